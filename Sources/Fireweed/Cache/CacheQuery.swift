@@ -61,7 +61,7 @@ struct CacheQuery: Sendable {
     let message: RequestMessage
     /// The message's URL.
     let url: URL
-    /// What its stored responses are found by.
+    /// The key of its stored responses.
     let key: CacheKey
     let facts: Facts
     /// The client identity that the server may ask for.

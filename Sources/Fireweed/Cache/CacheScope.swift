@@ -36,7 +36,7 @@ struct CacheScope: Sendable {
         trustsSystem = trust?.rules == nil && options.certificateAuthorities == .system
     }
 
-    /// What the response to a request for this URL depends on besides the URL, as text; `nil` for nothing.
+    /// The part of a stored response's key that comes from the session, for a URL, as text; `nil` for none.
     ///
     /// `host` is the message's `Host` field where it is not the URL's.
     func place(of url: URL, host: String?) -> String? {

@@ -24,7 +24,7 @@ final class ResponseCache: Sendable {
     private let writes = Mutex(PendingWrites())
     /// The number of invalidations: read for every request, without the lock.
     private let invalidationCount = Atomic(0)
-    /// What stored responses depend on besides their requests.
+    /// The part of stored responses' keys that comes from the session and not from requests.
     let scope: CacheScope
     /// The session's own fields, which most requests send unchanged, and their parsed meaning.
     private let sharedFields: FieldBlock

@@ -27,7 +27,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         public var lease = Duration.seconds(10)
         /// How long to wait for the refresh of another process, at most; default: 60 seconds.
         public var maximumWait = Duration.seconds(60)
-        /// What a refresh does when the store cannot be used; default: `.wait(.seconds(60))`.
+        /// The behaviour of a refresh when the store cannot be used; default: `.wait(.seconds(60))`.
         ///
         /// Redis Sentinel notices after 30 seconds, by default, that a primary is away, and needs a few seconds more
         /// for the failover; services that are run by others promise a minute or less.

@@ -1,6 +1,6 @@
-// What a refresh does without its store.
+// Refreshes without a store.
 
-/// What a ``CredentialVault`` does when a credential is to be refreshed and the store cannot be used.
+/// The behaviour of a ``CredentialVault`` when a credential is to be refreshed and the store cannot be used.
 ///
 /// A server that rotates refresh tokens revokes all credentials of a login when one refresh token is used twice (RFC
 /// 9700 §4.14.2). So two processes that refresh at the same time, each alone, may log all of them out.

@@ -1,4 +1,4 @@
-// What failed looks at a credential's store lead to, as a table.
+// The table of failed looks at a credential's store, and of their consequences.
 
 /// Decides what a refresh does after a look that failed.
 struct LookFailures {

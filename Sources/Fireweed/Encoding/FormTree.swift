@@ -131,9 +131,7 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     }
 
     // The synthesised code omits a nil; here the options decide whether a nil is written.
-    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
-        if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
-    }
+    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try present(value, key) }
     mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try present(value, key) }
     mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try present(value, key) }
     mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try present(value, key) }

@@ -1,4 +1,4 @@
-// What a session's rules about servers are to a cache.
+// A session's rules about servers, as a part of cache keys.
 
 extension SessionTrust: CacheTrust {
     /// Names the rules about a host; `nil` where the authorities decide alone.

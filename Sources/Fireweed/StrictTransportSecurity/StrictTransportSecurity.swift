@@ -39,9 +39,9 @@ public final class StrictTransportSecurity: Sendable {
     private struct State {
         /// The hosts by their names.
         var known: [String: Host]
-        /// What this process has changed since it last wrote the file; `nil` for a host that was removed.
+        /// The changes of this process since it last wrote the file; `nil` for a host that was removed.
         var changes: [String: Host?] = [:]
-        /// How often all hosts were removed, before the changes.
+        /// The number of times that all hosts were removed, before the changes.
         var emptyingCount = 0
     }
 

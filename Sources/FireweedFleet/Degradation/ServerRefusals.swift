@@ -1,4 +1,4 @@
-// What a server refuses that answers nevertheless, as a table.
+// The table of requests that an answering server refuses.
 
 /// Notes the commands that the server refuses: for want of memory, for a value of another type, by an error of a
 /// script, or with an answer that makes no sense.

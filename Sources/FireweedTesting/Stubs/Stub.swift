@@ -26,7 +26,7 @@ public struct Stub: Sendable, CustomStringConvertible {
     private(set) var answer = Answer.sequence([.ok])
     private(set) var isWebSocket = false
     private(set) var isOptional = false
-    /// How many exchanges of a recording answer; 0 for a stub that is not of a recording.
+    /// The number of a recording's exchanges that answer; 0 for a stub that is not of a recording.
     private(set) var exchangeCount = 0
     /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
     private(set) var place: Place?

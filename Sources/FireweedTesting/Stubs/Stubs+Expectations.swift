@@ -9,7 +9,7 @@ import Synchronization
 /// It is thrown, so that both Swift Testing and XCTest report it as the failure of the test. The last line of the
 /// description has the file and the line of the call: both report a thrown error at the line of the test.
 public struct StubExpectationError: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// What was expected, what came, and where it was expected.
+    /// The expectation, the requests that came, and the place of the expectation.
     public let description: String
     /// The path of the source file with the expectation; `nil` for an expectation without a place.
     public let filePath: String?

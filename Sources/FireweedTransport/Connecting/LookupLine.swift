@@ -6,7 +6,7 @@
 /// most, and names whose last look-up was slow a quarter: a name server that does not answer must not keep names of
 /// other servers waiting. Among equals, the first name in the line is the first to be looked up.
 struct LookupLine {
-    /// What earlier look-ups say about a name, the most urgent kind first.
+    /// The kinds of a name by its earlier look-ups, the most urgent kind first.
     private enum Kind: Int, CaseIterable {
         case answered, untried, slow
     }
@@ -74,7 +74,7 @@ struct LookupLine {
         return names
     }
 
-    /// How many threads are free for each kind of name.
+    /// The number of threads that are free for each kind of name.
     private struct Room {
         var all: Int
         var unanswered: Int

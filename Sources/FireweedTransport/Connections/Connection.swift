@@ -22,7 +22,7 @@ class Connection: Timed {
     /// When the connection became idle.
     private(set) final var idleSince: LoopInstant = 0
 
-    /// What is known of the bytes that wait on the socket.
+    /// The knowledge about bytes that wait on the socket.
     final var arrivals: SocketArrivals
     /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
     final var isReadable: Bool { arrivals.mayWait }

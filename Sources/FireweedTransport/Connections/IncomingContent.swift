@@ -10,7 +10,7 @@ final class IncomingContent {
     /// `nil` when the present response has no coding that is taken off.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?
-    /// How many of the undecoded bytes were decoded since they were kept.
+    /// The number of undecoded bytes that were decoded since they were kept.
     private var undecodedStart = 0
     /// The exchange whose content continues in a later turn.
     private var waiting: Exchange?

@@ -82,7 +82,7 @@ final class OriginPool {
         releaseDialer(of: exchange)
     }
 
-    /// How many exchanges wait.
+    /// The number of exchanges that wait.
     private var waitingCount: Int { line.count + renewals.count }
 
     /// Gives connections to the exchanges in the line, as long as there are connections.
@@ -166,7 +166,7 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// How long no connection is made after the process was out of descriptors, in nanoseconds.
+    /// The time without new connections after the process was out of descriptors, in nanoseconds.
     private static let descriptorWait: LoopInstant = 100_000_000
     /// How long exchanges wait for the protocol of the first connection, in nanoseconds.
     private static let protocolWaitLimit: LoopInstant = 100_000_000

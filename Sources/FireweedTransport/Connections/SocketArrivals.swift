@@ -1,4 +1,4 @@
-// What is known of the bytes that wait on a connection's socket.
+// The knowledge about bytes that wait on a connection's socket.
 
 /// Whether bytes, or an end, may wait to be read, as far as a connection knows without a system call.
 ///
@@ -18,7 +18,7 @@ struct SocketArrivals: Equatable {
         case writeFailed
     }
 
-    /// What can be said before the connection carries its next message.
+    /// The state of the socket, before the connection carries its next message.
     enum Verdict: Equatable {
         /// Nothing waits.
         case empty
@@ -55,7 +55,7 @@ struct SocketArrivals: Equatable {
         }
     }
 
-    /// What is known in a turn of the loop; `areEventsKnown` when the turn began with a poll whose events were all
+    /// The knowledge in a turn of the loop; `areEventsKnown` when the turn began with a poll whose events were all
     /// delivered.
     func verdict(turn: UInt64, areEventsKnown: Bool) -> Verdict {
         if hasEnded { return .ended }

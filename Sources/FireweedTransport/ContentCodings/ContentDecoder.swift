@@ -29,9 +29,9 @@ package final class ContentDecoder {
     private let limits: ContentLimits
     /// What each layer but the last has given, and the next has not taken.
     private var between: [Piece]
-    /// How many bytes each layer has given.
+    /// The number of bytes that each layer has given.
     private var givenByteCounts: [Int64]
-    /// How many bytes the first layer has taken.
+    /// The number of bytes that the first layer has taken.
     private var takenByteCount: Int64 = 0
     /// The layer that works next.
     private var level: Int
@@ -45,7 +45,7 @@ package final class ContentDecoder {
     package static let acceptedCodings = "deflate, gzip, br, zstd"
     /// How much is kept between two layers.
     static let pieceByteCount = 16 * 1024
-    /// How much of the input one step takes: a coding can make much work of bytes that stand for nothing.
+    /// The part of the input that one step takes: a coding can make much work of bytes that stand for nothing.
     private static let stepByteCount = 32 * 1024
 
     /// The versions of the libraries that decode, as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.

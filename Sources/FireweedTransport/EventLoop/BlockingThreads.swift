@@ -25,7 +25,7 @@ final class BlockingThreads: Sendable {
     private struct State {
         var queue = ElementQueue<Work>()
         var threadCount = 0
-        /// How many threads wait for work and have not been woken.
+        /// The number of threads that wait for work and have not been woken.
         var idleCount = 0
         /// When a thread has last begun a piece of work.
         var lastBeginning = ContinuousClock.now

@@ -51,7 +51,7 @@ final class LoopContext {
     private var dearWork = ElementQueue<any LoopContinuation>()
     /// Channels that a turn had no time to close.
     private var closing = ElementQueue<any ClosableChannel>()
-    /// What is left of the present turn.
+    /// The rest of the present turn.
     var turn: TurnBudget
     /// Where the connections of the loop read to: one buffer for all of them, of which only what was used takes memory.
     ///

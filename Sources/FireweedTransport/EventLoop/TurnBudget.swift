@@ -1,4 +1,4 @@
-// How much work fits into one turn of a loop.
+// The amount of work that fits into one turn of a loop.
 
 /// The rest of a turn's budget: time, and bytes that are decoded.
 ///
@@ -13,7 +13,7 @@ package struct TurnBudget {
     static let decodedByteCount = 256 * 1024
     /// The clock is read after work that costs as much as decoding so many bytes.
     static let costOfLook = 16 * 1024
-    /// What one small piece of work costs: a system call, an event of a socket.
+    /// The cost of one small piece of work: a system call, an event of a socket.
     static let callCost = 2 * 1024
 
     private let end: LoopInstant

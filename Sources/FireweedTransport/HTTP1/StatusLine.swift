@@ -50,7 +50,7 @@ struct StatusLine: Equatable {
 
     private static let tooShort = "the response has a status line that is too short (RFC 9112 §4)"
 
-    /// What is wrong with the bytes up to the one behind the status; the same as when they are all that came.
+    /// The fault of the bytes up to the one behind the status; the same as that of these bytes alone.
     private static func complaint(about base: UnsafeRawPointer, _ statusStart: Int) -> String? {
         guard !isWellFormed(base, statusStart) else { return nil }
         if (7..<(statusStart + 3)).contains(where: { base.byte($0) == 0x0A }) { return tooShort }

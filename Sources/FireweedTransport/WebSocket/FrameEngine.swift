@@ -39,7 +39,7 @@ package final class FrameEngine {
     private var opcode: UInt8 = 0
     private var isCompressed = false
     private var isDataFrame = false
-    /// How many bytes the frames of the present message have announced.
+    /// The number of bytes that the frames of the present message have announced.
     private var announcedByteCount: UInt64 = 0
     /// The close code that wslay was not given.
     private var hiddenCloseCode: UInt16?

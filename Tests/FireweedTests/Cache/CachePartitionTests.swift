@@ -170,6 +170,7 @@ final class CachePartitionTests: Sendable {
         #expect(try await answer(session(manager: Self.manager(Own(isStrict: false)))) == "3")
     }
 
+    // SAFETY: it adds nothing to its superclass.
     private final class Delegate: SessionDelegate, @unchecked Sendable {}
 
     @Test("rules about servers divide nothing that comes in clear text")
