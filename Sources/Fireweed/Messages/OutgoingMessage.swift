@@ -33,10 +33,11 @@ struct OutgoingMessage: Sendable {
     /// How the cache treats this message.
     var cacheUse = CacheUse.byRules
 
-    init(url: URL, method: String, fields: FieldBlock, body: BodySource, urlRequest: URLRequest? = nil) {
+    init(url: URL, method: String, fields: FieldBlock, body: MessageContent, urlRequest: URLRequest? = nil) {
         self.url = url
         self.urlRequest = urlRequest
-        wire = RequestMessage(url: url.absoluteString, method: method, fields: fields, body: body)
+        wire = RequestMessage(url: url.absoluteString, method: method, fields: fields)
+        wire.content = body
     }
 
     var method: String {
@@ -50,9 +51,9 @@ struct OutgoingMessage: Sendable {
         set { wire.fields = newValue }
     }
 
-    var body: BodySource {
-        get { wire.body }
-        set { wire.body = newValue }
+    var body: MessageContent {
+        get { wire.content }
+        set { wire.content = newValue }
     }
 
     var credentials: RequestMessage.Credentials? {

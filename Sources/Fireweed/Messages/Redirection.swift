@@ -98,7 +98,7 @@ enum Redirection {
         let schemes = proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes
         guard record.hasScheme(of: schemes) else { throw URLError(.unsupportedURL) }
         try record.validate(schemes: schemes)
-        let body: BodySource =
+        let body: MessageContent =
             request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
         let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
         var next = proposed

@@ -179,7 +179,7 @@ open class MultipartFormData {
     }
 
     /// The form for several messages: each message reads it from its start.
-    func source() throws -> BodySource {
+    func source() throws -> MessageContent {
         if let failure { throw failure }
         let (parts, boundary) = (parts, boundary)
         return .reader { MultipartBody(parts: parts, boundary: boundary) }

@@ -186,7 +186,7 @@ extension RequestRecord {
     static let schemes = ["http", "https"]
 
     /// The content that the `URLRequest` itself carries.
-    var body: BodySource {
+    var body: MessageContent {
         guard let request = existing else { return .none }
         if let data = request.httpBody, !data.isEmpty { return .data(data) }
         guard let stream = request.httpBodyStream else { return .none }
@@ -214,7 +214,7 @@ extension RequestRecord {
     ///
     /// Throws when the credential cannot be sent.
     func message(
-        body: BodySource, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
+        body: MessageContent, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
     ) throws -> OutgoingMessage {
         let plain = OutgoingMessage(
             url: url.withLowercasedScheme, method: method, fields: core.settings.fields(addedTo: ownHeaders),
@@ -236,13 +236,13 @@ extension RequestRecord {
     }
 }
 
-extension BodySource {
+extension MessageContent {
     /// A stream that can be read once: a second message that needs the content fails with a clear error.
-    static func oneShot(_ stream: InputStream, byteCount: Int64?) -> BodySource {
+    static func oneShot(_ stream: InputStream, byteCount: Int64?) -> MessageContent {
         oneShot(OneShotStream(stream), byteCount: byteCount)
     }
 
-    static func oneShot(_ box: OneShotStream, byteCount: Int64?) -> BodySource {
+    static func oneShot(_ box: OneShotStream, byteCount: Int64?) -> MessageContent {
         .reader {
             guard let stream = box.take() else { throw URLError(.requestBodyStreamExhausted) }
             return StreamBodyReader(opening: stream, byteCount: byteCount)

@@ -20,12 +20,12 @@ enum RequestContent: Sendable {
     /// The content that the `URLRequest` carries, if it carries any.
     case ofURLRequest
     /// Content beside the `URLRequest`, or why the content could not be made.
-    case given(Result<BodySource, any Error>)
+    case given(Result<MessageContent, any Error>)
     /// The content of an upload.
     case upload(UploadContent)
 
     /// The content of an attempt's first message.
-    func source(for record: RequestRecord, of request: Request) throws -> BodySource {
+    func source(for record: RequestRecord, of request: Request) throws -> MessageContent {
         switch self {
         case .ofURLRequest: return record.body
         case .given(let made):

@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-extension BodySource {
+extension MessageContent {
     /// The content as a stream that is not open yet; `nil` when there is none.
     func makeInputStream() -> InputStream? {
         switch self {

@@ -83,9 +83,9 @@ where Content.Element: DataProtocol {
     }
 }
 
-extension BodySource {
+extension MessageContent {
     /// A sequence that can be read once: a second message that needs it fails with a clear error.
-    static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> BodySource
+    static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> MessageContent
     where Content.Element: DataProtocol {
         let isTaken = OneShotFlag()
         return .reader {

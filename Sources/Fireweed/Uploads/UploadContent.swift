@@ -14,8 +14,8 @@ final class UploadContent: UploadableConvertible {
     let given: UploadRequest.Uploadable?
     /// The file manager that `removeFile()` uses.
     let fileManager: FileManager
-    private let make: @Sendable () throws -> BodySource
-    private let made = Mutex<Result<BodySource, any Error>?>(nil)
+    private let make: @Sendable () throws -> MessageContent
+    private let made = Mutex<Result<MessageContent, any Error>?>(nil)
     /// Shows a form or an async sequence in a `curl` command.
     private let show: (@Sendable () -> CURLContent)?
     /// True for content that can be read once.
@@ -26,7 +26,7 @@ final class UploadContent: UploadableConvertible {
     /// Makes the content of what the caller gave.
     init(_ uploadable: UploadRequest.Uploadable, fileManager: FileManager) {
         let stream: OneShotStream? = if case .stream(let stream) = uploadable { OneShotStream(stream) } else { nil }
-        let source: BodySource =
+        let source: MessageContent =
             switch uploadable {
             case .data(let data): .data(data)
             case .file(let url, _): .file(url)
@@ -54,7 +54,7 @@ final class UploadContent: UploadableConvertible {
     }
 
     /// Makes the content of an async sequence.
-    init(sequence: BodySource) {
+    init(sequence: MessageContent) {
         given = nil
         fileManager = .default
         make = { sequence }
@@ -104,7 +104,7 @@ final class UploadContent: UploadableConvertible {
     }
 
     /// The content to send, made at the first call; every attempt sends the same.
-    private var source: Result<BodySource, any Error> {
+    private var source: Result<MessageContent, any Error> {
         if let made = made.withLock({ $0 }) { return made }
         let result = Result { try make() }  // outside the lock: it reads the caller's streams
         return made.withLock { made in
@@ -120,7 +120,7 @@ final class UploadContent: UploadableConvertible {
     }
 
     /// The content of an attempt's first message.
-    func source(for record: RequestRecord, of request: Request) throws -> BodySource {
+    func source(for record: RequestRecord, of request: Request) throws -> MessageContent {
         let source = try source.get()
         guard isOneShot, case .reader(let make) = source else { return source }
         // A stream has no length of its own: the caller's `Content-Length` counts.
@@ -198,7 +198,7 @@ struct UploadedForm: @unchecked Sendable {
     let form: MultipartFormData
 
     /// The form in memory below the threshold, otherwise straight from its parts.
-    func source(below threshold: UInt64) throws -> BodySource {
+    func source(below threshold: UInt64) throws -> MessageContent {
         form.contentLength < threshold ? .data(try form.encode()) : try form.source()
     }
 }

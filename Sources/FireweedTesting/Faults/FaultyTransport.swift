@@ -115,7 +115,7 @@ public final class FaultyTransport: Transport {
         case .delay(let delay):
             return LateTransfer(base.makeTransfer(of: message, for: consumer), delay: delay, clock: clock)
         case .duplicate:
-            if message.webSocket == nil, !message.body.isRead {
+            if message.webSocket == nil, !message.content.isRead {
                 base.makeTransfer(of: message, for: IgnoringConsumer()).start(Flow(.running, revision: 1))
             }
             return base.makeTransfer(of: message, for: consumer)

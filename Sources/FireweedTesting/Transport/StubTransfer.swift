@@ -109,7 +109,6 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
             respond(to: data)
-        case .file(let url): read { try FileBodyReader(opening: url) }
         case .reader(let make): read(make)
         }
     }
@@ -158,7 +157,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         guard let consumer else { return }
         var message = message
         // The reader has been read: the next one may not be able to begin anew.
-        if message.body.isRead { message.body = .data(content) }
+        if message.content.isRead { message.body = .data(content) }
         self.consumer = nil
         timeout?.cancel()
         context.leave(self)

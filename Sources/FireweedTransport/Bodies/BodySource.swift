@@ -8,26 +8,12 @@ public enum BodySource: Sendable {
     case none
     /// Bytes in memory; can be sent again.
     case data(Data)
-    /// The content of a file, or of a pipe, read while it is sent.
-    ///
-    /// The transport opens the file once for each exchange, on a thread that may wait for it, and before the exchange
-    /// has a connection. A pipe ends when its last writer has gone, and not before one came; it can be read once.
-    case file(URL)
     /// Bytes that a reader gives while they are sent.
     ///
-    /// `make` is called once for each hop that sends the content, and again when the content has to be sent anew. It is
-    /// called on the transport's thread and must not wait: a reader opens what it reads at its first read.
+    /// `make` is called once for each hop that sends the content, and again when the content has to be sent anew.
+    /// `EngineTransport` calls it on an event loop, where it must not wait: a reader of yours opens what it reads at
+    /// its first read. The `make` of an uploaded file opens the file, and may wait for a disk.
     case reader(make: @Sendable () throws -> any BodyReader)
-}
-
-extension BodySource {
-    /// Whether the content is read while it is sent.
-    package var isRead: Bool {
-        switch self {
-        case .none, .data: false
-        case .file, .reader: true
-        }
-    }
 }
 
 /// Gives the content of a request, piece by piece.

@@ -16,7 +16,7 @@ public final class FileBodyReader: BodyReader, @unchecked Sendable {
 
     var descriptor: Int32 { file.descriptor }
 
-    /// Opens a file or a pipe, which may wait for a disk or a server: `BodySource.file(_:)` opens it on another thread.
+    /// Opens a file or a pipe, which may wait for a disk or a server: an upload's file is opened on another thread.
     ///
     /// Throws `URLError`: `.fileDoesNotExist`, `.fileIsDirectory`, `.noPermissionsToReadFile`, or `.cannotOpenFile` for
     /// anything else, such as a device or a socket.

@@ -18,7 +18,7 @@ extension Exchange {
     /// Otherwise the file is opened on a thread that may wait for it, and the exchange arrives when the file is open.
     /// Meanwhile the idle time-out counts.
     var hasFile: Bool {
-        guard case .file(let url) = message.body else { return true }
+        guard case .file(let url) = message.content else { return true }
         switch file {
         case .open: return true
         case .asked: return false

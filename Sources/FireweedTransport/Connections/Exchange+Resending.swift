@@ -33,14 +33,14 @@ extension Exchange {
 
     /// Content that can be read once says so here, before the first try is given up.
     private func prepareContent() throws {
-        guard message.body.isRead, preparedContent == nil else { return }
-        preparedContent = try OutgoingContent(message.body, file, loop: loopPool.loop)
+        guard message.content.isRead, preparedContent == nil else { return }
+        preparedContent = try OutgoingContent(message.content, file, loop: loopPool.loop)
     }
 
     /// Begins to send the content of a message of this exchange; throws what its reader throws.
     func makeContent(of message: RequestMessage) throws -> OutgoingContent {
-        if message.body.isRead, let prepared = preparedContent.take() { return prepared }
-        return try OutgoingContent(message.body, file, loop: loopPool.loop)
+        if message.content.isRead, let prepared = preparedContent.take() { return prepared }
+        return try OutgoingContent(message.content, file, loop: loopPool.loop)
     }
 }
 

@@ -42,7 +42,7 @@ final class ExchangeAuthentication {
         of sessions: DigestSessions, for name: String, message: RequestMessage, _ target: RequestTarget
     ) {
         proxy?.reuseDigest(
-            of: sessions, for: name, target: target.absoluteForm, content: message.body.knownContent)
+            of: sessions, for: name, target: target.absoluteForm, content: message.content.knownContent)
     }
 
     /// The message as it is sent: with what answers the challenges, and without content where it is only refused.
@@ -52,8 +52,8 @@ final class ExchangeAuthentication {
         if let value = proxy?.authorization { added.append(Field(name: "Proxy-Authorization", value: value)) }
         guard !added.isEmpty else { return message }
         var message = message
-        if origin?.isBeginning == true || proxy?.isBeginning == true, message.body.hasContent {
-            message.body = .data(Data())
+        if origin?.isBeginning == true || proxy?.isBeginning == true, message.content.hasContent {
+            message.content = .data(Data())
             let framing = ["content-length", "transfer-encoding"]
             added = message.fields.fields.filter { !framing.contains($0.name.lowercased()) } + added
         } else {
@@ -67,7 +67,7 @@ final class ExchangeAuthentication {
     func answer(
         _ head: ResponseHead, to message: RequestMessage, _ target: RequestTarget
     ) -> HandshakeAuthentication.Step {
-        let content = message.body.knownContent
+        let content = message.content.knownContent
         switch head.status {
         case 401: return origin?.answer(head, target: target.originForm, content: content) ?? .none
         case 407: return proxy?.answer(head, target: target.absoluteForm, content: content) ?? .none
@@ -101,7 +101,7 @@ extension ExchangeAuthentication {
     }
 }
 
-extension BodySource {
+extension MessageContent {
     fileprivate var hasContent: Bool { if case .none = self { false } else { true } }
 
     /// The content, where it is in memory.

@@ -15,7 +15,7 @@ enum OutgoingContent {
     /// Begins to send the content of a message; throws what its reader throws.
     ///
     /// A file of the message is open already.
-    init(_ body: BodySource, _ file: ExchangeFile, loop: EventLoop) throws {
+    init(_ body: MessageContent, _ file: ExchangeFile, loop: EventLoop) throws {
         switch body {
         case .none: self = .none
         case .data(let data): self = .data(data, sentByteCount: 0)

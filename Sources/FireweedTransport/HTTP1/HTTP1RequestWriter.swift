@@ -136,7 +136,7 @@ package struct HTTP1RequestWriter {
             throw .badMessage(
                 "the request's field “Content-Length” cannot be sent: it says \(announced), and the content \(has)")
         }
-        if case .none = message.body {
+        if case .none = message.content {
             guard !fields.isChunked else {
                 throw .badMessage("the request's field “Transfer-Encoding” cannot be sent: there is no content")
             }

@@ -46,7 +46,12 @@ public struct RequestMessage: Sendable {
     /// The fields to send.
     public var fields: FieldBlock
     /// The content to send.
-    public var body: BodySource
+    public var body: BodySource {
+        get { content.body }
+        set { content = MessageContent(newValue) }
+    }
+    /// The same content, with files by their URLs.
+    package var content: MessageContent
     /// Seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for
     /// none.
     public var idleTimeout: TimeInterval
@@ -80,7 +85,7 @@ public struct RequestMessage: Sendable {
         self.url = url
         self.method = method
         self.fields = fields
-        self.body = body
+        content = MessageContent(body)
         self.idleTimeout = idleTimeout
         self.deadlineNanoseconds = deadlineNanoseconds
         self.credentials = credentials
