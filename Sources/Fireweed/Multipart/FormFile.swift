@@ -30,18 +30,22 @@ enum FormFile {
         return UInt64(status.st_size)
     }
 
-    /// The content of a file whose size is 0, such as those of /proc; `nil` for an empty file.
+    /// The content of a file that the kernel makes, such as those of /proc and /sys; `nil` for every other file, whose
+    /// length is `byteCount`.
     ///
-    /// Throws ``Refusal`` for a file that is longer than a form may be in memory.
-    static func contentOfKernelFile(_ file: URL) throws -> Data? {
+    /// Throws ``Refusal`` for a file that is longer than a form may be in memory, and the error of a read.
+    static func contentOfKernelFile(_ file: URL, byteCount: UInt64) throws -> Data? {
+        BlockingCall.check("stat")
+        var status = stat()
+        guard stat(file.path, &status) == 0, KernelFile.mayBe(status) else { return nil }
         guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
         defer { try? handle.close() }
         let limit = Int(MultipartFormData.encodingMemoryThreshold)
         var content = Data()
-        while let piece = try? handle.read(upToCount: 64 * 1024), !piece.isEmpty {
+        while let piece = try handle.read(upToCount: 64 * 1024), !piece.isEmpty {
             content += piece
             guard content.count <= limit else { throw Refusal(reason: .bodyPartFileSizeNotAvailable(at: file)) }
         }
-        return content.isEmpty ? nil : content
+        return content.count == byteCount ? nil : content
     }
 }

@@ -94,7 +94,7 @@ open class MultipartFormData {
                 return fail(.bodyPartFileSizeNotAvailable(at: fileURL))
             }
             let fields = MultipartHeader.fields(name: name, fileName: fileName, type: mimeType)
-            if size == 0, let data = try FormFile.contentOfKernelFile(fileURL) {
+            if let data = try FormFile.contentOfKernelFile(fileURL, byteCount: size) {
                 append(.data(data), UInt64(data.count), fields)
             } else {
                 append(.file(fileURL), size, fields)

@@ -46,15 +46,30 @@ final class OpenFile: Sendable {
         guard fstat(opened, &status) == 0 else { throw URLError.unreadable(url, code: errno) }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
-            var byte: UInt8 = 0
-            let hasUnknownLength = status.st_size == 0 && pread(opened, &byte, 1, 0) > 0
-            return (hasUnknownLength ? nil : Int64(status.st_size), -1)
+            let isMade = try KernelFile.mayBe(status) && count(opened, of: url, limit: status.st_size) != status.st_size
+            return (isMade ? nil : Int64(status.st_size), -1)
         case S_IFIFO:
             let stop = eventfd(0, Int32(EFD_CLOEXEC))
             guard stop >= 0 else { throw URLError.unreadable(url, code: errno) }
             return (nil, stop)
         case S_IFDIR: throw URLError.unreadable(url, code: EISDIR)
         default: throw URLError.unreadable(url, code: ENOTSUP)
+        }
+    }
+
+    /// The number of bytes that the file has, or one that is greater than `limit`.
+    private static func count(_ opened: Int32, of url: URL, limit: Int) throws -> Int {
+        var total = 0
+        // Whole pages: some files of the kernel refuse to be read in other pieces.
+        return try withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+            while total <= limit {
+                let count = pread(opened, space.baseAddress, space.count, off_t(total))
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { throw URLError.unreadable(url, code: errno) }
+                if count == 0 { break }
+                total += count
+            }
+            return total
         }
     }
 

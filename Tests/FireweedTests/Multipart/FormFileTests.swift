@@ -30,9 +30,11 @@ struct FormFileTests {
         }
     }
 
-    @Test("a file whose size is 0 and whose content is not is sent whole")
-    func kernelFile() throws {
-        let file = URL(fileURLWithPath: "/proc/version")
+    @Test(
+        "a file of the kernel whose size is not that of its content is sent whole",
+        arguments: ["/proc/version", "/sys/kernel/uevent_seqnum"])
+    func kernelFile(path: String) throws {
+        let file = URL(fileURLWithPath: path)
         let text = String(decoding: try FileHandle(forReadingFrom: file).contentToEnd(), as: UTF8.self)
         #expect(!text.isEmpty)
         #expect(try encoded(file).contains("\r\n\r\n\(text)\r\n"))
