@@ -26,10 +26,15 @@ public struct RecordedRequest: Sendable {
     ///
     /// A request of HTTP/2 is written as HTTP/1.1 writes it: its head is compressed on the wire.
     public let wireBytes: Data
+    /// The fields behind the content (trailers, RFC 9110 §6.5), in order; empty in a stubbed session.
+    public let trailers: [Field]
+    /// The connection over which the request came to a ``MockServer``; `nil` in a stubbed session.
+    public let connection: RecordedConnection?
     let target: TargetText
 
     package init(
-        method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false, wireBytes: Data = Data()
+        method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false, wireBytes: Data = Data(),
+        trailers: [Field] = [], connection: RecordedConnection? = nil
     ) {
         self.method = HTTPMethod(rawValue: method)
         urlText = url
@@ -37,6 +42,8 @@ public struct RecordedRequest: Sendable {
         self.body = body
         self.isWebSocket = isWebSocket
         self.wireBytes = wireBytes
+        self.trailers = trailers
+        self.connection = connection
         target = TargetText(url)
     }
 

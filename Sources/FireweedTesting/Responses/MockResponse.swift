@@ -50,6 +50,7 @@ public struct MockResponse: Sendable {
     var hasHead = true
     var fault: ServerFault?
     var webSocket: WebSocketScript?
+    var trailers: [Field] = []
 
     /// Makes a response.
     ///
@@ -104,6 +105,19 @@ public struct MockResponse: Sendable {
     /// The same answer with a header field, as `.header(.contentType("text/csv"))`; a single-valued one is replaced.
     public func header(_ header: HTTPHeader) -> MockResponse {
         self.header(header.name, header.value)
+    }
+
+    /// The same answer with a further field behind its content (a trailer, RFC 9110 §6.5).
+    ///
+    /// Over HTTP/1.1 such content is sent in chunks. Trailers are not sent with an answer that has no content, nor over
+    /// HTTP/1.1 with a `Content-Length` that was added by hand.
+    ///
+    /// - Parameters:
+    ///   - name: the name; another existing trailer of this name stays.
+    ///   - value: the value.
+    /// - Returns: the response.
+    public func trailer(_ name: String, _ value: String) -> MockResponse {
+        changed { $0.trailers.append(Field(name: name, value: value)) }
     }
 
     /// The same answer, after a delay.

@@ -56,7 +56,11 @@ enum HTTP2Callbacks {
         guard let (taken, isLast) = connection.read(stream, into: room) else {
             return Int(NGHTTP2_ERR_DEFERRED.rawValue)
         }
-        if isLast { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        if isLast {
+            flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+            // The trailers end the stream.
+            if connection.submitTrailers(on: stream) { flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue }
+        }
         return taken
     }
 
@@ -75,18 +79,27 @@ struct HTTP2FieldArray {
 
     /// Fields of the connection do not exist in HTTP/2 (RFC 9113 §8.2.2), and names are in lower case.
     init(_ head: ResponseHead) {
+        self.init(head.fields, behind: [(":status", "\(head.status)")])
+    }
+
+    /// The fields of trailers (RFC 9113 §8.1).
+    init(_ trailers: [Field]) {
+        self.init(trailers, behind: [])
+    }
+
+    private init(_ fields: [Field], behind first: [(String, String)]) {
         let left: Set = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
-        let fields = head.fields.map { (name: $0.name.lowercased(), value: $0.value) }.filter {
+        let fields = fields.map { (name: $0.name.lowercased(), value: $0.value) }.filter {
             !left.contains($0.name)
         }
-        pairs = ([(":status", "\(head.status)")] + fields).map { (Array($0.0.utf8), Array($0.1.utf8)) }
+        pairs = (first + fields).map { (Array($0.0.utf8), Array($0.1.utf8)) }
     }
 
     /// Lends the fields; nghttp2 copies them.
-    func withFields(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Void) {
+    func withFields<Value>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Value) -> Value {
         var bytes = pairs.flatMap { $0.name + $0.value }
-        bytes.withUnsafeMutableBufferPointer { bytes in
-            guard var next = bytes.baseAddress else { return }
+        return bytes.withUnsafeMutableBufferPointer { bytes in
+            guard var next = bytes.baseAddress else { return body(nil, 0) }
             let fields = pairs.map { pair in
                 let value = next + pair.name.count
                 defer { next = value + pair.value.count }
@@ -94,7 +107,7 @@ struct HTTP2FieldArray {
                     name: next, value: value, namelen: pair.name.count, valuelen: pair.value.count,
                     flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))
             }
-            fields.withUnsafeBufferPointer { body($0.baseAddress, $0.count) }
+            return fields.withUnsafeBufferPointer { body($0.baseAddress, $0.count) }
         }
     }
 }

@@ -35,7 +35,8 @@ struct HTTP2ResponseSender {
             }
         }
         if contentFault.isPending, response.hasContent(for: method) { return end(by: response.fault) }
-        _ = connection.add(Data(), isLast: true, on: stream)
+        let trailers = response.hasContent(for: method) ? response.trailers : []
+        _ = connection.add(Data(), isLast: true, trailers: trailers, on: stream)
     }
 
     /// RFC 9113 §7.

@@ -18,15 +18,18 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
 
     private let stream: any ServerStream
     private let descriptor: Int32
+    private let recorded: RecordedConnection?
     /// Asked for each event: no reference is kept while a thread waits.
     private let handler: @Sendable () -> (any RequestHandler)?
     private static let streamLimit: UInt32 = 100
 
     package init(
-        _ stream: any ServerStream, _ descriptor: Int32, handler: @escaping @Sendable () -> (any RequestHandler)?
+        _ stream: any ServerStream, _ descriptor: Int32, _ recorded: RecordedConnection? = nil,
+        handler: @escaping @Sendable () -> (any RequestHandler)?
     ) {
         self.stream = stream
         self.descriptor = descriptor
+        self.recorded = recorded
         self.handler = handler
     }
 
@@ -132,7 +135,8 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
             let head = Data("\(stream.method) \(target) HTTP/2\r\n\(fields)\r\n".utf8)
             return RecordedRequest(
                 method: stream.method, url: isTunnel ? authority : "\(stream.scheme)://\(authority)\(stream.path)",
-                fields: stream.fields, body: content, wireBytes: head + content)
+                fields: stream.fields, body: content, wireBytes: head + content,
+                trailers: stream.trailers, connection: recorded)
         }
     }
 
@@ -187,11 +191,12 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     }
 
     /// Adds content, and its end; false when the stream or the connection is over.
-    func add(_ content: Data, isLast: Bool, on stream: HTTP2ServerStream) -> Bool {
+    func add(_ content: Data, isLast: Bool, trailers: [Field] = [], on stream: HTTP2ServerStream) -> Bool {
         lock.withLock { _ in
             guard !stream.isClosed, session != nil else { return false }
             stream.output.append(content)
             stream.isWhole = isLast
+            stream.ownTrailers = trailers
             nghttp2_session_resume_data(session, stream.number)
             return flush()
         }
@@ -261,8 +266,8 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     }
 
     func didReceive(name: String, value: String, on number: Int32) {
-        guard let stream = streams[number], !stream.hasHead else { return }  // trailers are skipped
-        stream.add(name, value)
+        guard let stream = streams[number] else { return }
+        if stream.hasHead { stream.trailers.append(Field(name: name, value: value)) } else { stream.add(name, value) }
     }
 
     func didReceiveHead(on number: Int32) {
@@ -284,6 +289,12 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
 
     func didClose(_ number: Int32) {
         streams.removeValue(forKey: number)?.close()
+    }
+
+    /// Submits the trailers of a response whose content is sent; false when there are none.
+    func submitTrailers(on number: Int32) -> Bool {
+        guard let fields = streams[number]?.ownTrailers, !fields.isEmpty else { return false }
+        return HTTP2FieldArray(fields).withFields { nghttp2_submit_trailer(session, number, $0, $1) == 0 }
     }
 
     /// Gives the next content of a response; `nil` when there is none yet, and true at its end.
@@ -323,6 +334,9 @@ final class HTTP2ServerStream: @unchecked Sendable {
     private(set) var fields: [Field] = []
     var hasHead = false
     var input = Data()
+    /// The fields behind the request's content, and behind the response's.
+    var trailers: [Field] = []
+    var ownTrailers: [Field] = []
     var output = Data()
     /// So many bytes of `output` are sent: removing them frame by frame would copy the rest each time.
     var sentCount = 0

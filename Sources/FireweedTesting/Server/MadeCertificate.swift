@@ -4,7 +4,8 @@ import COpenSSL
 import Foundation
 
 /// A certificate and its key.
-final class MadeCertificate {
+final class MadeCertificate: @unchecked Sendable {
+    // SAFETY: OpenSSL counts references to certificates and keys atomically, and nothing here changes one that is made.
     struct Options {
         /// Seconds from now.
         var validity = -3600...30 * 86_400
@@ -85,6 +86,16 @@ final class MadeCertificate {
 
     /// The certificate in DER.
     var der: Data { Self.der { i2d_X509(certificate, $0) } }
+
+    /// The private key in PEM; empty when OpenSSL has no memory.
+    var keyPEM: Data {
+        guard let memory = BIO_new(BIO_s_mem()) else { return Data() }
+        defer { BIO_free(memory) }
+        PEM_write_bio_PrivateKey(memory, key, nil, nil, 0, nil, nil)
+        var bytes: UnsafeMutablePointer<CChar>?
+        let count = fw_bio_bytes(memory, &bytes)
+        return bytes.map { Data(bytes: $0, count: count) } ?? Data()
+    }
 
     /// What one of OpenSSL's `i2d` functions writes; empty when it fails.
     static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {

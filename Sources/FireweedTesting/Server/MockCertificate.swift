@@ -60,7 +60,8 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
         let status = isRevoked ? try CertificateStatus(of: authority) : nil
         let chain = try chain(below: authority, status)
         var issued = IssuedCertificate(
-            identity: try ServerIdentity(chain), authority: try Certificate(der: authority.der))
+            identity: try ServerIdentity(chain), authority: try Certificate(der: authority.der),
+            clientAuthority: authority)
         if self == .addressAsName { issued.host = "127.0.0.1" }
         if let status {
             try status.revoke(chain[0])
@@ -135,6 +136,8 @@ struct IssuedCertificate {
     let identity: ServerIdentity
     /// The authority that a client has to trust; `nil` where the client trusts it already, or must not.
     var authority: Certificate?
+    /// Issues certificates to clients; `nil` for a server whose certificate comes from files.
+    var clientAuthority: MadeCertificate?
     /// Answers for the certificate's revocation; `nil` where the certificate is not revoked.
     var statusServer: MockServer?
     /// The host of the server's URLs.

@@ -24,6 +24,8 @@ public final class MockServer: Sendable {
     /// The authority to trust, in PEM; `nil` in clear text.
     public let authority: Certificate?
     let identity: ServerIdentity?
+    /// Issues certificates to clients; `nil` in clear text.
+    let clientAuthority: MadeCertificate?
     let offersHTTP2: Bool
     /// The host by which the certificate knows the server.
     private let host: String
@@ -38,6 +40,7 @@ public final class MockServer: Sendable {
         var queue: [MockResponse] = []
         var received: [Data] = []
         var sessions: [Session] = []
+        var identities: [IdentityFiles] = []
         var observer: (@Sendable (RecordedRequest, Int?) -> Void)?
     }
 
@@ -57,6 +60,24 @@ public final class MockServer: Sendable {
         @StubsBuilder _ stubs: () -> [Stub] = { [] }
     ) throws -> MockServer {
         let made = try certificate.map { try $0.issue() }
+        return try start(port: port, made, http2: http2, Stubs(stubs()))
+    }
+
+    /// Starts a server that speaks TLS in certain versions, or asks clients for certificates.
+    ///
+    /// - Parameters:
+    ///   - port: the port; 0, the default, is a free one.
+    ///   - tls: how the server speaks TLS.
+    ///   - http2: whether the server speaks HTTP/2 with clients that choose it; false by default.
+    ///   - stubs: the stubs; the first one that matches answers.
+    /// - Returns: a server that listens already, and stops when it is released.
+    /// - Throws: ``MockServerError`` when the server cannot listen, or no certificate can be made.
+    public static func start(
+        port: UInt16 = 0, tls: TLSOptions, http2: Bool = false, @StubsBuilder _ stubs: () -> [Stub] = { [] }
+    ) throws -> MockServer {
+        let made = try tls.certificate.issue()
+        made.identity.accept(tls.versions)
+        if let authority = made.clientAuthority { made.identity.ask(for: tls.clientCertificates, from: authority) }
         return try start(port: port, made, http2: http2, Stubs(stubs()))
     }
 
@@ -103,6 +124,7 @@ public final class MockServer: Sendable {
         self.port = port
         identity = certificate?.identity
         authority = certificate?.authority
+        clientAuthority = certificate?.clientAuthority
         host = certificate?.host ?? "127.0.0.1"
         statusServer = certificate?.statusServer
         self.offersHTTP2 = offersHTTP2
@@ -147,6 +169,11 @@ public final class MockServer: Sendable {
             serverTrustManager: serverTrustManager, eventMonitors: eventMonitors, transportOptions: transportOptions)
         state.withLock { $0.sessions.append(session) }
         return session
+    }
+
+    /// Keeps the files of a client's identity as long as the server.
+    func keep(_ identity: IdentityFiles) {
+        state.withLock { $0.identities.append(identity) }
     }
 
     // MARK: Answers
@@ -247,7 +274,8 @@ public final class MockServer: Sendable {
                 return
             }
             guard let server = server() else { return descriptors.close(descriptor) }
-            let connection = ServerConnection(descriptor: descriptor, server: server, fault: server.connectionFault())
+            let (number, fault) = server.takeConnection()
+            let connection = ServerConnection(descriptor: descriptor, server: server, number: number, fault: fault)
             Thread {
                 connection.serve()
                 descriptors.close(descriptor)
@@ -268,10 +296,10 @@ public final class MockServer: Sendable {
     }
 
     /// Counts a new connection, and takes its fault, if it has one.
-    private func connectionFault() -> ConnectionFault? {
+    private func takeConnection() -> (number: Int, fault: ConnectionFault?) {
         state.withLock { state in
             state.connectionCount += 1
-            return state.connectionFaults.isEmpty ? nil : state.connectionFaults.removeFirst()
+            return (state.connectionCount, state.connectionFaults.isEmpty ? nil : state.connectionFaults.removeFirst())
         }
     }
 }

@@ -72,6 +72,8 @@ package struct RequestReader {
     private var buffer = Data()
     /// The bytes of the request that is being read.
     package private(set) var raw = Data()
+    /// The fields behind the content that was read last (RFC 9112 §7.1.2).
+    private(set) var trailers: [Field] = []
     /// Longer heads and lines end the connection.
     private static let limit = 1 << 20
 
@@ -120,7 +122,7 @@ package struct RequestReader {
 
     /// The next head; `nil` when the connection ends.
     package mutating func head() -> Head? {
-        raw = Data()
+        (raw, trailers) = (Data(), [])
         guard let requestLine = line() else { return nil }
         let parts = requestLine.split(separator: " ")
         guard parts.count == 3 else { return nil }
@@ -128,12 +130,16 @@ package struct RequestReader {
         head.version = String(parts[2])
         while let line = line(), raw.count < Self.limit {
             if line.isEmpty { return head }
-            guard let colon = line.firstIndex(of: ":") else { return nil }
-            let value = line[line.index(after: colon)...].trimmingCharacters(
-                in: CharacterSet(charactersIn: " \t"))
-            head.fields.append(Field(name: String(line[..<colon]), value: value))
+            guard let field = Self.field(line) else { return nil }
+            head.fields.append(field)
         }
         return nil
+    }
+
+    private static func field(_ line: String) -> Field? {
+        guard let colon = line.firstIndex(of: ":") else { return nil }
+        let value = line[line.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+        return Field(name: String(line[..<colon]), value: value)
     }
 
     /// The content after a head, without its framing.
@@ -146,14 +152,18 @@ package struct RequestReader {
         return bytes(min(length, limit ?? length))
     }
 
-    /// RFC 9112 §7.1; extensions and trailers are skipped.
+    /// RFC 9112 §7.1; extensions are skipped, and so are lines of trailers that are no fields.
     private mutating func chunks(_ limit: Int?) -> Data? {
         var content = Data()
         while let line = line() {
             let digits = line.prefix { $0.isHexDigit }
             guard let size = Int(digits, radix: 16), size < 1 << 40 else { return nil }
             guard size > 0 else {
-                while let trailer = self.line() { if trailer.isEmpty { return content } }
+                let start = raw.count
+                while let line = self.line(), raw.count - start < Self.limit {
+                    if line.isEmpty { return content }
+                    if let field = Self.field(line) { trailers.append(field) }
+                }
                 return nil
             }
             let wanted = min(size, limit.map { $0 - content.count } ?? size)

@@ -56,7 +56,7 @@ struct ResponseSender {
             }
         }
         if contentFault.isPending, response.hasContent(for: method) { return end(by: response.fault) }
-        return !isChunked || stream.write(Data("0\r\n\r\n".utf8))
+        return !isChunked || stream.write(Data("0\r\n\(Self.lines(of: response.trailers))\r\n".utf8))
     }
 
     private func sendHead(_ bytes: Data, _ fault: ServerFault?) -> Bool {
@@ -139,10 +139,12 @@ struct ResponseSender {
     }
 
     private static func text(of head: ResponseHead) -> Data {
-        let fields = head.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
-        return Data(
-            "HTTP/1.1 \(head.status) \(HTTPURLResponse.localizedString(forStatusCode: head.status))\r\n\(fields)\r\n"
-                .utf8)
+        let reason = HTTPURLResponse.localizedString(forStatusCode: head.status)
+        return Data("HTTP/1.1 \(head.status) \(reason)\r\n\(lines(of: head.fields))\r\n".utf8)
+    }
+
+    private static func lines(of fields: [Field]) -> String {
+        fields.map { "\($0.name): \($0.value)\r\n" }.joined()
     }
 }
 
@@ -161,7 +163,7 @@ extension MockResponse {
         hasHead && method != .head && status >= 200 && status != 204 && status != 304
     }
 
-    /// Whether the length of the content is not known, so that it is sent in chunks.
+    /// Whether the content is sent in chunks: its length is not known, or trailers follow it.
     fileprivate func isUnframed(for method: HTTPMethod) -> Bool {
         guard hasContent(for: method) else { return false }
         guard !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Content-Length") }) else {
@@ -169,7 +171,7 @@ extension MockResponse {
         }
         return switch content {
         case .pieces, .feed: true
-        case .data, .file: false
+        case .data, .file: !trailers.isEmpty
         }
     }
 

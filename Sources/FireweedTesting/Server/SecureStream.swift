@@ -1,6 +1,7 @@
 // TLS on a connection of a mock server.
 
 import COpenSSL
+import Fireweed
 import Foundation
 import Glibc
 import Synchronization
@@ -52,6 +53,24 @@ final class ServerIdentity: @unchecked Sendable {
                 guard let ssl, let owner else { return SSL_TLSEXT_ERR_NOACK }
                 return Unmanaged<StapledStatus>.fromOpaque(owner).takeUnretainedValue().staple(to: ssl)
             }, Unmanaged.passUnretained(status).toOpaque())
+    }
+
+    /// Sets the versions of TLS that are accepted; called before the first handshake.
+    func accept(_ versions: ClosedRange<TLSVersion>) {
+        _ = fw_ssl_ctx_set_minimum_version(context, versions.lowerBound.number)
+        _ = fw_ssl_ctx_set_maximum_version(context, versions.upperBound.number)
+    }
+
+    /// Asks clients for certificates of an authority; called before the first handshake.
+    func ask(for certificates: MockServer.TLSOptions.ClientCertificates, from authority: MadeCertificate) {
+        guard certificates != .ignored else { return }
+        let demand = certificates == .required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | demand, nil)
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.certificate)
+        SSL_CTX_add_client_CA(context, authority.certificate)
+        // Sessions of clients with a certificate are resumed only within a context that has a name.
+        let name: [UInt8] = Array("fireweed".utf8)
+        SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
     }
 
     /// Takes HTTP/2 where a client offers it in its handshake (ALPN, RFC 7301), else HTTP/1.1.
@@ -133,6 +152,16 @@ final class SecureStream: ServerStream {
 
     deinit { SSL_free(ssl) }
 
+    /// Takes down what the handshake has agreed on.
+    func describe(in connection: inout RecordedConnection) {
+        lock.withLock { _ in
+            connection.tlsVersion = TLSVersion(number: SSL_version(ssl))
+            guard let certificate = SSL_get1_peer_certificate(ssl) else { return }
+            defer { X509_free(certificate) }
+            connection.clientCertificate = try? Certificate(der: MadeCertificate.der { i2d_X509(certificate, $0) })
+        }
+    }
+
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let (count, isWaiting) = lock.withLock { _ in
@@ -185,5 +214,14 @@ final class SecureStream: ServerStream {
                 guard plain.write(Data(space[..<Int(count)])) else { return false }
             }
         }
+    }
+}
+
+extension TLSVersion {
+    /// The version's number on the wire (RFC 8446 §4.2.1).
+    fileprivate var number: Int32 { TLS1_VERSION + Int32(rawValue) }
+
+    fileprivate init?(number: Int32) {
+        self.init(rawValue: Int(number - TLS1_VERSION))
     }
 }

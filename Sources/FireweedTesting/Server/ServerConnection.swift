@@ -14,8 +14,10 @@ final class ServerConnection: @unchecked Sendable {
     private let identity: ServerIdentity?
     private let offersHTTP2: Bool
     private let fault: ConnectionFault?
+    private var recorded: RecordedConnection
 
-    init(descriptor: Int32, server: MockServer, fault: ConnectionFault?) {
+    init(descriptor: Int32, server: MockServer, number: Int, fault: ConnectionFault?) {
+        recorded = RecordedConnection(number: number, httpVersion: "HTTP/1.1")
         self.descriptor = descriptor
         self.server = server
         identity = server.identity
@@ -43,6 +45,7 @@ final class ServerConnection: @unchecked Sendable {
         }
         if let identity {
             guard let secure = SecureStream(descriptor, identity) else { return }
+            secure.describe(in: &recorded)
             serve(secure)
         } else {
             serve(plain)
@@ -54,9 +57,11 @@ final class ServerConnection: @unchecked Sendable {
         while let head = reader.head() {
             // The preface of HTTP/2 looks like a request (RFC 9113 §3.4).
             if head.method == "PRI", offersHTTP2 {
-                return HTTP2ServerConnection(stream, descriptor) { [weak server = self.server] in server }.serve(
-                    after: reader.raw + reader.takeRest())
+                recorded.httpVersion = "HTTP/2"
+                return HTTP2ServerConnection(stream, descriptor, recorded) { [weak server = self.server] in server }
+                    .serve(after: reader.raw + reader.takeRest())
             }
+            recorded.httpVersion = head.version
             guard exchange(head, &reader, stream) else { return }
         }
     }
@@ -110,7 +115,7 @@ final class ServerConnection: @unchecked Sendable {
             return false
         }
         guard let content = reader.content(of: head) else { return false }
-        switch server?.take(request(head, content, isWebSocket, reader.raw)) {
+        switch server?.take(request(head, content, isWebSocket, reader.raw, reader.trailers)) {
         case nil: return false
         case .failure(let error):
             let response = MockResponse.text("\(error)\n", status: MockServer.unmatchedStatus)
@@ -137,7 +142,8 @@ final class ServerConnection: @unchecked Sendable {
     }
 
     private func request(
-        _ head: RequestReader.Head, _ content: Data, _ isWebSocket: Bool, _ wireBytes: Data = Data()
+        _ head: RequestReader.Head, _ content: Data, _ isWebSocket: Bool, _ wireBytes: Data = Data(),
+        _ trailers: [Field] = []
     ) -> RecordedRequest {
         let scheme = identity == nil ? "http" : "https"
         let isAbsolute = head.target.contains("://")
@@ -145,7 +151,7 @@ final class ServerConnection: @unchecked Sendable {
             isAbsolute ? head.target : "\(scheme)://\(head.value("Host") ?? "localhost")\(head.target)"
         return RecordedRequest(
             method: head.method, url: url, fields: head.fields, body: content, isWebSocket: isWebSocket,
-            wireBytes: wireBytes)
+            wireBytes: wireBytes, trailers: trailers, connection: recorded)
     }
 
     // MARK: Proxy
@@ -156,7 +162,8 @@ final class ServerConnection: @unchecked Sendable {
     ) -> Bool {
         server?.record(reader.raw)
         let request = RecordedRequest(
-            method: "CONNECT", url: head.target, fields: head.fields, body: Data(), wireBytes: reader.raw)
+            method: "CONNECT", url: head.target, fields: head.fields, body: Data(), wireBytes: reader.raw,
+            connection: recorded)
         server?.stubs.record(request, nil)
         let port = head.target.split(separator: ":").last.flatMap { UInt16($0) }
         guard let port, let peer = ServerSocket.connect(to: port) else {

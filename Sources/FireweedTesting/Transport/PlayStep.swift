@@ -73,7 +73,7 @@ extension MockResponse {
     func head(byteCount: Int?) -> ResponseHead {
         var fields = fields
         let isBare = status == 204 || status == 304 || status < 200
-        if let byteCount, !isBare,
+        if let byteCount, !isBare, trailers.isEmpty,
             !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Content-Length") })
         {
             fields.append(Field(name: "Content-Length", value: "\(byteCount)"))

@@ -19,6 +19,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private let successor = Mutex<(any TransferControl)?>(nil)
 
     private(set) var consumer: (any TransferConsumer)?
+    private var trailers: [Field] = []
     private var steps: ArraySlice<PlayStep> = []
     private var hasStarted = false
     private var hasDeliveredHead = false
@@ -148,6 +149,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
                 open(offer, response, known)
             } else {
                 steps = PlayStep.steps(of: response, to: request.method)[...]
+                trailers = response.hasContent(for: request.method) ? response.trailers : []
             }
         }
     }
@@ -316,7 +318,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         if report.startNanoseconds == 0 { report.startNanoseconds = context.wallNanoseconds }
         report.total = elapsedMicroseconds
         let sent: TransferEnd.SentContent = hasStarted ? .whole : .untouched
-        consumer.transferDidFinish(TransferEnd(failure, report: report, requestContent: sent))
+        let trailers = failure == nil && !trailers.isEmpty ? FieldBlock(trailers) : nil
+        consumer.transferDidFinish(TransferEnd(failure, report: report, requestContent: sent, trailers: trailers))
     }
 
     /// At least 1: in a report, 0 means that something did not happen.

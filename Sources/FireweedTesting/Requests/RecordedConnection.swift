@@ -1,0 +1,21 @@
+// The connection of a request that came to a server.
+
+public import Fireweed
+
+/// The connection over which a request came to a ``MockServer``.
+///
+/// Requests with equal numbers came over one connection:
+/// ```swift
+/// let (first, second) = (try await server.takeRequest(), try await server.takeRequest())
+/// #expect(first.connection?.number == second.connection?.number)
+/// ```
+public struct RecordedConnection: Sendable, Hashable {
+    /// The place of the connection among those that the server accepted; the first one is 1.
+    public let number: Int
+    /// The version of HTTP in which the request came: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
+    public internal(set) var httpVersion: String
+    /// The version of TLS; `nil` in clear text.
+    public internal(set) var tlsVersion: TLSVersion?
+    /// The certificate that the client has shown and proved; `nil` where it showed none, or was not asked for one.
+    public internal(set) var clientCertificate: Certificate?
+}
