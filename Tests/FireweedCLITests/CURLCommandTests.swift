@@ -68,6 +68,25 @@ struct CURLCommandTests {
         #expect(result.output.contains("from a file"))
     }
 
+    @Test(
+        "--from-curl sends the user of a URL at once, and with --anyauth after a challenge",
+        arguments: [
+            ("", "/get", ["Basic"]), ("--anyauth", "/get", [nil]), ("", "/basic-auth/us/p:w", ["Basic"]),
+            ("--anyauth", "/basic-auth/us/p:w", [nil, "Basic"]),
+            ("--anyauth", "/digest-auth/auth/us/p:w", [nil, "Digest"]),
+        ] as [(String, String, [String?])])
+    func userOfURL(option: String, path: String, schemes: [String?]) throws {
+        let target = url(path).replacing("http://", with: "http://us:p%3Aw@")
+        let result = try run(["--check-status", "--from-curl", "curl \(option) '\(target)'"])
+        #expect(result.code == 0, "\(result.errors)")
+        let sent = server.requests.map { $0.field("Authorization").map { String($0.prefix { $0 != " " }) } }
+        #expect(sent == schemes)
+        let basic = Data("us:p:w".utf8).base64EncodedString()
+        let answers = server.requests.compactMap { $0.field("Authorization") }.filter { $0.hasPrefix("Basic") }
+        #expect(answers.allSatisfy { $0 == "Basic \(basic)" })
+        #expect(server.requests.allSatisfy { !($0.field("Host") ?? "").contains("@") })
+    }
+
     @Test("--from-curl does what the command says about files, output, redirects, proxies and uploads")
     func exchange() throws {
         try Data("uploaded".utf8).write(to: folder.file("up"))

@@ -104,6 +104,10 @@ struct CheckTests {
             (["--cert", "/nope", "https://h.example"], 64, "the file /nope cannot be read: No such file"),
             (["--session", "x/", "http://127.0.0.1:PORT/"], 64, "needs a file"),
             (["--max-redirects", "1", "http://127.0.0.1:PORT/redirect/3"], 6, "did not end after 1 (--max-redirects)"),
+            (
+                ["http://127.0.0.1:PORT/redirect-to?url=myapp%3A%2F%2Fcallback%3Fcode%3D7"], 1,
+                "a redirect leads to the scheme myapp, which is not HTTP (--no-follow --headers shows where)"
+            ),
             (["ftp://h.example"], 64, "has the scheme ftp"), (["ht!tp://h"], 64, "has a scheme that is not one"),
             ([":abc"], 64, "a port or a path follows"), (["http://h:99999/"], 64, "not from 1 to 65535"),
             (["http://h:0/"], 64, "not from 1 to 65535"), (["serve", "99999"], 64, "a port is a number"),
@@ -134,6 +138,16 @@ struct CheckTests {
         let url = scripted.url().absoluteString.replacing("http:", with: "ws:")
         let result = try Command.run(["ws", "--timeout", "0.7", "--wait", "0", url], in: folder.url, input: "")
         #expect(result.code == 2 && result.errors.contains("nothing came for 0.7 s"), "\(result.errors)")
+    }
+
+    @Test("--no-follow takes a redirect to the scheme of an app as the response")
+    func appRedirect() throws {
+        let url = server.url("/redirect-to?url=myapp%3A%2F%2Fcallback%3Fcode%3D7").absoluteString
+        let result = try run("--no-follow", "--headers", url)
+        #expect(
+            result.code == 0
+                && String(decoding: result.output, as: UTF8.self).contains("Location: myapp://callback?code=7"),
+            "\(result.errors)")
     }
 
     @Test("a redirect beyond the limit is an error, and its content is not printed")

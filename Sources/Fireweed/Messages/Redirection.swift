@@ -36,7 +36,8 @@ enum Redirection {
             return .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0)
         }
         guard url.scheme != "http", url.scheme != "https" else { return nil }
-        return .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0)
+        let scheme = url.scheme.map { "the scheme \($0)" } ?? "no scheme"
+        return .exchange(.unsupportedURL, detail: "a redirect leads to \(scheme), which is not HTTP", engineCode: 0)
     }
 
     /// The next message after a redirect that names a whole request; a failure when it may not be followed.

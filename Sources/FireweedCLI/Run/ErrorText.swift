@@ -39,6 +39,8 @@ struct ErrorText {
         {
             text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
         }
+        // Sign-ins end so: the address is in the response.
+        if text.hasPrefix("a redirect leads to") { text += " (--no-follow --headers shows where)" }
         if let option = Self.limitOption(for: error) { text += " (\(option))" }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
@@ -101,7 +103,7 @@ struct ErrorText {
             .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRequired,
             .clientCertificateRejected:
             return .tls
-        case .cannotWriteToFile, .cannotCreateFile, .cannotOpenFile: return .failure
+        case .unsupportedURL, .cannotWriteToFile, .cannotCreateFile, .cannotOpenFile: return .failure
         default: return .network
         }
     }
