@@ -45,7 +45,10 @@ struct ChaosTests {
         let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardized
         let output = try await Program.run(
             "env",
-            ["-u", "FIREWEED_TURN_LIMIT", "SANITIZE=\(sanitizer)", "JOBS=2", "\(root.path)/Scripts/chaos", program.path],
+            [
+                "-u", "FIREWEED_TURN_LIMIT", "SANITIZE=\(sanitizer)", "JOBS=2", "\(root.path)/Scripts/chaos",
+                program.path,
+            ],
             in: folder.url)
         #expect(output.code == Int32(code), "\(output.text) \(output.errors)")
     }
