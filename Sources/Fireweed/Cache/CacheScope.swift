@@ -26,6 +26,10 @@ struct CacheScope: Sendable {
     private let dialsOrigins: Bool
     /// Whether the system's authorities alone decide about servers.
     private let trustsSystem: Bool
+    /// Whether messages may go through a proxy.
+    private let mayHaveProxy: Bool
+    /// Names the addresses that are refused; `nil` where none is.
+    private let refusedAddresses: String?
 
     init(_ options: TransportOptions = TransportOptions(), _ trust: (any CacheTrust)? = nil) {
         credentialFields = CredentialFields(options.credentialFieldNames)
@@ -34,23 +38,32 @@ struct CacheScope: Sendable {
         dialsOrigins =
             options.unixSocketPath == nil && options.addressOverrides.isEmpty && options.connectionRoutes.isEmpty
         trustsSystem = trust?.rules == nil && options.certificateAuthorities == .system
+        mayHaveProxy = options.mayHaveProxy
+        refusedAddresses = options.addressGuard.cachePartition
     }
 
     /// The part of a stored response's key that comes from the session, for a URL, as text; `nil` for none.
     ///
     /// `host` is the message's `Host` field where it is not the URL's.
     func place(of url: URL, host: String?) -> String? {
-        if host == nil, dialsOrigins, trustsSystem { return nil }
+        if host == nil, dialsOrigins, trustsSystem, !mayHaveProxy, refusedAddresses == nil { return nil }
         let name = CanonicalHost.text(of: url.host ?? "")
         var parts: [String] = []
         if let host { parts.append("host \(host)") }
         if !dialsOrigins, let detour = options.detour(fromHost: name, port: UInt16(clamping: url.effectivePort)) {
             parts.append("to \(detour)")
         }
-        if !trustsSystem, url.isSecure {
-            if let rules = trust?.cachePartition(forHost: name) { parts.append("trust \(rules)") }
-            if let authorities = options.certificateAuthorities.cachePartition { parts.append(authorities) }
+        let isSecure = url.isSecure
+        let rules = isSecure && !trustsSystem ? trust?.cachePartition(forHost: name) : nil
+        if let rules { parts.append("trust \(rules)") }
+        if isSecure, let authorities = options.certificateAuthorities.cachePartition { parts.append(authorities) }
+        // Behind any proxy, the authorities find the same server. In clear text the proxy decides which server answers,
+        // and rules of one's own need not check the server.
+        if mayHaveProxy, !isSecure || rules != nil, let proxy = options.proxyText(for: url) {
+            parts.append("proxy \(proxy)")
         }
+        // The answer of a refused address must not come by way of the store.
+        if let refusedAddresses { parts.append(refusedAddresses) }
         return parts.isEmpty ? nil : parts.joined(separator: "\n")
     }
 
@@ -72,6 +85,15 @@ extension CertificateAuthorities {
         case .folder(let url): "authorities in \(url.path)"
         case .certificates(let certificates): "authorities \(CachePartition.digest(certificates))"
         }
+    }
+}
+
+extension AddressGuard {
+    /// Names the addresses that are refused; `nil` where none is.
+    fileprivate var cachePartition: String? {
+        guard !refused.isEmpty else { return nil }
+        let networks = [refused, exceptions].map { $0.map(\.description).sorted().joined(separator: " ") }
+        return "addresses but \(networks[0]) save \(networks[1])"
     }
 }
 

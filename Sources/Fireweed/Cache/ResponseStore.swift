@@ -10,8 +10,9 @@ import Foundation
 /// others: so a look-up should not wait for a write, and should throw when it cannot be answered soon. An error never
 /// fails a request: the cache then counts as empty.
 ///
-/// A store may serve several users: responses to requests with different `Authorization` or `Cookie` fields are kept
-/// apart, unless the response is `public` (see ``separatesCookies``).
+/// A store may serve several users. Unless a response is `public`, the session gives it only to requests with the same
+/// credentials: the same values of `Authorization` and of all fields in `TransportOptions.credentialFieldNames`, the
+/// same client certificate, and the same `Cookie` field (see ``separatesCookies``).
 ///
 /// - SeeAlso: ``SQLiteResponseStore``; the configuration's `urlCache` is used in the same way.
 public protocol ResponseStore: AnyObject, Sendable {

@@ -19,7 +19,7 @@ public struct TransportOptions: Sendable {
     ///
     /// `nil`, the default, takes it from the configuration's `connectionProxyDictionary` where there is one, else from
     /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment names none, a session may not
-    /// notice one that is put there after its first request.
+    /// notice one that is put there after the session was made.
     public var proxy: Proxy?
     /// The proxies of the session's configuration, which `proxy` replaces; `nil` where it names none.
     package var configuredProxies: ConfiguredProxies?

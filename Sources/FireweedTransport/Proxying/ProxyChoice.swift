@@ -1,6 +1,6 @@
 // Which proxy a message goes through.
 
-import Foundation
+package import Foundation
 import Glibc
 
 /// Chooses proxies: the options' own, else the configuration's, else the environment's as curl reads it.
@@ -73,5 +73,17 @@ extension Proxy {
 
 extension TransportOptions {
     /// Whether messages may go through a proxy; false for most sessions, whose messages are not looked at then.
-    var mayHaveProxy: Bool { proxy != nil || configuredProxies != nil || Proxy.isInEnvironment }
+    package var mayHaveProxy: Bool { proxy != nil || configuredProxies != nil || Proxy.isInEnvironment }
+
+    /// The proxy that messages to a URL go through, as text without its password; `nil` where they go through none.
+    ///
+    /// A proxy that cannot be used is a proxy too: messages to the URL fail.
+    package func proxyText(for url: URL) -> String? {
+        do throws(TransferFailure) {
+            let proxy = try ProxyChoice().proxy(for: RequestTarget(url.absoluteString), self)
+            return proxy.map { "\($0.scheme?.rawValue ?? "")://\($0.user ?? "")@\($0.host.lowercased()):\($0.port)" }
+        } catch {
+            return "unusable"
+        }
+    }
 }

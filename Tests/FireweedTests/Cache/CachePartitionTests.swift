@@ -123,6 +123,82 @@ final class CachePartitionTests: Sendable {
         #expect(try await answer(unrelated, url) == "1", "another host's address")
     }
 
+    // MARK: Proxies and refused addresses
+
+    private static let proxies: [@Sendable (inout TransportOptions) -> Void] = [
+        { $0.proxy = Proxy.none }, { $0.proxy = Proxy(host: "a.proxy", port: 8080) },
+        { $0.proxy = Proxy(host: "b.proxy", port: 8080) }, { $0.proxy = Proxy(host: "a.proxy", port: 8081) },
+        { $0.proxy = Proxy(host: "a.proxy", port: 8080, user: "me", password: "secret") },
+        { $0.proxy = Proxy(.socks5h, host: "a.proxy", port: 8080) },
+        { $0.configuredProxies = ConfiguredProxies(["HTTPEnable": 1, "HTTPProxy": ""]) },
+    ]
+
+    @Test("in clear text, what came through a proxy answers only sessions with the same proxy")
+    func proxies() async throws {
+        let url = "http://a.test/"
+        for round in 1...2 {
+            for (number, proxy) in Self.proxies.enumerated() {
+                #expect(try await answer(session(options: proxy), url) == "\(number + 1)", "round \(round)")
+            }
+        }
+        let bypassed = session { $0.proxy = Proxy(host: "a.proxy", port: 8080, bypassedHosts: ["a.test"]) }
+        #expect(try await answer(bypassed, url) == "1", "reached directly")
+        let configured = session {
+            $0.configuredProxies = ConfiguredProxies(
+                ["HTTPEnable": 1, "HTTPProxy": "A.proxy", "HTTPPort": 8080] as [String: Any])
+        }
+        #expect(try await answer(configured, url) == "2", "the same proxy by another way")
+        #expect(try await answer(session { $0.proxy = Proxy(host: "a.proxy", port: 8080) }, url, method: .put) == "8")
+        #expect(try await answer(session(options: Self.proxies[1]), url) == "9", "invalidated")
+        #expect(try await answer(session(options: Self.proxies[2]), url) == "3", "another server's")
+    }
+
+    @Test("over TLS a proxy divides nothing that the authorities check")
+    func proxiesWithTLS() async throws {
+        for proxy in Self.proxies { #expect(try await answer(session(options: proxy)) == "1") }
+        let manager = Self.manager(DisabledTrustEvaluator())
+        for (number, proxy) in Self.proxies.prefix(3).enumerated() {
+            #expect(try await answer(session(manager: manager, options: proxy)) == "\(number + 2)")
+        }
+    }
+
+    @Test("a session that refuses addresses takes nothing that others fetched from them", arguments: ["http", "https"])
+    func refusedAddresses(scheme: String) async throws {
+        let url = "\(scheme)://a.test/"
+        let network = try #require(IPNetwork("10.0.0.0/8"))
+        for _ in 1...2 {
+            #expect(try await answer(session(), url) == "1")
+            #expect(try await answer(session { $0.addressGuard = .publicOnly }, url) == "2")
+            #expect(try await answer(session { $0.addressGuard = .publicOnly(except: [network]) }, url) == "3")
+            #expect(try await answer(session { $0.addressGuard = AddressGuard(refusing: [network]) }, url) == "4")
+        }
+        let empty = session { $0.addressGuard = AddressGuard(refusing: [], except: [network]) }
+        #expect(try await answer(empty, url) == "1", "refuses nothing")
+    }
+
+    @Test("sessions with other places that share a URLCache never get each other's responses")
+    func sharedURLCache() async throws {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+        let sessions = Self.ways.indices.map { way in
+            var options = TransportOptions()
+            Self.ways[way](&options)
+            let transport = OptionedTransport(options) { _ in
+                let fields = [Field(name: "Cache-Control", value: "max-age=60")]
+                return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("way \(way)".utf8))]
+            }
+            return Session(transport: transport, configuration: configuration)
+        }
+        for way in sessions.indices.flatMap({ first in sessions.indices.flatMap { [first, $0, first] } }) {
+            for isStored in [false, true] {
+                let response = await sessions[way].request("http://a.test/").serializingString().response
+                #expect(response.value == "way \(way)")
+                if isStored { #expect(response.metrics?.responseSource == .cache) }
+                await sessions[way].flushResponseStore()
+            }
+        }
+    }
+
     // MARK: Trust
 
     private static func manager(_ evaluator: any ServerTrustEvaluating) -> ServerTrustManager {
