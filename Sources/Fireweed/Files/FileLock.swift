@@ -13,16 +13,42 @@ enum FileLock {
         case shared, exclusive
     }
 
-    /// Locks the file; returns the error number, `EWOULDBLOCK` where another open file has the lock and `waits` is
-    /// false, and 0 for success.
-    static func take(_ descriptor: Int32, _ kind: Kind, waits: Bool = false) -> Int32 {
-        if waits { BlockingCall.check("flock") }
-        let operation = (kind == .shared ? LOCK_SH : LOCK_EX) | (waits ? 0 : LOCK_NB)
-        while flock(descriptor, operation) != 0 {
+    enum Outcome {
+        case taken
+        /// Another open file has kept the lock for all the time.
+        case busy
+        /// The file cannot be locked.
+        case unusable
+    }
+
+    /// The longest pause between two tries, in microseconds.
+    private static let longestPause: UInt32 = 50_000
+
+    private static var milliseconds: Int { Int(SystemClock().monotonicNanoseconds / 1_000_000) }
+
+    /// Locks an open file.
+    ///
+    /// - Parameters:
+    ///   - descriptor: the file, which ``close(_:)`` closes.
+    ///   - kind: whether others may share the lock.
+    ///   - waitingMilliseconds: how long another open file may keep the lock; zero tries once.
+    /// - Returns: whether this open file has the lock now.
+    static func take(_ descriptor: Int32, _ kind: Kind, waitingMilliseconds: Int = 0) -> Outcome {
+        if waitingMilliseconds > 0 { BlockingCall.check("flock") }
+        let end = milliseconds + waitingMilliseconds
+        var pause: UInt32 = 500
+        while flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
             let code = errno
-            if code != EINTR { return code }
+            if code == EINTR { continue }
+            guard code == EWOULDBLOCK else { return .unusable }
+            guard milliseconds < end else { return .busy }
+            // Neither flock(2) nor F_OFD_SETLKW takes a deadline, a library must not use the process's signals to end
+            // the call, and a thread that waits in the call would stay for as long as the other process lives. So the
+            // lock is tried again after pauses that grow: twenty tries a second at last.
+            usleep(pause)
+            pause = min(pause * 2, longestPause)
         }
-        return 0
+        return .taken
     }
 
     /// Releases the lock; the file stays open.

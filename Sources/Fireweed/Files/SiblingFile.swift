@@ -26,7 +26,7 @@ enum SiblingFile {
             }
             var status = stat()
             // Another process may take the file for a leftover in the moment before it is locked.
-            if FileLock.take(descriptor, .exclusive) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
+            if FileLock.take(descriptor, .exclusive) == .taken, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
                 return (url, descriptor)
             }
             close(descriptor)
@@ -44,7 +44,7 @@ enum SiblingFile {
             let path = "\(folder)/\(name)"
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
-            if FileLock.take(descriptor, .exclusive) == 0 { unlink(path) }
+            if FileLock.take(descriptor, .exclusive) == .taken { unlink(path) }
             close(descriptor)
         }
     }

@@ -106,7 +106,7 @@ final class PartialFile: Sendable {
             close(descriptor)
             throw ResumeError.notPartial(url)
         }
-        guard FileLock.take(descriptor, .exclusive) == 0 else {
+        guard FileLock.take(descriptor, .exclusive) == .taken else {
             close(descriptor)
             throw ResumeError.inUse(url)
         }

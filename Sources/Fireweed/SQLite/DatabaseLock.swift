@@ -9,7 +9,7 @@ import Glibc
 /// connection that is opened between two renames would have a new database and the log of the old one.
 struct DatabaseLock: ~Copyable {
     enum Failure: Error {
-        /// Another process has the lock, and the lock is not waited for.
+        /// Another process has kept the lock for as long as the lock is waited for.
         case busy
         /// The lock file cannot be opened or locked.
         case unusable
@@ -17,16 +17,20 @@ struct DatabaseLock: ~Copyable {
 
     private let descriptor: Int32
 
-    init(beside path: String, _ kind: FileLock.Kind, waits: Bool) throws(Failure) {
+    /// Takes the lock of the database at a path, which is not a symbolic link.
+    init(beside path: String, _ kind: FileLock.Kind, waitingMilliseconds: Int) throws(Failure) {
         BlockingCall.check("open")
         let opened = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw .unusable }
-        let code = FileLock.take(opened, kind, waits: waits)
-        guard code == 0 else {
+        switch FileLock.take(opened, kind, waitingMilliseconds: waitingMilliseconds) {
+        case .taken: descriptor = opened
+        case .busy:
             close(opened)
-            throw code == EWOULDBLOCK ? .busy : .unusable
+            throw .busy
+        case .unusable:
+            close(opened)
+            throw .unusable
         }
-        descriptor = opened
     }
 
     /// Runs `body` before the lock is released.

@@ -56,11 +56,8 @@ final class SQLiteConnection: @unchecked Sendable {
         statements = [:]  // before the connection that they belong to
         // Closing writes the log into the file. The last owner may be a request that ends on a loop's thread.
         nonisolated(unsafe) let handle = handle  // SAFETY: nothing else has it any more.
-        guard LoopThread.isCurrent else {
-            sqlite3_close_v2(handle)
-            return
-        }
-        DispatchQueue.global(qos: .utility).async { sqlite3_close_v2(handle) }
+        let close = { @Sendable in _ = BlockingCall.run("sqlite3_close_v2") { sqlite3_close_v2(handle) } }
+        if LoopThread.isCurrent { DispatchQueue.global(qos: .utility).async(execute: close) } else { close() }
     }
 
     /// Runs statements without results.

@@ -8,11 +8,25 @@ import Glibc
 struct StoreDatabase: Sendable {
     let path: String
 
+    /// Takes the path of the file; that of a symbolic link stands for its target.
+    ///
+    /// Of several paths to one file, all have one lock, and the same companion files.
+    init(path: String) {
+        self.path =
+            switch try? FileDestination(at: URL(fileURLWithPath: path)) {
+            case .file(let target, _), .vacant(let target): target
+            case .stream, nil: path
+            }
+    }
+
     /// How long a call waits for locks of other connections, in milliseconds.
     enum Waiting: Int32 {
         /// A request waits for the result.
         case reader = 50
         case writer = 5000
+
+        /// How long a call waits for the lock beside the file: a reader does not.
+        var lockMilliseconds: Int { self == .writer ? Int(rawValue) : 0 }
     }
 
     /// The number of the form in which responses are stored, and of how they are found.
@@ -22,10 +36,10 @@ struct StoreDatabase: Sendable {
     /// or the keys of stored responses change, and name the former tables in `formerResponses`. The first two forms had
     /// their number as `user_version`, which is left alone: a program of that time removes its own tables when the
     /// number is another.
-    private static let form = 3
+    private static let form = 4
     static let responses = "responses_\(form)"
     static let totals = "totals_\(form)"
-    private static let formerResponses = ["responses"]
+    private static let formerResponses = ["responses", "responses_3"]
     /// Nanoseconds without use after which a response of a former form is removed, for its space: a week.
     private static let formerLifetime = 7 * 86_400 * 1_000_000_000
 
@@ -46,7 +60,7 @@ struct StoreDatabase: Sendable {
     ) throws(SQLiteFailure) -> (connection: SQLiteConnection, inode: UInt) {
         let lock: DatabaseLock
         do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .shared, waits: waiting == .writer)
+            lock = try DatabaseLock(beside: path, .shared, waitingMilliseconds: waiting.lockMilliseconds)
         } catch {
             // A database of another user can be used without its lock file.
             guard error == .busy else { return try connect(waiting) }
@@ -121,7 +135,7 @@ struct StoreDatabase: Sendable {
     ) throws(ResponseStoreError) -> (connection: SQLiteConnection, inode: UInt) {
         let lock: DatabaseLock
         do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .exclusive, waits: waiting == .writer)
+            lock = try DatabaseLock(beside: path, .exclusive, waitingMilliseconds: waiting.lockMilliseconds)
         } catch {
             throw error == .busy ? .busy : .damaged(path: path)
         }

@@ -20,8 +20,8 @@ struct StrictTransportFile {
 
     /// Runs `body` while no other process changes the file.
     ///
-    /// The file itself is locked, and made empty if it is missing. Where the file cannot be locked, `body` runs without
-    /// the lock.
+    /// The file itself is locked, and made empty if it is missing. Where the file cannot be locked, or another process
+    /// keeps the lock for five seconds, `body` runs without the lock.
     func whileLocked(_ body: () -> Void) {
         BlockingCall.check("open")
         while true {
@@ -30,7 +30,7 @@ struct StrictTransportFile {
             defer { FileLock.close(descriptor) }
             var (locked, named) = (stat(), stat())
             guard fstat(descriptor, &locked) == 0, locked.st_mode & S_IFMT == S_IFREG else { return body() }
-            guard FileLock.take(descriptor, .exclusive, waits: true) == 0 else { return body() }
+            guard FileLock.take(descriptor, .exclusive, waitingMilliseconds: 5000) == .taken else { return body() }
             // Another process may have replaced the file before it released the lock.
             guard stat(url.path, &named) == 0, named.st_ino == locked.st_ino, named.st_dev == locked.st_dev else {
                 continue

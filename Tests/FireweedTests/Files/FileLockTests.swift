@@ -29,7 +29,7 @@ struct FileLockTests {
     private func isFree(_ file: URL) -> Bool {
         let descriptor = open(file.path, O_RDWR | O_CLOEXEC)
         defer { FileLock.close(descriptor) }
-        return FileLock.take(descriptor, .exclusive) == 0
+        return FileLock.take(descriptor, .exclusive) == .taken
     }
 
     @Test("a database's lock ends with its value", arguments: [FileLock.Kind.shared, .exclusive])
@@ -38,7 +38,7 @@ struct FileLockTests {
         let file = folder.file("database.sqlite-lock")
         var descriptors: [Int32] = []
         do {
-            let lock = try DatabaseLock(beside: database.path, kind, waits: false)
+            let lock = try DatabaseLock(beside: database.path, kind, waitingMilliseconds: 0)
             descriptors = lock.whileHeld { childDescriptors(of: file) }
             #expect(descriptors.count == 1 && !isFree(file))
         }

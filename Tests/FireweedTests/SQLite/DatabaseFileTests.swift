@@ -1,9 +1,11 @@
 import FixtureServer
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import Fireweed
+@testable import FireweedTransport
 
 /// What opens a database of the library.
 enum DatabaseUser: String, CaseIterable, Sendable {
@@ -86,6 +88,123 @@ struct DatabaseFileTests {
         let second = try SQLiteResponseStore(url: file)
         for name in ["", "-wal", "-shm"] { #expect(mode("database.sqlite" + name) == 0o600) }
         withExtendedLifetime((first, second)) {}
+    }
+
+    /// Holds the last reference to something.
+    private final class Holder: Sendable {
+        private let value: Mutex<(any Sendable)?>
+
+        init(_ value: any Sendable) { self.value = Mutex(value) }
+
+        func release() {
+            let last = value.withLock { $0.take() }
+            _ = last
+        }
+    }
+
+    // In a debug build a call that may wait ends the process on a loop's thread.
+    @Test(
+        "who is released on an event loop's thread waits for no disk there, and closes the file all the same",
+        arguments: DatabaseUser.allCases)
+    func releasedOnLoop(user: DatabaseUser) async throws {
+        let holder = try makeHolder(user)
+        let loop = try #require(EventLoop(name: "test-loop"))
+        await withCheckedContinuation { continuation in
+            loop.post { _ in
+                #expect(LoopThread.isCurrent)
+                holder.release()
+                continuation.resume()
+            }
+        }
+        // The last connection that is closed removes the log.
+        while FileManager.default.fileExists(atPath: file.path + "-wal") { await Task.yield() }
+    }
+
+    private func makeHolder(_ user: DatabaseUser) throws -> Holder {
+        let opened = try user.open(file)
+        if let store = opened as? SQLiteResponseStore {
+            let head = StoredHead(
+                response: ResponseHead(status: 200, fields: []), requestTime: Date(), responseTime: Date(),
+                variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
+            try store.store(StoredResponse(head: head, content: Data("a".utf8)), for: "k")
+            // The use is noted, and would be written with the next response.
+            #expect(try store.response(for: "k") { $0.isEmpty ? nil : 0 } != nil)
+        }
+        return Holder(opened)
+    }
+
+    // MARK: The lock
+
+    private func take(_ kind: DatabaseLock.Kind, waitingMilliseconds: Int) -> DatabaseLock.Failure? {
+        do throws(DatabaseLock.Failure) {
+            _ = try DatabaseLock(beside: file.path, kind, waitingMilliseconds: waitingMilliseconds)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("a lock that another process keeps is not waited for without end")
+    func boundedWait() throws {
+        do {
+            let lock = try DatabaseLock(beside: file.path, .shared, waitingMilliseconds: 0)
+            #expect(take(.exclusive, waitingMilliseconds: 0) == .busy)
+            #expect(take(.exclusive, waitingMilliseconds: 100) == .busy)
+            #expect(take(.shared, waitingMilliseconds: 0) == nil)
+            lock.whileHeld {}
+        }
+        #expect(take(.exclusive, waitingMilliseconds: 0) == nil)
+    }
+
+    @Test("whoever waits for the lock gets it when the other process releases it")
+    func waited() async throws {
+        let descriptor = open("\(file.path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        let (outcomes, outcome) = AsyncStream<DatabaseLock.Failure?>.makeStream()
+        Thread.detachNewThread { outcome.yield(take(.shared, waitingMilliseconds: 60_000)) }
+        close(descriptor)
+        for await failure in outcomes {
+            #expect(failure == nil)
+            break
+        }
+    }
+
+    @Test("a store whose lock another process keeps is busy, and opens when the lock is free")
+    func busyStore() throws {
+        let descriptor = open("\(file.path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        #expect(throws: ResponseStoreError.busy) { try SQLiteResponseStore(url: file) }
+        close(descriptor)
+        #expect(try SQLiteResponseStore(url: file).byteCount == 0)
+    }
+
+    @Test("a database has one lock, by whichever symbolic link it is opened")
+    func linkedLock() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link").path, withDestinationPath: "database.sqlite")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("second").path, withDestinationPath: folder.file("link").path)
+        for name in ["database.sqlite", "link", "second"] {
+            #expect(try SQLiteResponseStore(url: folder.file(name)).byteCount == 0)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(names.filter { $0.hasSuffix("-lock") } == ["database.sqlite-lock"])
+    }
+
+    @Test("a damaged database is replaced where it is, also by a symbolic link to it")
+    func linkedDamage() throws {
+        try Data(repeating: 7, count: 8192).write(to: file)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link").path, withDestinationPath: "database.sqlite")
+        let (byLink, direct) = (
+            try SQLiteResponseStore(url: folder.file("link")), try SQLiteResponseStore(url: file)
+        )
+        var (linked, named) = (stat(), stat())
+        #expect(stat(folder.file("link").path, &linked) == 0 && stat(file.path, &named) == 0)
+        #expect(linked.st_ino == named.st_ino)
+        let target = try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link").path)
+        #expect(target == "database.sqlite", "the link stays")
+        withExtendedLifetime((byLink, direct)) {}
     }
 
     @Test("one place of the library opens databases, and nothing beside SQLite opens their files")
