@@ -50,7 +50,7 @@ public struct Netrc: Sendable, Equatable {
         entries = try parser.entries()
     }
 
-    /// Reads a file; throws ``NetrcError``.
+    /// Reads a regular file; throws ``NetrcError``.
     public init(contentsOf url: URL) throws {
         let text: String
         do {

@@ -1,5 +1,6 @@
 // Serialisers of responses.
 
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 

@@ -29,6 +29,6 @@ enum HostsFile {
 
     /// The addresses of a name without its final dot in the system's file; empty where the file cannot be read.
     static func addresses(of name: String) -> [SocketAddress] {
-        FileManager.default.contents(atPath: path).map { addresses(of: name, in: $0) } ?? []
+        (try? FileContent.read(URL(fileURLWithPath: path))).map { addresses(of: name, in: $0) } ?? []
     }
 }

@@ -1,6 +1,7 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 @Suite("Netrc")
@@ -81,6 +82,13 @@ struct NetrcTests {
     @Test("a file that is not there is an error that names it")
     func unreadable() {
         #expect(throws: NetrcError.self) { try Netrc(contentsOf: URL(fileURLWithPath: "/nowhere/netrc")) }
+    }
+
+    @Test("a pipe in place of the file is an error, which does not wait")
+    func pipe() throws {
+        let folder = try TemporaryFolder()
+        #expect(mkfifo(folder.file("netrc").path, 0o600) == 0)
+        #expect(throws: NetrcError.self) { try Netrc(contentsOf: folder.file("netrc")) }
     }
 
     @Test("whatever the characters, reading ends")

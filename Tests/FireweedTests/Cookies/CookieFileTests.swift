@@ -66,6 +66,13 @@ struct CookieFileTests {
         #expect(await sent(with: try CookieFile(at: url)) == "u=ü")
     }
 
+    @Test("a pipe in place of the file is an error, which does not wait")
+    func pipe() throws {
+        let file = folder.file("pipe")
+        #expect(mkfifo(file.path, 0o600) == 0)
+        #expect(throws: CocoaError.self) { try CookieFile(at: file) }
+    }
+
     @Test("a file that holds something else is an error, and stays")
     func damaged() throws {
         let file = folder.file("other")

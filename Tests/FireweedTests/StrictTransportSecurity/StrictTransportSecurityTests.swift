@@ -1,6 +1,7 @@
 import FireweedTransport
 import FixtureServer
 import Foundation
+import Glibc
 import Synchronization
 import Testing
 
@@ -96,6 +97,19 @@ struct StrictTransportSecurityTests {
         #expect(mode?.intValue == 0o600)
         try Data("broken".utf8).write(to: file)
         #expect(StrictTransportSecurity(file: file).hosts.isEmpty)
+    }
+
+    @Test("a pipe or a folder in place of a file counts as empty, and stops nobody")
+    func noFile() throws {
+        let folder = try TemporaryFolder()
+        #expect(mkfifo(folder.file("pipe").path, 0o600) == 0)
+        for url in [folder.file("pipe"), folder.url] {
+            let store = StrictTransportSecurity(file: url)
+            #expect(store.hosts.isEmpty)
+            store.add("a.test", lifetime: 60)
+            #expect(store.applies(to: "a.test"))
+            store.waitUntilSaved()
+        }
     }
 
     @Test("stores of one file keep each other's hosts, and follow each other's removals")
