@@ -29,7 +29,12 @@ public protocol AsyncResponseStore: AnyObject, Sendable {
     /// A look that takes longer is a miss. Read when a session is made.
     var timeout: Duration { get }
 
-    /// Longest time for which a request waits for a fetch of another process; zero, the default, never waits.
+    /// Longest time for which a request waits for one fetch of another process; zero, the default, never waits.
+    ///
+    /// After that the session looks again, and waits again as long as the look gives
+    /// ``ResponseLookup/Fetch/elsewhere``: so a claim has to end after this time, and one of those that wait
+    /// gets the next one. A slow origin is then asked once in this time, and not by all at once. A request waits no
+    /// longer than it would wait for the origin.
     ///
     /// Read when a session is made.
     /// - SeeAlso: ``ResponseLookup/Fetch``.

@@ -89,6 +89,9 @@ struct CacheLink: Link {
     /// Whether a request may still wait for the fetch of another one.
     private enum Waiting: Sendable {
         case allowed
+        /// It waits for other processes, from a moment to another on the cache's clock: one of those that wait takes
+        /// the fetch over when it does not end, and the others go on waiting.
+        case elsewhere(from: UInt64, until: UInt64)
         /// It has waited: whatever is missing now, the request fetches alone.
         case over
     }
@@ -166,19 +169,33 @@ struct CacheLink: Link {
                 claim.end(outcome)
             }
         }
-        if case .allowed = waiting, finding.fetch == .elsewhere {
-            return waitElsewhere(query, host, cache)
-        }
+        if finding.fetch == .elsewhere, let decision = waitElsewhere(query, host, cache, waiting) { return decision }
         return ask(finding, of: &exchange, host, cache, query)
     }
 
-    /// Waits for the fetch of another process, and looks again.
-    private func waitElsewhere(_ query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache) -> Decision {
-        let start = StoredPlayback.nanoseconds
+    /// Waits for the fetch of another process, and looks again; `nil` when the request has waited long enough.
+    ///
+    /// One wait lasts for the store's `fetchTimeout` at most. All waits together last for as long as the request would
+    /// wait for the origin's answer.
+    private func waitElsewhere(
+        _ query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache, _ waiting: Waiting
+    ) -> Decision? {
+        let now = cache.clock.monotonicNanoseconds
+        let (start, next): (UInt64, Waiting)
+        switch waiting {
+        case .over: return nil
+        case .elsewhere(let from, let end):
+            guard now < end else { return nil }
+            (start, next) = (from, waiting)
+        case .allowed:
+            let limit = limit(of: host, by: cache.clock)?.time.nanosecondCount ?? .max / 2
+            start = StoredPlayback.nanoseconds
+            next = .elsewhere(from: start, until: now &+ limit)
+        }
         return .wait(
             Wait { resume in
                 cache.waitForFetch(of: query) {
-                    resume { _ in look(for: query, host, cache, waiting: .over, since: start) }
+                    resume { _ in look(for: query, host, cache, waiting: next, since: start) }
                 }
             })
     }

@@ -135,6 +135,19 @@ struct AsyncResponseStoreTests {
         #expect(asked.all.count == 1)
     }
 
+    @Test("a fetch that takes longer than the store's limit is taken over by one waiting session at a time")
+    func takenOver() async {
+        let store = MemoryAsyncStore(fetchTimeout: .milliseconds(300))
+        let gate = DispatchGroup()
+        gate.enter()
+        let sessions = (0..<50).map { _ in session(store) { gate.wait() } }
+        let tasks = sessions.map { $0.request("http://a.test/").serializingString() }
+        await eventually("a second session fetches") { asked.all.count > 1 }
+        gate.leave()
+        for task in tasks { #expect(await task.response.value != nil) }
+        #expect(asked.all.count < 10, "one in 300 ms, and not all of them")
+    }
+
     @Test("a response that is not for others lets the other sessions go at once, and later ones too")
     func unshareable() async {
         let store = MemoryAsyncStore(fetchTimeout: TestTimeouts.limit)

@@ -22,8 +22,8 @@ final class MemoryAsyncStore: AsyncResponseStore {
     private struct State {
         var responses: [String: [StoredResponse]] = [:]
         var revisions: [String: UInt64] = [:]
-        /// Keys that somebody fetches.
-        var claims: Set<String> = []
+        /// Keys that somebody fetches, and since when.
+        var claims: [String: ContinuousClock.Instant] = [:]
         /// Keys whose responses are not for others.
         var unshared: Set<String> = []
         var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
@@ -59,7 +59,11 @@ final class MemoryAsyncStore: AsyncResponseStore {
         return state.withLock { state in
             var lookup = ResponseLookup(response: found, revision: state.revisions[key] ?? 0)
             if found == nil, claimsFetch, fetchTimeout > .zero, !state.unshared.contains(key) {
-                lookup.fetch = state.claims.insert(key).inserted ? .claimed : .elsewhere
+                // A claim of which nothing came for so long is taken over by one of those that wait.
+                let now = ContinuousClock.now
+                let isTaken = state.claims[key].map { now - $0 < fetchTimeout } ?? false
+                if !isTaken { state.claims[key] = now }
+                lookup.fetch = isTaken ? .elsewhere : .claimed
             }
             return lookup
         }
@@ -69,7 +73,7 @@ final class MemoryAsyncStore: AsyncResponseStore {
         try await note(.waitForFetch)
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                guard state.claims.contains(key) else { return true }
+                guard state.claims[key] != nil else { return true }
                 state.waiters[key, default: []].append(continuation)
                 return false
             }
@@ -80,7 +84,7 @@ final class MemoryAsyncStore: AsyncResponseStore {
     func endFetch(of key: String, isShareable: Bool) async throws {
         try await note(.endFetch)
         let waiters = state.withLock { state in
-            state.claims.remove(key)
+            state.claims[key] = nil
             if !isShareable { state.unshared.insert(key) }
             return state.waiters.removeValue(forKey: key) ?? []
         }
