@@ -39,6 +39,11 @@ public final class RateLimiter: RequestInterceptor {
     /// `nil` for no limit.
     public let maximumWait: Duration?
 
+    /// Longest time for which a server's fields hold requests back; a longer time that a server names counts as this.
+    ///
+    /// One day by default, and at most.
+    public let maximumPause: Duration
+
     private let local: LocalRateLimits
     private let shared: SharedRateLimits?
 
@@ -50,15 +55,23 @@ public final class RateLimiter: RequestInterceptor {
     ///   - maximumWait: longest time that a request may have to wait, else it fails with
     ///     `RateLimitError.waitTooLong(_:)` inside `AFError.requestAdaptationFailed(error:)`; `nil`, the default, for
     ///     no limit.
-    public convenience init(_ limit: RateLimit?, scope: Scope = .origin, maximumWait: Duration? = nil) {
-        self.init(limit, scope: scope, maximumWait: maximumWait, backend: nil)
+    ///   - maximumPause: longest time for which a server's fields hold requests back, as in ``maximumPause``.
+    public convenience init(
+        _ limit: RateLimit?, scope: Scope = .origin, maximumWait: Duration? = nil,
+        maximumPause: Duration = .seconds(86_400)
+    ) {
+        self.init(limit, scope: scope, maximumWait: maximumWait, maximumPause: maximumPause, backend: nil)
     }
 
     /// Makes a limiter whose slots come from a backend.
-    package init(_ limit: RateLimit?, scope: Scope, maximumWait: Duration?, backend: (any RateLimitBackend)?) {
+    package init(
+        _ limit: RateLimit?, scope: Scope, maximumWait: Duration?, maximumPause: Duration = .seconds(86_400),
+        backend: (any RateLimitBackend)?
+    ) {
         self.limit = limit
         self.scope = scope
         self.maximumWait = maximumWait
+        self.maximumPause = maximumPause
         // With a backend the queues have what this process may do alone.
         let local =
             switch backend?.fallback {
@@ -175,13 +188,20 @@ public final class RateLimiter: RequestInterceptor {
             return values.isEmpty ? nil : values.joined(separator: ", ")
         }
         if let seconds = fields.pause, seconds > 0 {
-            local.pause(key, for: UInt64(seconds * 1e9), clock: clock)
-            shared?.setPause(.seconds(seconds), of: key)
+            let pause = bounded(seconds)
+            local.pause(key, for: pause.nanosecondCount, clock: clock)
+            shared?.setPause(pause, of: key)
         }
         if let quota = fields.quota {
-            if quota.remaining == 0, quota.seconds > 0 { shared?.setPause(.seconds(quota.seconds), of: key) }
-            local.allow(key, quota.remaining, for: UInt64(quota.seconds * 1e9), clock: clock)
+            let pause = bounded(quota.seconds)
+            if quota.remaining == 0, quota.seconds > 0 { shared?.setPause(pause, of: key) }
+            local.allow(key, quota.remaining, for: pause.nanosecondCount, clock: clock)
         }
+    }
+
+    private func bounded(_ seconds: TimeInterval) -> Duration {
+        let pause = Duration.seconds(seconds)
+        return min(max(.zero, maximumPause), pause)
     }
 }
 
@@ -192,8 +212,11 @@ extension RequestInterceptor where Self == RateLimiter {
     ///   - limit: how many requests are sent; `nil` leaves the rate to the servers' own fields.
     ///   - maximumWait: longest time that a request may have to wait, else it fails with
     ///     `RateLimitError.waitTooLong(_:)`; `nil`, the default, for no limit.
+    ///   - maximumPause: longest time for which a server's fields hold requests back; one day by default, and at most.
     /// - Returns: a limiter with the scope `origin`.
-    public static func rateLimiter(_ limit: RateLimit?, maximumWait: Duration? = nil) -> RateLimiter {
-        RateLimiter(limit, maximumWait: maximumWait)
+    public static func rateLimiter(
+        _ limit: RateLimit?, maximumWait: Duration? = nil, maximumPause: Duration = .seconds(86_400)
+    ) -> RateLimiter {
+        RateLimiter(limit, maximumWait: maximumWait, maximumPause: maximumPause)
     }
 }

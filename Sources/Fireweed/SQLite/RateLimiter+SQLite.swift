@@ -19,15 +19,17 @@ extension RateLimiter {
     ///   - name: tells limits in the same file apart.
     ///   - scope: which requests share the limit.
     ///   - maximumWait: longest time that a request may have to wait, as in ``maximumWait``.
+    ///   - maximumPause: longest time for which a server's fields hold requests back, as in ``maximumPause``.
     ///   - whenUnusable: what a request does while the file cannot be used; by default it keeps to the limit within
     ///     this process.
     /// - Throws: `RateLimitError.cannotOpen(path:reason:)`.
     public convenience init(
         file: URL, _ limit: RateLimit, name: String = "requests", scope: Scope = .origin,
-        maximumWait: Duration? = nil, whenUnusable: RateLimitFallback = .share(ofProcesses: 1)
+        maximumWait: Duration? = nil, maximumPause: Duration = .seconds(86_400),
+        whenUnusable: RateLimitFallback = .share(ofProcesses: 1)
     ) throws(RateLimitError) {
         self.init(
-            limit, scope: scope, maximumWait: maximumWait,
+            limit, scope: scope, maximumWait: maximumWait, maximumPause: maximumPause,
             backend: try SQLiteRateLimits(file: file, name: name, fallback: whenUnusable))
     }
 }

@@ -13,8 +13,9 @@ extension Fleet {
     ///
     /// Requests leave a little after their slots, and more so on a busy machine. So that the origin gets no more than
     /// `count + burst` requests in a period even then, slots are 3.5 % farther apart than the limit says, up to 35 ms
-    /// in a period; and when a process is late for a slot by more than a third of that and of an interval, or by more
-    /// than 10 ms if that is longer, it takes another slot instead, twice at most for each request.
+    /// in a period: 96.6 % of the limit is used at most, and more where the period is longer than a second. When a
+    /// process is late for a slot by more than a third of that and of an interval, or by more than 10 ms if that is
+    /// longer, it takes another slot instead, twice at most for each request.
     ///
     /// A 429 or 503 with `Retry-After` that any process gets holds all processes back for that key; a process looks for
     /// such a pause 50 ms before a slot that was at least 100 ms away. Without the server, requests go by
@@ -28,17 +29,19 @@ extension Fleet {
     ///   - name: tells limits apart that have the same scope.
     ///   - scope: which requests share the limit.
     ///   - maximumWait: longest time that a request may have to wait, as in `RateLimiter`.
+    ///   - maximumPause: longest time for which an origin's fields hold requests back, as in `RateLimiter`.
     ///   - whenUnreachable: what a request does that cannot have a slot; `nil`, the default, keeps each process to the
     ///     limit divided by `Configuration.fleetSize`.
     /// - Returns: an interceptor; give it to the sessions of this process.
     public func rateLimiter(
         _ limit: RateLimit, name: String = "requests", scope: RateLimiter.Scope = .origin, maximumWait: Duration? = nil,
-        whenUnreachable: RateLimitFallback? = nil
+        maximumPause: Duration = .seconds(86_400), whenUnreachable: RateLimitFallback? = nil
     ) -> RateLimiter {
         let slots = FleetRateLimits(
             fleet: self, name: name,
             fallback: whenUnreachable ?? .share(ofProcesses: max(1, configuration.fleetSize)))
-        return RateLimiter(limit, scope: scope, maximumWait: maximumWait, backend: slots)
+        return RateLimiter(
+            limit, scope: scope, maximumWait: maximumWait, maximumPause: maximumPause, backend: slots)
     }
 }
 

@@ -84,6 +84,21 @@ struct RateLimiterTests {
         #expect(clock.elapsed == .seconds(30))
     }
 
+    @Test(
+        "a server holds requests back for no longer than the limiter allows",
+        arguments: [["Retry-After": "300"], ["RateLimit": "\"p\";r=0;t=300"]])
+    func boundedPause(fields: [String: String]) async {
+        let clock = TestClock.automatic
+        let limiter = RateLimiter(nil, maximumPause: .seconds(20))
+        let session = Session.stubbed(clock: clock, interceptor: limiter) {
+            Stub.any().reply(.status(429, headers: HTTPHeaders(fields)), .text("ok"))
+        }
+        _ = await session.request(url).serializingData().response
+        #expect(await session.request(url).serializingData().response.response?.statusCode == 200)
+        #expect(clock.elapsed == .seconds(20))
+        #expect(RateLimiter(nil).maximumPause == .seconds(86_400))
+    }
+
     @Test("a 503 behind a redirect holds the origin back that answered, and not the one that redirected")
     func redirected() async {
         let clock = TestClock.automatic
