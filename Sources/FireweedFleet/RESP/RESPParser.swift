@@ -24,6 +24,8 @@ package struct RESPParser {
         package var byteCount = 64 * 1024 * 1024
         /// How many bytes a line may have: a status, an error, a number or a length.
         package var lineByteCount = 64 * 1024
+        /// How many bytes pushes may have together between two replies: no command of ours asks for any.
+        package var pushByteCount = 64 * 1024
 
         package init() {}
     }
@@ -53,12 +55,14 @@ package struct RESPParser {
     private var pendingBulk: (kind: Bulk, count: Int)?
     private var valuesLeft: Int
     private var bytesLeft: Int
+    private var pushBytesLeft: Int
     private var failure: RESPSyntaxError?
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
         valuesLeft = limits.valueCount
         bytesLeft = limits.byteCount
+        pushBytesLeft = limits.pushByteCount
     }
 
     /// Adds bytes that came.
@@ -143,6 +147,14 @@ package struct RESPParser {
     private mutating func spend(_ count: Int) throws(RESPSyntaxError) {
         bytesLeft -= count
         guard bytesLeft >= 0 else { throw RESPSyntaxError("a reply has more than \(limits.byteCount) bytes") }
+        if case .push = frames.first?.kind { try spendOnPushes(count) }
+    }
+
+    private mutating func spendOnPushes(_ count: Int) throws(RESPSyntaxError) {
+        pushBytesLeft -= count
+        guard pushBytesLeft >= 0 else {
+            throw RESPSyntaxError("more than \(limits.pushByteCount) bytes that nothing asked for")
+        }
     }
 
     // MARK: Values
@@ -172,6 +184,7 @@ package struct RESPParser {
         case UInt8(ascii: "|"): return try beginFrame(.attributes, rest)
         case UInt8(ascii: ">"):
             guard frames.isEmpty else { throw RESPSyntaxError("a push inside of a value") }
+            try spendOnPushes(line.count + 2)
             return try beginFrame(.push, rest)
         default: throw RESPSyntaxError("a value of the unknown type \(mark)")
         }
@@ -218,6 +231,8 @@ package struct RESPParser {
             value = Self.value(of: frame)
         }
         (valuesLeft, bytesLeft) = (limits.valueCount, limits.byteCount)
+        if case .push = value { return value }
+        pushBytesLeft = limits.pushByteCount
         return value
     }
 

@@ -70,6 +70,25 @@ struct OutageTests {
         await #expect(throws: FleetError.self) { while true { try await fleet.command("PING") } }
     }
 
+    @Test("pushes that nothing asked for are bounded, and the connection is given up")
+    func pushes() async throws {
+        let push = ">2\r\n+invalidate\r\n$1000\r\n\(String(repeating: "x", count: 1000))\r\n"
+        let few = String(repeating: push, count: 60)
+        let server = try ScriptedServer.start(scripts: [
+            [Self.hello, .send("%0\r\n" + few), Self.ping, .send("\(few)+PONG\r\n"), .hold],
+            [Self.hello, .send("%0\r\n"), Self.ping, .sendRepeatedly(push, count: 26_000), .send("+PONG\r\n"), .hold],
+        ])
+        let fleets = try (0..<2).map { _ in
+            try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: .patient)
+        }
+        await #expect(throws: FleetError.malformedReply(reason: "more than 65536 bytes that nothing asked for")) {
+            try await fleets[0].command("PING")
+        }
+        await #expect(throws: FleetError.malformedReply(reason: "more than 65536 bytes that nothing asked for")) {
+            try await fleets[1].command("PING")
+        }
+    }
+
     @Test("a replica ends its own connection alone, and what dies with the connection is unreachable")
     func replica() async throws {
         let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)

@@ -51,6 +51,29 @@ struct RESPParserTests {
         for size in [1, 2, 3, Int.max] { #expect(try parse(text + text, pieces: size) == [value, value]) }
     }
 
+    @Test("pushes are bounded between two replies, in one piece and byte by byte", arguments: [1, 7, Int.max])
+    func pushes(size: Int) throws {
+        // 13 bytes each.
+        let push = ">1\r\n$3\r\nabc\r\n"
+        var limits = RESPParser.Limits()
+        limits.pushByteCount = 3 * push.utf8.count
+        func count(_ text: String) throws -> Int {
+            var parser = RESPParser(limits: limits)
+            var count = 0
+            for start in stride(from: 0, to: text.utf8.count, by: min(size, text.utf8.count)) {
+                let piece = Array(text.utf8.dropFirst(start).prefix(size))
+                piece.withUnsafeBytes { parser.append($0) }
+                while try parser.next() != nil { count += 1 }
+            }
+            return count
+        }
+        let three = String(repeating: push, count: 3)
+        #expect(try count("\(three):1\r\n\(three)*1\r\n+a\r\n\(three)") == 11)
+        #expect(throws: RESPSyntaxError.self) { try count(three + push) }
+        #expect(throws: RESPSyntaxError.self) { try count(">100\r\n" + String(repeating: ":1\r\n", count: 100)) }
+        #expect(throws: RESPSyntaxError.self) { try count(String(repeating: ">0\r\n", count: 100)) }
+    }
+
     @Test(
         "bytes that are no reply are an error, and never a trap or a large allocation",
         arguments: [
