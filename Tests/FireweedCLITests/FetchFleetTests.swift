@@ -107,6 +107,8 @@ struct FetchFleetTests {
         let (output, code) = await running.rest()
         #expect(code == 0, "\(output)")
         #expect(try indices("records").sorted() == Array(1...count))
+        // The replies to some commands were lost, and the run repeated what it had done already.
+        #expect(!output.contains("have a record of another run") && !output.contains("came from runs"), "\(output)")
     }
 
     @Test("a run without a list takes what others have added, and a finished list is not begun again")

@@ -171,10 +171,15 @@ final class FetchFleet: Sendable {
     }
 
     private func noteFinished(_ id: String) async throws {
-        let isFirst = try await persist { try await queue.finish(id) }
+        var attemptCount = 0
+        let isFirst = try await persist {
+            attemptCount += 1
+            return try await queue.finish(id)
+        }
         state.withLock { state in
             state.held.remove(id)
-            if !isFirst { state.counts.repeated += 1 }
+            // The command of an attempt whose reply was lost may have been performed: by this run, then.
+            if !isFirst, attemptCount == 1 { state.counts.repeated += 1 }
         }
     }
 

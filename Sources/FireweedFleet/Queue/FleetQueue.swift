@@ -158,13 +158,19 @@ package struct FleetQueue: Sendable {
         end
         local function reclaim()
             local start = '0-0'
+            -- Of an answer that was lost, the items are left by this process itself.
+            local own = {}
+            local idle = redis.call('XPENDING', KEYS[1], 'workers', 'IDLE', ARGV[2], '-', '+', count, ARGV[1])
+            for _, entry in ipairs(idle) do own[entry[1]] = true end
             repeat
                 local found = redis.call(
                     'XAUTOCLAIM', KEYS[1], 'workers', ARGV[1], ARGV[2], start, 'COUNT', count - #items)
                 start = found[1]
                 for _, entry in ipairs(found[2]) do take(entry) end
             until start == '0-0' or #items >= count
-            reclaimed = #items
+            for _, item in ipairs(items) do
+                if not own[item[1]] then reclaimed = reclaimed + 1 end
+            end
         end
         if ARGV[4] == '1' then reclaim() end
         if #items < count then

@@ -76,6 +76,17 @@ struct FleetQueueTests {
         #expect(try await second.finish(items[1].id) == false)
     }
 
+    @Test("items of an answer that was lost are taken again, and were not left by another process")
+    func lostAnswer() async throws {
+        let (first, second) = (queue("first"), queue("second"))
+        _ = try await add(["a", "b"], to: first)
+        let items = try await first.take(2, looksForLeftItems: false).items
+        try await first.giveBack(items.map(\.id))
+        let again = try await first.take(1, looksForLeftItems: true)
+        #expect(again.items.map(\.index) == [1] && again.reclaimedCount == 0)
+        #expect(try await second.take(1, looksForLeftItems: true).reclaimedCount == 1)
+    }
+
     @Test("one process adds at a time, another one goes on after its lease, and nothing is added twice")
     func adding() async throws {
         let (first, second) = (queue("first", lease: .milliseconds(1)), queue("second"))
