@@ -31,6 +31,14 @@ public final class Fleet: Sendable {
         ///
         /// Default: 100 ms.
         public var commandDeadline = Duration.milliseconds(100)
+        /// The user and the password for the sentinels of a `redis+sentinel` URL, whose own are the primary's.
+        ///
+        /// Default: `nil`, sentinels without a password. A password without a user is sentinel's `requirepass`.
+        public var sentinelPassword: String?
+        /// The user for the sentinels; has an effect with `sentinelPassword`.
+        ///
+        /// Default: `nil`, the default user.
+        public var sentinelUser: String?
         /// Decides whether the server of a `rediss` URL is trusted; `nil`, the default, leaves it to the authorities of
         /// `transportOptions`.
         public var serverTrustManager: ServerTrustManager?
@@ -52,6 +60,7 @@ public final class Fleet: Sendable {
     private let connections: [RESPConnection]
     private let connector: ByteConnector
     private let health: ServerHealth
+    let counter = FleetCounter()
     private let turn = Atomic<UInt>(0)
     private let clock = SystemClock()
 
@@ -61,17 +70,20 @@ public final class Fleet: Sendable {
     ///   - url: `redis://[[user]:password@]host[:port][/database]`, `rediss://…` for TLS,
     ///     `redis+unix:///path/of/socket[?db=number]`, or
     ///     `redis+sentinel://[user:password@]host[:port],…/primary[/db]`, where the sentinels say which server is the
-    ///     primary; user and password are the primary's. User, password and path are percent-encoded.
+    ///     primary; user and password are the primary's, and those of the sentinels are in
+    ///     `Configuration.sentinelPassword`. User, password and path are percent-encoded.
     ///   - configuration: names, limits and trust.
     /// - Throws: `FleetError.invalidURL(reason:)`.
     public init(url: String, configuration: Configuration = Configuration()) throws(FleetError) {
-        let endpoint = try FleetEndpoint(url)
+        var endpoint = try FleetEndpoint(url)
+        endpoint.sentinelUser = configuration.sentinelUser
+        endpoint.sentinelPassword = configuration.sentinelPassword
         let connector = ByteConnector(
             options: configuration.transportOptions,
             trustRules: configuration.serverTrustManager?.transportRules)
         self.configuration = configuration
         self.connector = connector
-        health = ServerHealth(handler: configuration.eventHandler)
+        health = ServerHealth(handler: configuration.eventHandler, counter: counter)
         let overdue = OverdueReplies()
         connections = (0..<max(1, connector.loopCount)).map {
             RESPConnection(
@@ -88,6 +100,9 @@ public final class Fleet: Sendable {
     public var isDegraded: Bool {
         if case .closed = health.stage { false } else { true }
     }
+
+    /// How often caches found something, and how often the server failed, since the fleet was made.
+    public var counts: FleetCounts { counter.counts }
 
     // MARK: Commands
 

@@ -77,7 +77,10 @@ final class RESPConnection: Sendable {
     private func connect(sentinel index: Int) {
         switch endpoint.route {
         case .server(let place): begin(purpose(checksRole: false), at: place)
-        case .sentinels(let places, let primary, _): begin(.discovery(primary: primary), at: places[index])
+        case .sentinels(let places, let primary, _):
+            let purpose = RESPHandshake.Purpose.discovery(
+                primary: primary, user: endpoint.sentinelUser, password: endpoint.sentinelPassword)
+            begin(purpose, at: places[index])
         }
     }
 

@@ -14,9 +14,11 @@ final class ServerHealth: Sendable {
 
     private let state = Mutex(State())
     private let handler: (@Sendable (FleetEvent) -> Void)?
+    private let counter: FleetCounter
 
-    init(handler: (@Sendable (FleetEvent) -> Void)?) {
+    init(handler: (@Sendable (FleetEvent) -> Void)?, counter: FleetCounter = FleetCounter()) {
         self.handler = handler
+        self.counter = counter
     }
 
     var stage: CircuitBreaker.Stage { state.withLock { $0.breaker.stage } }
@@ -55,13 +57,15 @@ final class ServerHealth: Sendable {
     }
 
     private func change(_ body: (inout State) -> FleetEvent?) {
-        let delivers = state.withLock { state in
-            guard let event = body(&state), handler != nil else { return false }
+        let (event, delivers) = state.withLock { state -> (FleetEvent?, Bool) in
+            guard let event = body(&state) else { return (nil, false) }
+            guard handler != nil else { return (event, false) }
             state.events.append(event)
             // The thread that delivers already takes this event too: two threads could swap their events.
             defer { state.isDelivering = true }
-            return !state.isDelivering
+            return (event, !state.isDelivering)
         }
+        if case .degraded? = event { counter.change { $0.degradations += 1 } }
         if delivers { deliver() }
     }
 

@@ -14,6 +14,9 @@ struct FleetEndpoint: Sendable, Hashable {
     let route: Route
     var user: String?
     var password: String?
+    /// What sentinels ask for, which is no part of the URL.
+    var sentinelUser: String?
+    var sentinelPassword: String?
     var database = 0
 
     /// Reads `redis://`, `rediss://`, `redis+unix://` and `redis+sentinel://` URLs; throws `FleetError.invalidURL`.

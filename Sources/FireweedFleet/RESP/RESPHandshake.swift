@@ -8,7 +8,7 @@ struct RESPHandshake: Sendable {
         /// A server that takes commands; behind sentinels its role is checked.
         case server(user: String?, password: String?, database: Int, checksRole: Bool)
         /// A sentinel that knows where the primary of this name is.
-        case discovery(primary: String)
+        case discovery(primary: String, user: String? = nil, password: String? = nil)
     }
 
     enum Outcome: Sendable, Equatable {
@@ -28,7 +28,7 @@ struct RESPHandshake: Sendable {
         self.purpose = purpose
         switch purpose {
         case .server: step = .hello
-        case .discovery: step = .discovery
+        case .discovery(_, _, let password): step = password == nil ? .discovery : .authentication
         }
     }
 
@@ -38,8 +38,17 @@ struct RESPHandshake: Sendable {
         case .server(let user, let password, _, _):
             guard let password else { return ["HELLO", "3"] }
             return ["HELLO", "3", "AUTH", RESPArgument(user ?? "default"), RESPArgument(password)]
-        case .discovery(let primary): return ["SENTINEL", "get-master-addr-by-name", RESPArgument(primary)]
+        case .discovery(let primary, let user, let password):
+            return password.map { Self.authentication(user, $0) } ?? Self.question(primary)
         }
+    }
+
+    private static func authentication(_ user: String?, _ password: String) -> [RESPArgument] {
+        (["AUTH"] + (user.map { [$0] } ?? []) + [password]).map { RESPArgument($0) }
+    }
+
+    private static func question(_ primary: String) -> [RESPArgument] {
+        ["SENTINEL", "get-master-addr-by-name", RESPArgument(primary)]
     }
 
     /// Takes the reply to the last command; throws why the server cannot be used, which is always an outage.
@@ -65,7 +74,7 @@ struct RESPHandshake: Sendable {
             // Servers before version 6, and servers that are told to, speak RESP2 alone.
             if case .error(let error) = reply, error.code == "NOPROTO" || error.code == "ERR", let password {
                 step = .authentication
-                return .send((["AUTH"] + (user.map { [$0] } ?? []) + [password]).map { RESPArgument($0) })
+                return .send(Self.authentication(user, password))
             }
             if case .error(let error) = reply, error.code != "NOPROTO", error.code != "ERR" { throw FleetError(error) }
         case .authentication, .selection:
@@ -86,8 +95,12 @@ struct RESPHandshake: Sendable {
         return .send(["ROLE"])
     }
 
-    private func discover(_ reply: RESPValue) throws(FleetError) -> Outcome {
+    private mutating func discover(_ reply: RESPValue) throws(FleetError) -> Outcome {
         if case .error(let error) = reply { throw FleetError(error) }
+        if step == .authentication, case .discovery(let primary, _, _) = purpose {
+            step = .discovery
+            return .send(Self.question(primary))
+        }
         guard let values = reply.elements, values.count == 2, let host = values[0].text, !host.isEmpty,
             let port = values[1].integer.flatMap({ UInt16(exactly: $0) }), port > 0
         else { throw .unreachable(reason: "the sentinel does not know the primary") }

@@ -61,6 +61,31 @@ struct SentinelTests {
         #expect(try await fleet.command("INFO", "server").text?.contains("tcp_port:\(replica.port)") == true)
     }
 
+    @Test("sentinels have a password of their own")
+    func password() async throws {
+        let guarded = try RedisServer(
+            sentinelConfiguration: """
+                sentinel monitor main 127.0.0.1 \(primary.port) 1
+                requirepass secret
+
+                """)
+        let url = "redis+sentinel://127.0.0.1:\(guarded.port)/main"
+        for (user, password) in [(nil, "secret"), ("default", "secret")] as [(String?, String)] {
+            var configuration = Fleet.Configuration.patient
+            (configuration.sentinelUser, configuration.sentinelPassword) = (user, password)
+            let fleet = try Fleet(url: url, configuration: configuration)
+            #expect(try await fleet.command("PING") == .simple("PONG"))
+            fleet.shutDown()
+        }
+        for password in [nil, "wrong"] {
+            var configuration = Fleet.Configuration.patient
+            configuration.sentinelPassword = password
+            let fleet = try Fleet(url: url, configuration: configuration)
+            await #expect(throws: FleetError.self) { try await fleet.command("PING") }
+            fleet.shutDown()
+        }
+    }
+
     /// What a process of a service has.
     private struct Member {
         let fleet: Fleet

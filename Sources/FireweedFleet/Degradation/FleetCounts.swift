@@ -1,0 +1,24 @@
+// Numbers for a service's metrics.
+
+import Synchronization
+
+/// What has happened in a fleet since it was made, in this process.
+///
+/// The numbers only grow; a service reads them as often as its metrics need.
+public struct FleetCounts: Sendable, Hashable {
+    /// Looks of the fleet's caches that found a response, in memory or at the server.
+    public internal(set) var cacheHits = 0
+    /// Looks of the fleet's caches that found none, those that failed included.
+    public internal(set) var cacheMisses = 0
+    /// How often `FleetEvent.degraded(_:pause:)` has happened, whether there is a handler or not.
+    public internal(set) var degradations = 0
+}
+
+/// Counts from any thread.
+final class FleetCounter: Sendable {
+    private let state = Mutex(FleetCounts())
+
+    var counts: FleetCounts { state.withLock { $0 } }
+
+    func change(_ body: (inout FleetCounts) -> Void) { state.withLock { body(&$0) } }
+}
