@@ -72,7 +72,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     let options: Options
     let state = Mutex(State())
     let refreshes = SharedRefreshes<Credential>()
-    private let key: [UInt8]
+    private let keys: SealingKeys
 
     /// So often `set` tries to replace what others replace as well.
     private static var setLimit: Int { 1000 }
@@ -81,12 +81,12 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     ///
     /// - Throws: `CredentialVaultError.invalidKey`.
     package init(
-        store: any CredentialStore, name: String, key: Data, options: Options
+        store: any CredentialStore, name: String, keys: [Data], options: Options
     ) throws(CredentialVaultError) {
-        guard key.count == SealedData.keyByteCount else { throw .invalidKey }
+        guard let keys = SealingKeys(keys) else { throw .invalidKey }
         self.store = store
         self.name = Hash.sha256.hexadecimalDigest(of: name)
-        self.key = Array(key)
+        self.keys = keys
         self.options = options
     }
 
@@ -96,7 +96,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         let key = Data((0..<SealedData.keyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
         // Throws for a key of another length alone.
         // swift-format-ignore: NeverUseForceTry
-        return try! CredentialVault(store: MemoryCredentialStore(), name: "credential", key: key, options: options)
+        return try! CredentialVault(store: MemoryCredentialStore(), name: "credential", keys: [key], options: options)
     }
 
     // MARK: Reading and setting
@@ -157,7 +157,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
 
     /// The name is a part of what is authenticated: a value that is copied to another name does not open.
     func seal(_ encoded: Data, version: Int) throws -> StoredCredential {
-        guard let sealed = SealedData.seal(Array(encoded), context: context(version), key: key) else {
+        guard let sealed = keys.seal(Array(encoded), context: context(version)) else {
             throw CredentialVaultError.unreadable
         }
         return StoredCredential(version: version, sealed: Data([1]) + Data(sealed))
@@ -165,9 +165,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
 
     func open(_ entry: StoredCredential) -> Data? {
         guard entry.sealed.first == 1 else { return nil }
-        return SealedData.open(Array(entry.sealed.dropFirst()), context: context(entry.version), key: key).map {
-            Data($0)
-        }
+        return keys.open(Array(entry.sealed.dropFirst()), context: context(entry.version)).map { Data($0) }
     }
 
     func decode(_ entry: StoredCredential) -> Credential? {

@@ -20,7 +20,7 @@ extension CredentialVaultError: LocalizedError {
     /// What failed, and what to look at.
     public var errorDescription: String? {
         switch self {
-        case .invalidKey: "The key of a credential vault has 32 bytes."
+        case .invalidKey: "A key of a credential vault or a fleet's cache has 32 bytes."
         case .unreadable:
             "The stored credential cannot be read: it was stored with another key, or is of another type."
         case .lockNotReleased(let duration):

@@ -14,6 +14,21 @@ extension CredentialVault {
     public convenience init(
         file: URL, name: String, key: Data, options: Options = Options()
     ) throws(CredentialVaultError) {
-        try self.init(store: SQLiteCredentialStore(file: file), name: name, key: key, options: options)
+        try self.init(file: file, name: name, keys: [key], options: options)
+    }
+
+    /// Makes a vault in an SQLite file, with keys of which one takes the place of another.
+    ///
+    /// - Parameters:
+    ///   - file: the database, which is made for this user alone if it does not exist.
+    ///   - name: tells credentials in the same file apart.
+    ///   - keys: keys of 32 secret bytes: the first encrypts, and every one decrypts. To replace a key, give all
+    ///     processes the new one as the last, then as the first, then alone, when a credential has been stored since.
+    ///   - options: times and the event handler.
+    /// - Throws: `CredentialVaultError.invalidKey`, also for no key; `.cannotOpen(path:reason:)`.
+    public convenience init(
+        file: URL, name: String, keys: [Data], options: Options = Options()
+    ) throws(CredentialVaultError) {
+        try self.init(store: SQLiteCredentialStore(file: file), name: name, keys: keys, options: options)
     }
 }

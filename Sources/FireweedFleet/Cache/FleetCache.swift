@@ -2,7 +2,7 @@
 
 public import Fireweed
 import FireweedTransport
-import Foundation
+public import Foundation
 import Synchronization
 
 /// Keeps responses in the fleet's Redis or Valkey, for all processes of a service.
@@ -16,15 +16,20 @@ import Synchronization
 /// more than 64 KiB. A response that this process has looked up or stored a moment ago costs none
 /// (``Options/memoryLifetime``).
 ///
-/// When several processes miss the same URL, one of them fetches it; the others wait for ``Options/fetchTimeout`` at
-/// most, and then fetch it on their own. A response that another process has removed while it was being fetched (by an
-/// unsafe method, RFC 9111 §4.4) is not stored, and neither a fetch nor a 304 replaces a newer response.
+/// When several processes miss the same URL, one of them fetches it, and the others wait. Where the fetch takes longer
+/// than ``Options/fetchTimeout``, one of those that wait fetches too, and the others wait for both. A response that
+/// another process has removed while it was being fetched (by an unsafe method, RFC 9111 §4.4) is not stored, and
+/// neither a fetch nor a 304 replaces a newer response.
 ///
 /// Whatever is wrong with the server is a miss: no request waits for longer than the fleet's
 /// `Configuration.commandDeadline`. So are values under the cache's keys that another program has written.
 ///
 /// Responses with `Cache-Control: private`, and responses without `public` to requests with `Authorization`, cookies or
 /// other credentials, are stored only with a ``Options/partition``, under keys of that partition alone.
+///
+/// With keys, stored responses are encrypted and authenticated with AES-256-GCM, so that the server neither reads nor
+/// changes them. Without keys, who can read the server can read the responses, and who can write it can answer
+/// requests.
 public final class FleetCache: AsyncResponseStore {
     /// What a cache is made with.
     public struct Options: Sendable {
@@ -40,9 +45,9 @@ public final class FleetCache: AsyncResponseStore {
         ///
         /// - SeeAlso: `ResponseStore.separatesCookies`.
         public var separatesCookies = true
-        /// Longest time for which a request waits for a fetch of another process; 2 seconds by default.
+        /// Longest time for which others wait for one fetch before one of them fetches too; 2 seconds by default.
         ///
-        /// Zero lets each process fetch on its own.
+        /// Zero lets each process fetch on its own. No request waits longer than it would wait for the origin.
         public var fetchTimeout = Duration.seconds(2)
         /// The bytes that responses in this process's memory may have together; 4 MiB by default, zero for none.
         public var memoryByteCount = 4 << 20
@@ -59,6 +64,8 @@ public final class FleetCache: AsyncResponseStore {
     public let options: Options
     private let fleet: Fleet
     private let partitionDigest: String?
+    /// What encrypts responses; `nil` where they are stored in clear text.
+    private let sealingKeys: SealingKeys?
     /// Names this cache as the owner of a claim.
     private let token = RESPArgument("\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))")
     private let memory: Mutex<FleetCacheMemory>
@@ -67,7 +74,7 @@ public final class FleetCache: AsyncResponseStore {
     /// Begins the purpose of every key, with the number of the form in which responses are kept.
     ///
     /// Another form has another number: programs of two versions neither see nor remove each other's responses.
-    package static let form = "cache2"
+    package static let form = "cache3"
     /// Contents up to this size are read together with the heads.
     private static let smallContent = 64 << 10
     /// Variants that one URL may have.
@@ -83,9 +90,32 @@ public final class FleetCache: AsyncResponseStore {
     /// - Parameters:
     ///   - fleet: where responses are kept.
     ///   - options: partition, bounds and times.
-    public init(fleet: Fleet, options: Options = Options()) {
+    public convenience init(fleet: Fleet, options: Options = Options()) {
+        self.init(fleet, options, nil)
+    }
+
+    /// Makes a cache whose responses are encrypted at the server.
+    ///
+    /// What was stored in clear text, or with a key that is not among `keys`, is a miss. The server still sees how many
+    /// responses there are, how long they are and when they end, and could give back an older response of the same URL.
+    ///
+    /// - Parameters:
+    ///   - fleet: where responses are kept.
+    ///   - options: partition, bounds and times.
+    ///   - keys: keys of 32 secret bytes, which a vault may have too: the first encrypts, and every one decrypts. To
+    ///     replace a key, give all processes the new one as the last, then as the first, then alone.
+    /// - Throws: `CredentialVaultError.invalidKey` for a key of another length, and for no key.
+    public convenience init(
+        fleet: Fleet, options: Options = Options(), keys: [Data]
+    ) throws(CredentialVaultError) {
+        guard let keys = SealingKeys(keys) else { throw .invalidKey }
+        self.init(fleet, options, keys)
+    }
+
+    private init(_ fleet: Fleet, _ options: Options, _ keys: SealingKeys?) {
         self.fleet = fleet
         self.options = options
+        sealingKeys = keys
         partitionDigest = options.partition.map { FleetEntry.digest($0) }
         memory = Mutex(
             FleetCacheMemory(
@@ -107,6 +137,20 @@ public final class FleetCache: AsyncResponseStore {
     public func lookUp(
         _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
     ) async throws -> ResponseLookup {
+        do {
+            let lookup = try await find(key, claimsFetch: claimsFetch, choosing: choose)
+            let isHit = lookup.response != nil
+            fleet.counter.change { if isHit { $0.cacheHits += 1 } else { $0.cacheMisses += 1 } }
+            return lookup
+        } catch {
+            fleet.counter.change { $0.cacheMisses += 1 }
+            throw error
+        }
+    }
+
+    private func find(
+        _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
+    ) async throws -> ResponseLookup {
         let (near, generation) = memory.withLock { memory in
             (memory.responses(for: key, at: clock.monotonicNanoseconds), memory.generation)
         }
@@ -121,7 +165,7 @@ public final class FleetCache: AsyncResponseStore {
                 claims ? token : "", RESPArgument(max(1, options.fetchTimeout.wholeMilliseconds)),
                 RESPArgument(Self.smallContent),
             ])
-        guard let answer = FleetCacheReply(reply, key: key) else {
+        guard let answer = FleetCacheReply(reply, key: key, shared: seal(keys.shared), own: seal(keys.own)) else {
             throw fleet.unexpectedReply(to: FleetCacheScript.look)
         }
         var lookup = ResponseLookup(revision: answer.revision, fetch: answer.fetch)
@@ -161,7 +205,7 @@ public final class FleetCache: AsyncResponseStore {
         if let content = found.content { return content }
         let place = found.isShared ? keys.shared : keys.own
         let reply = try await fleet.command("HGET", place, RESPArgument("c\(found.variant)"))
-        return reply.bytes.flatMap { FleetEntry.content($0, of: found.entry) }
+        return reply.bytes.flatMap { FleetEntry.content($0, of: found.entry, seal: seal(place)) }
     }
 
     // MARK: Changes
@@ -173,15 +217,17 @@ public final class FleetCache: AsyncResponseStore {
         let generation = memory.withLock { $0.generation }
         let keys = keys(of: key)
         let isPrivate = isPrivate(response.head)
-        let isKept = response.byteCount <= maximumEntryByteCount && (!isPrivate || partitionDigest != nil)
+        let mayBeKept = response.byteCount <= maximumEntryByteCount && (!isPrivate || partitionDigest != nil)
         let (place, other) = isPrivate ? (keys.own, keys.shared) : (keys.shared, keys.own)
         let entry = FleetEntry(head: response.head, contentByteCount: response.content.count)
+        let head = mayBeKept ? entry.encoded(for: key, seal: seal(place)) : nil
+        let content = mayBeKept ? FleetEntry.encoded(response.content, of: entry, seal: seal(place)) : nil
+        let isKept = head != nil && content != nil
         let isStored = try await fleet.evaluate(
             FleetCacheScript.store, keys: [place, other, keys.revision, keys.claim],
             arguments: [
                 RESPArgument(FleetEntry.variant(of: response.head)),
-                RESPArgument(isKept ? entry.encoded(for: key) : []),
-                RESPArgument(isKept ? FleetEntry.encoded(response.content, of: entry) : []),
+                RESPArgument(head ?? []), RESPArgument(content ?? []),
                 RESPArgument(entry.tag), RESPArgument(response.head.originDate.milliseconds),
                 RESPArgument(response.head.responseTime.milliseconds),
                 // Without a lifetime, the response only removes what it replaces.
@@ -201,13 +247,16 @@ public final class FleetCache: AsyncResponseStore {
         // The script takes the content's length from the head that it replaces.
         let entry = FleetEntry(head: head, contentByteCount: 0)
         let lifetime = lifetime(of: head)
+        guard let shared = entry.encoded(for: key, seal: seal(keys.shared)),
+            let own = entry.encoded(for: key, seal: seal(keys.own))
+        else { return }
         try await fleet.evaluate(
             FleetCacheScript.update, keys: [keys.shared, keys.own],
             arguments: [
-                RESPArgument(FleetEntry.variant(of: head)), RESPArgument(entry.encoded(for: key)),
+                RESPArgument(FleetEntry.variant(of: head)), RESPArgument(shared),
                 RESPArgument(entry.tag), RESPArgument(head.originDate.milliseconds),
                 RESPArgument(head.responseTime.milliseconds), RESPArgument(isPrivate(head) ? 0 : lifetime),
-                RESPArgument(lifetime),
+                RESPArgument(lifetime), RESPArgument(own),
             ], deadline: changeDeadline)
     }
 
@@ -269,6 +318,8 @@ public final class FleetCache: AsyncResponseStore {
             shared: shared, own: partitionDigest.map { fleet.key("\(Self.form)-\($0)", key) } ?? shared,
             claim: fleet.key("\(Self.form)-fetch", key), revision: fleet.key("\(Self.form)-removed", key))
     }
+
+    private func seal(_ place: RESPArgument) -> FleetSeal? { sealingKeys.map { FleetSeal($0, place: place) } }
 
     private func isPrivate(_ head: StoredHead) -> Bool {
         if let credentials = head.variant.credentials, !credentials.isEmpty { return true }

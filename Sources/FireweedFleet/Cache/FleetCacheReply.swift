@@ -23,7 +23,9 @@ package struct FleetCacheReply: Sendable {
     package let entries: [Entry]
 
     /// Reads a reply; `nil` when the script cannot have given it.
-    package init?(_ reply: RESPValue, key: String) {
+    ///
+    /// `shared` and `own` are the seals of the two places, where responses are encrypted.
+    package init?(_ reply: RESPValue, key: String, shared: FleetSeal? = nil, own: FleetSeal? = nil) {
         guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text.flatMap({ UInt64($0) }),
             let state = parts[1].integer, let found = parts[2].elements
         else { return nil }
@@ -34,16 +36,18 @@ package struct FleetCacheReply: Sendable {
             case 2: .elsewhere
             default: .unclaimed
             }
-        entries = found.compactMap { Entry($0, key: key) }.sorted {
+        entries = found.compactMap { Entry($0, key: key, shared, own) }.sorted {
             ($0.head.originDate, $0.head.responseTime) > ($1.head.originDate, $1.head.responseTime)
         }
     }
 }
 
 extension FleetCacheReply.Entry {
-    fileprivate init?(_ value: RESPValue, key: String) {
-        guard let parts = value.elements, parts.count == 4, let place = parts[0].integer, let variant = parts[1].text,
-            let entry = parts[2].bytes.flatMap({ FleetEntry($0, of: key) }),
+    fileprivate init?(_ value: RESPValue, key: String, _ shared: FleetSeal?, _ own: FleetSeal?) {
+        guard let parts = value.elements, parts.count == 4, let place = parts[0].integer, let variant = parts[1].text
+        else { return nil }
+        let seal = place == 1 ? shared : own
+        guard let entry = parts[2].bytes.flatMap({ FleetEntry($0, of: key, seal: seal) }),
             FleetEntry.variant(of: entry.head) == variant
         else { return nil }
         self.entry = entry
@@ -53,7 +57,7 @@ extension FleetCacheReply.Entry {
             content = nil
             return
         }
-        guard let content = FleetEntry.content(bytes, of: entry) else { return nil }
+        guard let content = FleetEntry.content(bytes, of: entry, seal: seal) else { return nil }
         self.content = content
     }
 }

@@ -67,7 +67,7 @@ enum FleetCacheScript {
             return {redis.call('GET', KEYS[4]) or '0', state, found}
             """)
 
-    /// Stores a response.
+    /// Stores a response, and ends the claim on it, whichever process has it: the response need not be fetched.
     ///
     /// Keys: the place, the other place, revision, claim. Arguments: variant, head, content, tag, date, coming,
     /// lifetime, revision, variants at most. Gives 1 when the response was stored.
@@ -97,13 +97,14 @@ enum FleetCacheScript {
               end
               if first then forget(KEYS[1], first) end
             end
-            if redis.call('GET', KEYS[4]) == '\(unshared)' then redis.call('DEL', KEYS[4]) end
+            redis.call('DEL', KEYS[4])
             return 1
             """)
 
     /// Replaces the head of a content that is still there.
     ///
-    /// Keys: shared, own. Arguments: variant, head, tag, date, coming, lifetime if shared, lifetime if own.
+    /// Keys: shared, own. Arguments: variant, head if shared, tag, date, coming, lifetime if shared, lifetime if own,
+    /// head if own.
     ///
     /// The head's first bytes are kept, which say how long the content is.
     static let update = RESPScript(
@@ -119,7 +120,7 @@ enum FleetCacheScript {
                   forget(key, variant)
                 else
                   redis.call('HSET', key, 'm' .. variant, encoded(ARGV[3], ARGV[4], ARGV[5], lifetime),
-                    'h' .. variant, string.sub(head, 1, 9) .. string.sub(ARGV[2], 10))
+                    'h' .. variant, string.sub(head, 1, 9) .. string.sub(ARGV[number == 1 and 2 or 8], 10))
                   keep(key, lifetime)
                 end
               end

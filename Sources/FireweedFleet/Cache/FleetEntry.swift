@@ -7,14 +7,18 @@ package import Foundation
 /// The head of a stored response as it is kept in the server.
 ///
 /// A version byte, the content's length in eight bytes, a check of eight bytes, and the encoded head. The check is of
-/// the key and the head, so that a value that stands under another key is not taken for a response. Whatever is in the
-/// server may have been written by another program: reading gives `nil` for all but our own values.
+/// the key and the head, so that a value that stands under another key is not taken for a response. With a seal, the
+/// version is another one, and the encrypted head comes behind the length. Whatever is in the server may have been
+/// written by another program: reading gives `nil` for all but our own values.
 package struct FleetEntry: Sendable {
     package let head: StoredHead
     package let contentByteCount: Int
 
     /// Of another version nothing is read.
     private static let version: UInt8 = 2
+    private static let sealedVersion: UInt8 = 3
+    /// Version and length, or version and identifier.
+    private static let clearByteCount = 9
     /// Version, length and check.
     private static let prefixByteCount = 17
 
@@ -23,8 +27,12 @@ package struct FleetEntry: Sendable {
         self.contentByteCount = contentByteCount
     }
 
-    /// Reads a head of a key.
-    package init?(_ bytes: [UInt8], of key: String) {
+    /// Reads a head of a key; with a seal, a sealed one alone.
+    package init?(_ bytes: [UInt8], of key: String, seal: FleetSeal? = nil) {
+        if let seal {
+            self.init(bytes, by: seal)
+            return
+        }
         guard bytes.count > Self.prefixByteCount, bytes[0] == Self.version,
             let count = Int(exactly: Self.number(bytes[1..<9])),
             bytes[9..<17].elementsEqual(Self.check(bytes[17...], of: key)),
@@ -33,8 +41,25 @@ package struct FleetEntry: Sendable {
         self.init(head: head, contentByteCount: count)
     }
 
-    package func encoded(for key: String) -> [UInt8] {
+    private init?(_ bytes: [UInt8], by seal: FleetSeal) {
+        guard bytes.count > Self.clearByteCount, bytes[0] == Self.sealedVersion,
+            let count = Int(exactly: Self.number(bytes[1..<9])),
+            let plain = seal.open(bytes[Self.clearByteCount...], as: Self.headPart),
+            let head = plain.withUnsafeBytes({ StoredHead(encoded: $0) })
+        else { return nil }
+        self.init(head: head, contentByteCount: count)
+    }
+
+    private static let headPart = Array("head ".utf8)
+
+    /// The head's bytes; `nil` when they cannot be encrypted.
+    package func encoded(for key: String, seal: FleetSeal? = nil) -> [UInt8]? {
         let head = [UInt8](head.encoded)
+        if let seal {
+            return seal.seal(head, as: Self.headPart).map {
+                [Self.sealedVersion] + Self.bytes(of: UInt64(contentByteCount)) + $0
+            }
+        }
         return [Self.version] + Self.bytes(of: UInt64(contentByteCount)) + Self.check(head[...], of: key) + head
     }
 
@@ -43,18 +68,25 @@ package struct FleetEntry: Sendable {
 
     // MARK: Content
 
-    /// A version byte, the identifier of the head in eight bytes, and the content.
-    package static func encoded(_ content: Data, of entry: FleetEntry) -> [UInt8] {
-        [version] + bytes(of: entry.head.identifier) + content
+    /// A version byte, the identifier of the head in eight bytes, and the content; `nil` when it cannot be encrypted.
+    package static func encoded(_ content: Data, of entry: FleetEntry, seal: FleetSeal? = nil) -> [UInt8]? {
+        let identifier = bytes(of: entry.head.identifier)
+        guard let seal else { return [version] + identifier + content }
+        return seal.seal(Array(content), as: contentPart(identifier)).map { [sealedVersion] + identifier + $0 }
     }
 
     /// Reads the content of a head; `nil` for that of another head.
-    package static func content(_ bytes: [UInt8], of entry: FleetEntry) -> Data? {
-        guard bytes.count >= 9, bytes[0] == version, number(bytes[1..<9]) == entry.head.identifier,
-            bytes.count - 9 == entry.contentByteCount
+    package static func content(_ bytes: [UInt8], of entry: FleetEntry, seal: FleetSeal? = nil) -> Data? {
+        let identifier = Self.bytes(of: entry.head.identifier)
+        guard bytes.count >= clearByteCount, bytes[0] == (seal == nil ? version : sealedVersion),
+            bytes[1..<9].elementsEqual(identifier)
         else { return nil }
-        return Data(bytes[9...])
+        let rest = bytes[clearByteCount...]
+        let content: [UInt8]? = if let seal { seal.open(rest, as: contentPart(identifier)) } else { Array(rest) }
+        return content.flatMap { $0.count == entry.contentByteCount ? Data($0) : nil }
     }
+
+    private static func contentPart(_ identifier: [UInt8]) -> [UInt8] { Array("content ".utf8) + identifier }
 
     // MARK: Names
 

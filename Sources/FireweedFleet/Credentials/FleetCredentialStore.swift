@@ -20,7 +20,24 @@ extension Fleet {
         of type: Credential.Type = Credential.self, name: String, key: Data,
         options: CredentialVault<Credential>.Options = .init()
     ) throws(CredentialVaultError) -> CredentialVault<Credential> {
-        try CredentialVault(store: FleetCredentialStore(fleet: self), name: name, key: key, options: options)
+        try credentialVault(name: name, keys: [key], options: options)
+    }
+
+    /// Makes a vault for all processes of the fleet, with keys of which one takes the place of another.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the credential.
+    ///   - name: identifies the credential among those of the fleet.
+    ///   - keys: keys of 32 secret bytes: the first encrypts, and every one decrypts. To replace a key, give all
+    ///     processes the new one as the last, then as the first, then alone, when a credential has been stored since.
+    ///   - options: times and the event handler.
+    /// - Returns: the vault.
+    /// - Throws: `CredentialVaultError.invalidKey`, also for no key.
+    public func credentialVault<Credential: AuthenticationCredential & Codable & Sendable>(
+        of type: Credential.Type = Credential.self, name: String, keys: [Data],
+        options: CredentialVault<Credential>.Options = .init()
+    ) throws(CredentialVaultError) -> CredentialVault<Credential> {
+        try CredentialVault(store: FleetCredentialStore(fleet: self), name: name, keys: keys, options: options)
     }
 }
 

@@ -222,6 +222,85 @@ struct FleetCacheTests {
         #expect(await session.request("http://a.test/k").serializingString().response.value != nil)
     }
 
+    // MARK: Encryption
+
+    private static let key = Data(repeating: 1, count: 32)
+
+    private func sealed(
+        _ fleet: Fleet, _ keys: [Data] = [key], _ change: (inout FleetCache.Options) -> Void = { _ in }
+    ) throws -> FleetCache {
+        var options = FleetCache.Options()
+        options.memoryByteCount = 0
+        change(&options)
+        return try FleetCache(fleet: fleet, options: options, keys: keys)
+    }
+
+    /// Everything that the server has, as bytes.
+    private func content(of fleet: Fleet) async throws -> Data {
+        var content = Data()
+        for key in try await fleet.command("KEYS", "*").elements?.compactMap(\.bytes) ?? [] {
+            guard try await fleet.command("TYPE", RESPArgument(key)).text == "hash" else { continue }
+            guard case .map(let pairs) = try await fleet.command("HGETALL", RESPArgument(key)) else { continue }
+            for value in pairs.compactMap(\.value.bytes) { content.append(contentsOf: value) }
+        }
+        return content
+    }
+
+    @Test("with keys, the server has no response in clear text, and other processes find them", arguments: [6, 70_000])
+    func encrypted(byteCount: Int) async throws {
+        let (one, two) = (try fleet(), try fleet())
+        defer { [one, two].forEach { $0.shutDown() } }
+        let text = String(repeating: "secret", count: byteCount / 6)
+        let caches = try [one, two].map { try sealed($0) { $0.partition = "alice" } }
+        try await caches[0].store(response(text, "private, max-age=60"), for: "k", revision: 0)
+        try await caches[0].store(response(text), for: "shared", revision: 0)
+        for key in ["k", "shared"] { #expect(try await self.text(caches[1], key) == text) }
+        let stored = try await content(of: one)
+        #expect(stored.count > byteCount * 2 && stored.range(of: Data("secret".utf8)) == nil)
+        #expect(stored.range(of: Data("max-age".utf8)) == nil)
+        #expect(try await self.text(cache(one) { $0.partition = "alice" }) == nil, "without keys")
+        let others = try sealed(two, [Data(repeating: 2, count: 32)]) { $0.partition = "alice" }
+        #expect(try await self.text(others) == nil, "with another key")
+        try await others.store(response("new", "private, max-age=60", at: Date() + 1), for: "k", revision: 0)
+        #expect(try await self.text(caches[0]) == nil, "a key that has been replaced")
+        let rotated = try sealed(one, [Self.key, Data(repeating: 2, count: 32)]) { $0.partition = "alice" }
+        #expect(try await self.text(rotated) == "new")
+        #expect(try await self.text(rotated, "shared") == text)
+        #expect(throws: CredentialVaultError.invalidKey) { try sealed(one, []) }
+        #expect(throws: CredentialVaultError.invalidKey) { try sealed(one, [Self.key, Data()]) }
+    }
+
+    @Test("with keys, a 304 replaces the head of what is shared, and of what is private")
+    func encryptedHead() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = try sealed(fleet) { $0.partition = "alice" }
+        for (key, control) in [("k", "max-age=60"), ("own", "private, max-age=60")] {
+            let stored = response("one", control)
+            try await cache.store(stored, for: key, revision: 0)
+            let fields = [Field(name: "Cache-Control", value: "\(control)0")]
+            let head = StoredHead(replacing: stored.head, response: ResponseHead(status: 200, fields: fields))
+            try await cache.updateHead(head, for: key)
+            let found = try await cache.lookUp(key, claimsFetch: false) { $0.isEmpty ? nil : 0 }.response
+            #expect(found?.content == Data("one".utf8))
+            #expect(found?.head.response.value(of: "Cache-Control") == "\(control)0")
+        }
+    }
+
+    @Test("hits, misses and failures of the server are counted")
+    func counts() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet) { $0.memoryByteCount = 1 << 20 }
+        #expect(try await text(cache) == nil)
+        try await cache.store(response("one"), for: "k", revision: 0)
+        for cache in [cache, self.cache(fleet)] { #expect(try await text(cache) == "one") }
+        #expect(fleet.counts.cacheHits == 2 && fleet.counts.cacheMisses == 1 && fleet.counts.degradations == 0)
+        try redis.stop()
+        while !fleet.isDegraded { _ = try? await text(cache, "l") }
+        #expect(fleet.counts.cacheMisses > 3 && fleet.counts.degradations == 1 && fleet.counts.cacheHits == 2)
+    }
+
     // MARK: Sessions
 
     private func session(
@@ -280,6 +359,22 @@ struct FleetCacheTests {
         let tasks = (0..<50).map { sessions[$0 % sessionCount].request("http://a.test/").serializingString() }
         for task in tasks { #expect(await task.response.value == "1") }
         #expect(asked.count == 1)
+    }
+
+    @Test("an origin that takes longer than the fetch timeout is asked by one more process at a time")
+    func slowOrigin() async throws {
+        let fleets = try (0..<5).map { _ in try fleet() }
+        defer { fleets.forEach { $0.shutDown() } }
+        let gate = DispatchGroup()
+        gate.enter()
+        let sessions = (0..<50).map { number in
+            session(cache(fleets[number % 5]) { $0.fetchTimeout = .milliseconds(500) }) { gate.wait() }
+        }
+        let tasks = sessions.map { $0.request("http://a.test/").serializingString() }
+        while asked.count < 2 { await Task.yield() }
+        gate.leave()
+        for task in tasks { #expect(await task.response.value != nil) }
+        #expect(asked.count < 10, "one in 500 ms, and not all of them")
     }
 
     @Test("a private response is fetched by each process, and later requests do not wait")

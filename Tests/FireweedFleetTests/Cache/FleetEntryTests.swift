@@ -17,27 +17,30 @@ struct FleetEntryTests {
     @Test("a head and its content survive")
     func survive() throws {
         let entry = FleetEntry(head: head(), contentByteCount: 3)
-        let read = try #require(FleetEntry(entry.encoded(for: "k"), of: "k"))
+        let bytes = try #require(entry.encoded(for: "k"))
+        let read = try #require(FleetEntry(bytes, of: "k"))
         #expect(read.head.encoded == entry.head.encoded && read.contentByteCount == 3)
         let content = Data("one".utf8)
-        #expect(FleetEntry.content(FleetEntry.encoded(content, of: entry), of: read) == content)
+        let encoded = try #require(FleetEntry.encoded(content, of: entry))
+        #expect(FleetEntry.content(encoded, of: read) == content)
     }
 
     @Test("a head under another key, and the content of another head, are nothing")
-    func misplaced() {
+    func misplaced() throws {
         let (one, two) = (
             FleetEntry(head: head(), contentByteCount: 3), FleetEntry(head: head(), contentByteCount: 3)
         )
-        #expect(FleetEntry(one.encoded(for: "k"), of: "l") == nil)
-        let content = FleetEntry.encoded(Data("one".utf8), of: one)
+        let bytes = try #require(one.encoded(for: "k"))
+        #expect(FleetEntry(bytes, of: "l") == nil)
+        let content = try #require(FleetEntry.encoded(Data("one".utf8), of: one))
         #expect(FleetEntry.content(content, of: two) == nil)
         #expect(FleetEntry.content(content.dropLast(), of: one) == nil)
         #expect(FleetEntry.content(content + [0], of: one) == nil)
     }
 
     @Test("a damaged head is nothing, whichever byte it is")
-    func damaged() {
-        let bytes = FleetEntry(head: head(), contentByteCount: 3).encoded(for: "k")
+    func damaged() throws {
+        let bytes = try #require(FleetEntry(head: head(), contentByteCount: 3).encoded(for: "k"))
         // The length is checked with the content.
         for index in bytes.indices where !(1..<9).contains(index) {
             var damaged = bytes
@@ -45,6 +48,70 @@ struct FleetEntryTests {
             #expect(FleetEntry(damaged, of: "k") == nil, "byte \(index)")
         }
         for count in bytes.indices { #expect(FleetEntry(Array(bytes.prefix(count)), of: "k") == nil) }
+    }
+
+    // MARK: Seals
+
+    private func seal(_ place: String = "a:cache:{1}", _ keys: UInt8...) throws -> FleetSeal {
+        let keys = try #require(SealingKeys(keys.map { Data(repeating: $0, count: 32) }))
+        return FleetSeal(keys, place: RESPArgument(place))
+    }
+
+    @Test("a sealed head and its content survive, and show nothing")
+    func sealed() throws {
+        let seal = try seal("a:cache:{1}", 1)
+        let entry = FleetEntry(head: head("max-age=60, private"), contentByteCount: 3)
+        let bytes = try #require(entry.encoded(for: "k", seal: seal))
+        let read = try #require(FleetEntry(bytes, of: "k", seal: seal))
+        #expect(read.head.encoded == entry.head.encoded && read.contentByteCount == 3)
+        let content = try #require(FleetEntry.encoded(Data("one".utf8), of: entry, seal: seal))
+        #expect(FleetEntry.content(content, of: read, seal: seal) == Data("one".utf8))
+        for value in [bytes, content] {
+            for word in ["one", "private"] { #expect(Data(value).range(of: Data(word.utf8)) == nil) }
+        }
+        #expect(FleetEntry.content(bytes, of: read, seal: seal) == nil, "a head is no content")
+        #expect(FleetEntry(content, of: "k", seal: seal) == nil)
+    }
+
+    @Test("what is sealed opens under its own key of the server alone, unchanged, and not in clear text")
+    func sealedMisplaced() throws {
+        let (seal, other) = (try seal("a:cache:{1}", 1), try self.seal("a:cache-2:{1}", 1))
+        let (one, two) = (
+            FleetEntry(head: head(), contentByteCount: 3), FleetEntry(head: head(), contentByteCount: 3)
+        )
+        let bytes = try #require(one.encoded(for: "k", seal: seal))
+        let content = try #require(FleetEntry.encoded(Data("one".utf8), of: one, seal: seal))
+        #expect(FleetEntry(bytes, of: "k", seal: other) == nil && FleetEntry(bytes, of: "k") == nil)
+        #expect(FleetEntry.content(content, of: one, seal: other) == nil && FleetEntry.content(content, of: one) == nil)
+        #expect(FleetEntry.content(content, of: two, seal: seal) == nil)
+        let clear = try #require(one.encoded(for: "k"))
+        let clearContent = try #require(FleetEntry.encoded(Data("one".utf8), of: one))
+        #expect(FleetEntry(clear, of: "k", seal: seal) == nil)
+        #expect(FleetEntry.content(clearContent, of: one, seal: seal) == nil)
+        for index in bytes.indices where !(1..<9).contains(index) {
+            var damaged = bytes
+            damaged[index] ^= 1
+            #expect(FleetEntry(damaged, of: "k", seal: seal) == nil, "byte \(index)")
+        }
+        for index in content.indices {
+            var damaged = content
+            damaged[index] ^= 1
+            #expect(FleetEntry.content(damaged, of: one, seal: seal) == nil, "byte \(index)")
+            #expect(FleetEntry.content(Array(content.prefix(index)), of: one, seal: seal) == nil)
+        }
+    }
+
+    @Test("the first key seals, and every key opens")
+    func rotation() throws {
+        let (old, both, new) = (try seal("p", 1), try seal("p", 2, 1), try seal("p", 2))
+        let entry = FleetEntry(head: head(), contentByteCount: 3)
+        let (before, after) = (
+            try #require(entry.encoded(for: "k", seal: old)), try #require(entry.encoded(for: "k", seal: both))
+        )
+        #expect(FleetEntry(before, of: "k", seal: both) != nil && FleetEntry(after, of: "k", seal: both) != nil)
+        #expect(FleetEntry(before, of: "k", seal: new) == nil && FleetEntry(after, of: "k", seal: new) != nil)
+        #expect(FleetEntry(after, of: "k", seal: old) == nil)
+        #expect(SealingKeys([]) == nil && SealingKeys([Data(repeating: 1, count: 31)]) == nil)
     }
 
     @Test(
@@ -61,8 +128,8 @@ struct FleetEntryTests {
     func foreignEntries() throws {
         let entry = FleetEntry(head: head(), contentByteCount: 3)
         let variant = RESPValue.bulk(Array(FleetEntry.variant(of: entry.head).utf8))
-        let bytes = RESPValue.bulk(entry.encoded(for: "k"))
-        let content = RESPValue.bulk(FleetEntry.encoded(Data("one".utf8), of: entry))
+        let bytes = RESPValue.bulk(try #require(entry.encoded(for: "k")))
+        let content = RESPValue.bulk(try #require(FleetEntry.encoded(Data("one".utf8), of: entry)))
         let entries: [RESPValue] = [
             .array([.integer(1), variant, bytes, content]), .array([.integer(1), variant, bytes, .null]),
             .array([.integer(1), variant, bytes, .bulk([1, 2, 3])]), .array([.integer(1), .null, bytes, content]),

@@ -39,7 +39,7 @@ struct CredentialVaultFailureTests {
             case .notStored: reports.note(.notStored)
             }
         }
-        return try Vault(store: store, name: "api", key: key, options: options)
+        return try Vault(store: store, name: "api", keys: [key], options: options)
     }
 
     /// The name that the vault's store is called with.
@@ -165,7 +165,7 @@ struct CredentialVaultFailureTests {
     @Test("a failed look of a process that waits does not make it refresh beside the other")
     func failedWait() async throws {
         let memory = MemoryCredentialStore()
-        try await Vault(store: memory, name: "api", key: key, options: .init()).set(Token(number: 2))
+        try await Vault(store: memory, name: "api", keys: [key], options: .init()).set(Token(number: 2))
         let entry = try #require(try await memory.look(name, owner: nil, lease: .zero).entry)
         let looks = Counter()
         let (name, steps) = (name, EventLog<String>())
