@@ -35,8 +35,21 @@ final class NameResolver: Sendable {
         var line: LookupLine
         var handlers: [String: [Int: Handler]] = [:]
         var answers: [String: (answer: Answer, expiry: LoopInstant)] = [:]
+        /// The threads that look names up, or are about to; without the one that awaits room.
         var threadCount = 0
+        /// Whether a thread waits until a look-up turns slow and makes room.
+        var isAwaitingRoom = false
         var ticketCount = 0
+
+        /// How many threads are about to look at the line.
+        var freeThreadCount: Int { threadCount - line.runningCount }
+    }
+
+    /// What a thread does next.
+    private enum Turn {
+        case lookUp(String)
+        case awaitRoom(until: LoopInstant)
+        case end
     }
 
     /// The process's resolver.
@@ -45,6 +58,8 @@ final class NameResolver: Sendable {
     private static let answerLifetime: LoopInstant = 30_000_000_000
     private static let failureLifetime: LoopInstant = 1_000_000_000
     private static let answerLimit = 1024
+    /// Most of 256 threads wait: getaddrinfo(3) and the modules of nsswitch.conf(5) do with far less than 8 MiB.
+    private static let stackByteCount = 1024 * 1024
 
     private let threadLimit: Int
     private let lookUpInSystem: @Sendable (String) -> Answer
@@ -53,7 +68,7 @@ final class NameResolver: Sendable {
 
     /// Makes a resolver with so many threads at most, a clock, and the look-up that runs on the threads.
     init(
-        threadLimit: Int = 64, now: @escaping @Sendable () -> LoopInstant = LoopContext.monotonicNow,
+        threadLimit: Int = 256, now: @escaping @Sendable () -> LoopInstant = LoopContext.monotonicNow,
         lookUp: @escaping @Sendable (_ name: String) -> Answer = SystemLookup.answer
     ) {
         self.threadLimit = threadLimit
@@ -74,7 +89,7 @@ final class NameResolver: Sendable {
             let isNew = state.handlers[name] == nil
             state.handlers[name, default: [:]][number] = handler
             if isNew { state.line.enter(name) }
-            let needsThread = isNew && state.threadCount < threadLimit && state.line.hasNext(at: now)
+            let needsThread = isNew && wantsThread(for: state, at: now)
             if needsThread { state.threadCount += 1 }
             return (.pending(Ticket(name: name, number: number)), needsThread)
         }
@@ -99,9 +114,20 @@ final class NameResolver: Sendable {
 
     // MARK: Threads
 
+    private func wantsThread(for state: borrowing State, at now: LoopInstant) -> Bool {
+        guard state.threadCount < threadLimit else { return false }
+        if state.line.startableCount(at: now) > state.freeThreadCount { return true }
+        // A thread that looks at the line awaits the room itself.
+        return state.freeThreadCount == 0 && !state.isAwaitingRoom && state.line.nextRoom(at: now) != nil
+    }
+
     private func startThread() {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setstacksize(&attributes, Self.stackByteCount)
         var thread = pthread_t()
-        let status = pthread_create(&thread, nil, runResolver, Unmanaged.passRetained(self).toOpaque())
+        let status = pthread_create(&thread, &attributes, runResolver, Unmanaged.passRetained(self).toOpaque())
+        pthread_attr_destroy(&attributes)
         guard status == 0 else {
             Unmanaged.passUnretained(self).release()
             return threadFailed(status)
@@ -121,25 +147,50 @@ final class NameResolver: Sendable {
     }
 
     fileprivate func run() {
-        while let name = next() {
-            let answer = lookUpInSystem(name)
-            let now = now()
-            let handlers = state.withLock { state in
-                state.line.didEnd(name, at: now)
-                Self.keep(answer, of: name, at: now, in: &state)
-                return state.handlers.removeValue(forKey: name) ?? [:]
+        while true {
+            switch nextTurn() {
+            case .lookUp(let name): lookUp(name)
+            case .awaitRoom(let instant):
+                let (seconds, rest) = (instant - min(instant, now())).quotientAndRemainder(dividingBy: 1_000_000_000)
+                // Nothing ends this wait earlier: a name that may be looked up before has a thread of its own.
+                var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+                nanosleep(&time, nil)
+                state.withLock { state in
+                    state.isAwaitingRoom = false
+                    state.threadCount += 1
+                }
+            case .end: return
             }
-            for handler in handlers.values { handler(answer) }
         }
     }
 
-    private func next() -> String? {
+    private func lookUp(_ name: String) {
+        let answer = lookUpInSystem(name)
         let now = now()
-        return state.withLock { state in
-            if let name = state.line.next(at: now) { return name }
-            state.threadCount -= 1
-            return nil
+        let handlers = state.withLock { state in
+            state.line.didEnd(name, at: now)
+            Self.keep(answer, of: name, at: now, in: &state)
+            return state.handlers.removeValue(forKey: name) ?? [:]
         }
+        for handler in handlers.values { handler(answer) }
+    }
+
+    private func nextTurn() -> Turn {
+        let now = now()
+        let (turn, needsThread) = state.withLock { state -> (Turn, Bool) in
+            if let name = state.line.next(at: now) {
+                // Slow look-ups may have made room for several names, and others may wait for more room.
+                let needsThread = wantsThread(for: state, at: now)
+                if needsThread { state.threadCount += 1 }
+                return (.lookUp(name), needsThread)
+            }
+            state.threadCount -= 1
+            guard !state.isAwaitingRoom, let instant = state.line.nextRoom(at: now) else { return (.end, false) }
+            state.isAwaitingRoom = true
+            return (.awaitRoom(until: instant), false)
+        }
+        if needsThread { startThread() }
+        return turn
     }
 
     private static func keep(_ answer: Answer, of name: String, at now: LoopInstant, in state: inout State) {

@@ -58,12 +58,46 @@ struct LookupLineTests {
         line.enter("new")
         _ = line.next(at: 3 * second)
         line.enter("slow")
-        let early = line.hasNext(at: 3 * second)
-        let late = line.hasNext(at: 4 * second)
-        #expect(early && !late)
+        let early = line.startableCount(at: 3 * second)
+        let late = line.startableCount(at: 4 * second)
+        #expect(early == 1 && late == 0)
         #expect(next(&line, 4 * second) == nil)
         line.didEnd("new", at: 5 * second)
         #expect(next(&line, 5 * second) == "slow")
+    }
+
+    @Test("an untried name that hangs gives its place back after a second, and a quarter of the threads stay free")
+    func placesGivenBack() {
+        var line = LookupLine(threadLimit: 8)
+        lookUp("known", &line, taking: 5)
+        for number in 0..<20 { line.enter("silent\(number)") }
+        var begunCounts: [Int] = []
+        for now in [10, 10 + second - 1, 10 + second, 10 + 9 * second] {
+            begunCounts.append((0..<20).compactMap { _ in next(&line, now) }.count)
+        }
+        // Six of eight threads hang: the rest is for names that were answered before.
+        #expect(begunCounts == [4, 0, 2, 0])
+        #expect(line.nextRoom(at: 10 + 9 * second) == nil)
+        line.enter("known")
+        #expect(next(&line, 10 + 9 * second) == "known")
+    }
+
+    @Test("the time of the next room is when the oldest of the untried look-ups turns slow, while names wait for it")
+    func nextRoom() {
+        var line = LookupLine(threadLimit: 8)
+        for number in 0..<4 {
+            line.enter("silent\(number)")
+            _ = next(&line, LoopInstant(number))
+        }
+        #expect(line.nextRoom(at: 4) == nil, "nobody waits")
+        line.enter("new")
+        #expect(line.nextRoom(at: 4) == second)
+        #expect(line.startableCount(at: second - 1) == 0)
+        #expect(line.startableCount(at: second) == 1)
+        #expect(line.nextRoom(at: second) == nil, "the name may be looked up now")
+        line.didEnd("silent0", at: 5)
+        #expect(line.nextRoom(at: 5) == nil)
+        #expect(next(&line, 5) == "new")
     }
 
     @Test("a name without waiters leaves the line, unless it is being looked up")
@@ -80,8 +114,9 @@ struct LookupLineTests {
 
     @Test("whatever comes in whatever order, every name is looked up once and no thread is left idle")
     func random() {
-        for _ in 0..<300 {
-            var line = LookupLine(threadLimit: [1, 2, 3, 8, 64].randomElement() ?? 1)
+        for _ in 0..<100 {
+            let limit = [1, 2, 3, 8, 64].randomElement() ?? 1
+            var line = LookupLine(threadLimit: limit)
             var (waiting, running, now): (Set<String>, Set<String>, LoopInstant) = ([], [], 0)
             for _ in 0..<300 {
                 now += LoopInstant.random(in: 0...second)
@@ -101,13 +136,23 @@ struct LookupLineTests {
                         line.didEnd(ended, at: now)
                     }
                 }
-                let hasNext = line.hasNext(at: now)
-                let begun = line.next(at: now)
-                #expect(hasNext == (begun != nil))
-                if let begun {
+                // Time alone makes room at the announced moments, and at no others.
+                var (moment, count) = (now, line.startableCount(at: now))
+                while let room = line.nextRoom(at: moment) {
+                    if room <= moment || line.startableCount(at: room - 1) > count { Issue.record("too late") }
+                    (moment, count) = (room, line.startableCount(at: room))
+                }
+                if count == 0, line.startableCount(at: now + 10 * second) > 0 { Issue.record("not announced") }
+                for _ in 0..<Int.random(in: 0...2) {
+                    count = line.startableCount(at: now)
+                    let begun = line.next(at: now)
+                    #expect((count > 0) == (begun != nil))
+                    guard let begun else { break }
+                    if line.startableCount(at: now) != count - 1 { Issue.record("a wrong count") }
                     #expect(waiting.remove(begun) != nil)
                     running.insert(begun)
                 }
+                #expect(line.runningCount == running.count && running.count <= limit)
             }
             for ended in running { line.didEnd(ended, at: now) }
             while let begun = line.next(at: now) {

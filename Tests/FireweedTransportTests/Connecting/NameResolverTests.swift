@@ -109,6 +109,24 @@ struct NameResolverTests {
         #expect(Set(service.answers.events).count == 100)
     }
 
+    @Test("names that are never answered hold up a new name until they are slow, and not until they end")
+    func silentNames() async throws {
+        let service = SilentNameService()
+        defer { service.answer() }
+        let answers = EventLog<String>()
+        let resolver = NameResolver(
+            threadLimit: 12,
+            lookUp: { name in
+                name == "new.test" ? NameResolverTests.found : service.lookUp(name)
+            })
+        for number in 0..<8 { _ = resolver.lookUp("\(number).silent.test") { _ in answers.note("silent") } }
+        _ = resolver.lookUp("new.test") { _ in answers.note("new") }
+        try await answers.next("new")
+        #expect(answers.events == ["new"])
+        try await service.asked.nth(8) { _ in true }
+        #expect(service.largestCount == 8)
+    }
+
     @Test("a name that nobody waits for leaves the line, and a cancelled handler is not called")
     func cancel() async throws {
         let service = HeldService()
