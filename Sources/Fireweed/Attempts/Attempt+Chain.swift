@@ -76,7 +76,6 @@ extension Attempt {
         handle(.sends) { state in
             state.exchange = exchange
             state.source = answer?.0.source ?? .network
-            state.hasReachedNetwork = state.hasReachedNetwork || state.source == .network
             state.answeringLink = answer?.link
             state.control = control
         }

@@ -43,8 +43,6 @@ final class Attempt: Sendable {
         /// Bytes that an earlier download has left: the response brings the rest.
         var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
-        /// True once a message was given to the transport, or to a `URLProtocol` class.
-        var hasReachedNetwork = false
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
         weak var task: URLSessionTask?
@@ -199,8 +197,8 @@ final class Attempt: Sendable {
         cancel()
     }
 
-    /// Whether a message was given to the transport, or to a `URLProtocol` class.
-    var hasReachedNetwork: Bool { state.withLock { $0.hasReachedNetwork } }
+    /// Whether a message of the attempt left for the network; known once the attempt has ended.
+    var hasSent: Bool { state.withLock { $0.records.contains(where: \.wasSent) } }
 
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {

@@ -8,7 +8,8 @@ public import Foundation
 public enum AuthenticationError: Error, Hashable, Sendable {
     /// The interceptor has no credential; set one.
     case missingCredential
-    /// As many refreshes as the refresh window allows were begun within its interval.
+    /// As many refreshes as the refresh window allows were begun within its interval; without a window, the request has
+    /// waited for 100 refreshes in a row.
     case excessiveRefresh
 }
 

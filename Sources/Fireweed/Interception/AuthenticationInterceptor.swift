@@ -24,7 +24,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Limits how often a credential is renewed within a span of time.
     ///
-    /// Without a limit, a service that refuses every new credential would be asked for ever.
+    /// Without a window, a service that refuses every new credential would be asked for ever.
     public struct RefreshWindow: Sendable {
         /// The span, in seconds; 30 by default.
         public let interval: TimeInterval
@@ -50,6 +50,15 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         let urlRequest: URLRequest
         let session: Session
         let completion: @Sendable (Result<URLRequest, any Error>) -> Void
+        /// How many refreshes the request has waited for.
+        var refreshCount = 0
+
+        /// The same request after one more refresh.
+        var afterRefresh: PendingAdapt {
+            var next = self
+            next.refreshCount += 1
+            return next
+        }
     }
 
     private let authenticator: AuthenticatorType
@@ -71,7 +80,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// - Parameters:
     ///   - authenticator: applies, checks and renews credentials.
     ///   - credential: the one to begin with; `nil` fails requests until one is set.
-    ///   - refreshWindow: how often credentials may be renewed; `nil` sets no limit.
+    ///   - refreshWindow: how often credentials may be renewed; `nil` sets no limit in time. A request then fails with
+    ///     ``AuthenticationError/excessiveRefresh`` after 100 refreshes in a row that gave it no usable credential.
     public init(
         authenticator: AuthenticatorType, credential: Credential? = nil,
         refreshWindow: RefreshWindow? = RefreshWindow()
@@ -115,8 +125,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             let requiresRefresh = held.credential?.requiresRefresh ?? false
             let answer = state.withLock {
                 $0.adapt(
-                    pending, requiresRefresh: requiresRefresh, version: held.version, now: Self.now(of: pending.session)
-                )
+                    pending, requiresRefresh: requiresRefresh, version: held.version,
+                    refreshCount: pending.refreshCount, now: Self.now(of: pending.session))
             }
             if case .lookAgain = answer { continue }
             return answer
@@ -167,7 +177,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             for pending in ending.adapts { pending.completion(.failure(error)) }
             for completion in ending.retries { completion(.doNotRetryWithError(error)) }
         } else {
-            for pending in ending.adapts { adapt(pending) }
+            for pending in ending.adapts { adapt(pending.afterRefresh) }
             for completion in ending.retries { completion(.retry) }
         }
     }

@@ -72,11 +72,15 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
     /// Decides about a request that is to be adapted.
     ///
-    /// `requiresRefresh` is what the credential of `version` returned. Forgets a failed refresh.
+    /// `requiresRefresh` is what the credential of `version` returned, and `refreshCount` how many refreshes the
+    /// request has waited for. Forgets a failed refresh.
     mutating func adapt(
-        _ waiter: @autoclosure () -> Adapt, requiresRefresh: Bool, version: Int, now: TimeInterval
+        _ waiter: @autoclosure () -> Adapt, requiresRefresh: Bool, version: Int, refreshCount: Int = 0,
+        now: TimeInterval
     ) -> AdaptAnswer {
         switch phase {
+        case .refreshing(let running) where running.origin == .adapt && !history.allowsRefresh(after: refreshCount):
+            return .fail(.excessiveRefresh)
         case .refreshing(var running) where running.origin == .adapt:
             running.adapts.append(waiter())
             phase = .refreshing(running)
@@ -87,7 +91,9 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         guard version == held.version else { return .lookAgain }
         guard let credential = held.credential else { return .fail(.missingCredential) }
         guard requiresRefresh, case .idle = phase else { return .apply(credential) }
-        guard let refresh = begin(.adapt, credential, now: now, { $0.adapts = [waiter()] }) else {
+        guard history.allowsRefresh(after: refreshCount),
+            let refresh = begin(.adapt, credential, now: now, { $0.adapts = [waiter()] })
+        else {
             return .fail(.excessiveRefresh)
         }
         return .begin(refresh)
@@ -167,12 +173,19 @@ struct RefreshHistory: Sendable {
         let maximumAttempts: Int
     }
 
+    /// The most refreshes for which one request waits where no limit is set: a service whose credentials are old on
+    /// arrival would otherwise be asked for ever.
+    private static let maximumRefreshCount = 100
+
     private let limit: Limit?
     private var beginnings: [TimeInterval] = []
 
     init(limit: Limit?) {
         self.limit = limit
     }
+
+    /// Whether a request that has waited for so many refreshes may wait for another one.
+    func allowsRefresh(after count: Int) -> Bool { limit != nil || count < Self.maximumRefreshCount }
 
     /// Whether one more refresh may begin, which is then recorded.
     mutating func admit(at now: TimeInterval) -> Bool {

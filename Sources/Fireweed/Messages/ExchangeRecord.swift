@@ -32,6 +32,14 @@ package struct ExchangeRecord: Sendable {
         self.init(url: url, method: method, fields: fields, head: response, report: report)
     }
 
+    /// Whether the message left for the network, or was given to a `URLProtocol` class.
+    var wasSent: Bool {
+        switch source {
+        case .network: head != nil || report.requestStart > 0
+        case .cache, .revalidation, .notSent: false
+        }
+    }
+
     /// Whether the response was a redirect: the next message then follows it, and does not answer a challenge.
     var isRedirect: Bool { head.map { (300..<400).contains($0.status) && $0.status != 304 } ?? false }
 }

@@ -101,7 +101,7 @@ public struct TransactionMetrics: Sendable {
     /// it. A request that sent nothing appears as `.unknown`.
     public var resourceFetchType: ResourceFetchType {
         switch exchange.source {
-        case .network: exchange.head != nil || report.requestStart > 0 ? .networkLoad : .unknown
+        case .network: exchange.wasSent ? .networkLoad : .unknown
         case .cache, .revalidation: .localCache
         case .notSent: .unknown
         }

@@ -238,7 +238,7 @@ extension Request {
 
     // MARK: Retry
 
-    /// The most retries in a row without a message that was sent.
+    /// The most retries in a row without a delay and without a message that was sent.
     private static let maximumIdleRetryCount = 100
 
     private var mayRetry: Bool {
@@ -273,12 +273,14 @@ extension Request {
 
     /// Starts over after `delay` seconds, unless the request was cancelled meanwhile, or its deadline comes before.
     ///
-    /// An interceptor that fails the request before it is sent, and then retries it, would otherwise do so for ever.
+    /// A request that fails before it is sent, and is retried immediately, would otherwise be so for ever.
     func retry(after delay: TimeInterval, otherwise: () -> Void) {
         let attempt = lastAttempt
-        let hasSent = attempt?.hasReachedNetwork == true
+        let hasSent = attempt?.hasSent == true
         let isGranted = mutable.withLock { state in
-            state.idleRetryCount = hasSent && attempt !== state.retriedAttempt ? 0 : state.idleRetryCount + 1
+            if hasSent, attempt !== state.retriedAttempt { state.idleRetryCount = 0 }
+            // A retrier that waits does not spin.
+            if delay <= 0, !hasSent || attempt === state.retriedAttempt { state.idleRetryCount += 1 }
             guard state.idleRetryCount <= Self.maximumIdleRetryCount,
                 state.mayBegin(after: delay, on: core.clock), state.lifecycle.handle(.retryGranted) == .delayRetry
             else {

@@ -77,6 +77,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
             guard consumer != nil else { return }
             guard stage.enter(self) else { return end(.cancelled) }
             guard message.webSocket == nil else { return end(.noWebSockets) }
+            report.requestStart = elapsedMicroseconds
             steps = stage.answer(message)[...]
             playOn()
         }

@@ -162,6 +162,21 @@ struct RefreshStateTests {
         for _ in 0..<1_000 { #expect(unlimited.admit(at: 0) == true) }
     }
 
+    @Test(
+        "a request waits for a hundred refreshes in a row where there is no window",
+        arguments: [(99, nil, true), (100, nil, false), (100, 1_000, true)] as [(Int, Int?, Bool)])
+    func oneRequest(count: Int, window: Int?, isAllowed: Bool) {
+        let limit = window.map { RefreshHistory.Limit(interval: 30, maximumAttempts: $0) }
+        var state = State(credential: "first", limit: limit)
+        var answers = [state.adapt(2, requiresRefresh: true, version: 0, refreshCount: count, now: 0)]
+        // Another request has begun a refresh.
+        _ = state.adapt(3, requiresRefresh: true, version: 0, now: 0)
+        answers.append(state.adapt(2, requiresRefresh: true, version: 0, refreshCount: count, now: 0))
+        for answer in answers {
+            if case .fail(.excessiveRefresh) = answer { #expect(!isAllowed) } else { #expect(isAllowed) }
+        }
+    }
+
     @Test("too many refreshes fail the one who would begin the next", arguments: [Question.adaptDue, .retryCurrent])
     func excess(question: Question) {
         var state = State(credential: "first", limit: .init(interval: 30, maximumAttempts: 0))

@@ -26,6 +26,22 @@ struct BoundedRetryTests {
         #expect(authenticator.refreshed.all.count == 5 && request.retryCount == 1)
     }
 
+    @Test("without a window, a request ends with excessiveRefresh after 100 refreshes that brought nothing usable")
+    func oldOnArrivalWithoutWindow() async {
+        let authenticator = TokenAuthenticator { token, completion in
+            completion(.success(Token(number: token.number + 1, requiresRefresh: true)))
+        }
+        let interceptor = AuthenticationInterceptor(
+            authenticator: authenticator, credential: Token(number: 0, requiresRefresh: true), refreshWindow: nil)
+        let session = Session.scripted(keptBy: sessions, interceptor: interceptor) { _ in 200 }
+        let error = await session.request(url).finalError
+        #expect(error?.underlyingError as? AuthenticationError == .excessiveRefresh)
+        #expect(authenticator.refreshed.all.count == 100)
+        // The next request has its own hundred.
+        #expect(await session.request(url).finalError?.underlyingError as? AuthenticationError == .excessiveRefresh)
+        #expect(authenticator.refreshed.all.count == 200)
+    }
+
     @Test("an interceptor that fails every request and retries it does so a hundred times")
     func adapterThatFails() async {
         let interceptor = Interceptor { _, _, completion in
@@ -37,6 +53,43 @@ struct BoundedRetryTests {
         let request = session.request(url)
         let error = await request.finalError
         #expect(error?.underlyingError is Refusal && request.retryCount == 100)
+    }
+
+    /// Requests that fail inside the transport before anything is sent.
+    enum Unsent: CaseIterable {
+        case missingFile, refusedConnection, unknownHost
+    }
+
+    @Test(
+        "a request that fails before anything is sent is retried immediately a hundred times",
+        arguments: Unsent.allCases)
+    func unsent(_ kind: Unsent) async {
+        let retrier = Retrier { request, _, _, completion in
+            completion(request.retryCount < 250 ? .retry : .doNotRetry)
+        }
+        let session = Session.isolated(interceptor: retrier)
+        sessions.append(session)
+        // Port 1 has no listener.
+        let request =
+            switch kind {
+            case .missingFile: session.upload(URL(fileURLWithPath: "/missing/\(UUID())"), to: "http://127.0.0.1:1/")
+            case .refusedConnection: session.request("http://127.0.0.1:1/")
+            case .unknownHost: session.request("http://missing.invalid/")
+            }
+        let error = await request.finalError
+        #expect(error?.underlyingError is URLError && request.retryCount == 100)
+    }
+
+    @Test("retries with a delay are not counted")
+    func delayed() async {
+        let retrier = Retrier { request, _, _, completion in
+            completion(request.retryCount < 150 ? .retryWithDelay(1e-6) : .doNotRetry)
+        }
+        let session = Session.isolated(interceptor: retrier)
+        sessions.append(session)
+        let request = session.request("http://127.0.0.1:1/")
+        let error = await request.finalError
+        #expect(error?.urlErrorCode == .cannotConnectToHost && request.retryCount == 150)
     }
 
     @Test("messages that are sent begin the count anew")
