@@ -48,6 +48,8 @@ final class BodyPump {
     private static let aheadByteCount: Int64 = 1024 * 1024
     private var end: Result<Void, any Error>?
     private var remaining: Int64?
+    /// Whether more content than was announced is an error; of a file that grows, only the announced part is read.
+    let looksBehindEnd: Bool
     /// The length that the reader announced, if it knows it.
     let byteCount: Int64?
     var whenReady: () -> Void = {}
@@ -57,6 +59,7 @@ final class BodyPump {
         self.loop = loop
         byteCount = reader.byteCount
         remaining = reader.byteCount
+        looksBehindEnd = !(reader is FileBodyReader)
     }
 
     deinit { reader.stop() }
@@ -126,18 +129,34 @@ final class BodyPump {
         remaining = remaining.map { $0 - Int64(byteCount) }
     }
 
+    /// How much is asked of the reader at once: a byte more than is left, which must not be there.
+    private func readLimit(_ capacity: Int) -> Int {
+        guard let remaining, remaining < capacity else { return capacity }
+        return Int(remaining) + (looksBehindEnd ? 1 : 0)
+    }
+
+    /// Notes what the reader gave: `nil` for a piece to send, else the end.
+    private func noteRead(_ count: Int) -> Result<Void, any Error>? {
+        guard let left = remaining else { return count == 0 ? .success(()) : nil }
+        guard count > 0 else {
+            return left == 0 ? .success(()) : .failure(BodyLengthError(missingByteCount: left))
+        }
+        guard count <= left else { return .failure(BodyLengthError(missingByteCount: 0)) }
+        remaining = left - Int64(count)
+        return nil
+    }
+
     /// `nil` from the time when there is something to wait for.
     private func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Supply? {
-        let limit = remaining.map { Int(min($0, Int64(buffer.count))) } ?? buffer.count
+        let limit = readLimit(buffer.count)
         do {
             let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
             if let count = try limit == 0 ? 0 : reader.readAtOnce(into: piece) {
-                guard count > 0 else {
-                    let missing = remaining ?? 0
-                    return missing == 0 ? .end : .failed(BodyLengthError(missingByteCount: missing))
+                switch noteRead(count) {
+                case nil: return .bytes(count)
+                case .success: return .end
+                case .failure(let error): return .failed(error)
                 }
-                remaining = remaining.map { $0 - Int64(count) }
-                return .bytes(count)
             }
         } catch {
             return .failed(error)
@@ -154,7 +173,7 @@ final class BodyPump {
     private func fill() {
         guard !isReading, end == nil, waiting == nil, let block = spare.popLast() else { return }
         isReading = true
-        let limit = remaining.map { Int(min($0, Int64(Block.capacity))) } ?? Block.capacity
+        let limit = readLimit(Block.capacity)
         let reply = PumpReply(pump: self)
         let finish: @Sendable (Result<Int, any Error>) -> Void = { [loop] result in
             loop.post { _ in reply.pump?.didRead(result, into: block) }
@@ -169,13 +188,13 @@ final class BodyPump {
     private func didRead(_ result: Result<Int, any Error>, into block: Block) {
         isReading = false
         switch result {
-        case .success(0):
-            spare.append(block)
-            let missing = remaining ?? 0
-            end = missing == 0 ? .success(()) : .failure(BodyLengthError(missingByteCount: missing))
         case .success(let count):
+            end = noteRead(count)
+            guard end == nil else {
+                spare.append(block)
+                break
+            }
             block.count = count
-            remaining = remaining.map { $0 - Int64(count) }
             if filled == nil { accept(block) } else { waiting = block }
             fill()
         case .failure(let error):
@@ -207,15 +226,19 @@ extension URLError {
     }
 }
 
-/// A body ended before the length that had been announced for it.
+/// A body has not the length that had been announced for it.
 public struct BodyLengthError: Error, Sendable, Equatable {
-    /// How many of the announced bytes did not come.
+    /// How many of the announced bytes did not come; zero when content came after all announced bytes.
     public var missingByteCount: Int64
 }
 
 extension BodyLengthError: CustomStringConvertible, LocalizedError {
-    /// A sentence with the number of bytes.
-    public var description: String { "the content ended with \(missingByteCount) announced bytes missing" }
+    /// A sentence, with the number of missing bytes.
+    public var description: String {
+        missingByteCount == 0
+            ? "the content has more bytes than were announced"
+            : "the content ended with \(missingByteCount) announced bytes missing"
+    }
     /// The description.
     public var errorDescription: String? { description }
 }

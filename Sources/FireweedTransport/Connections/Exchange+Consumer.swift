@@ -31,10 +31,27 @@ extension Exchange {
     }
 
     /// The content of the request was handed to the connection whole.
-    func didSendAll() {
+    ///
+    /// `pump` gave the content, and may not have come to its end: content after the announced length ends the exchange.
+    func didSendAll(of pump: BodyPump? = nil) {
         guard requestContent == .begun, let pool else { return }
         requestContent = .whole
         report.requestEnd = moment(pool.context.now)
+        guard let pump, pump.looksBehindEnd else { return }
+        sentContent = pump
+        pump.whenReady = { [weak self] in self?.lookBehindContent() }
+        // Not from inside of a call of nghttp2: it may end the exchange.
+        loopPool.loop.post { [weak self] _ in self?.lookBehindContent() }
+    }
+
+    private func lookBehindContent() {
+        guard let sentContent else { return }
+        let supply = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { sentContent.read(into: $0) }
+        switch supply {
+        case .bytes, .starved: break
+        case .end: self.sentContent = nil
+        case .failed(let error): end(.unreadableBody(error))
+        }
     }
 }
 

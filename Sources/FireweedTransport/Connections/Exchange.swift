@@ -56,6 +56,8 @@ final class Exchange: Timed, @unchecked Sendable {
     var requestContent = TransferEnd.SentContent.untouched
     /// The content of the next try, which has begun to be read.
     var preparedContent: OutgoingContent?
+    /// Content that was sent whole and has an announced length, while its reader has not said that it has ended.
+    var sentContent: BodyPump?
     var file = ExchangeFile.unasked
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
@@ -124,6 +126,7 @@ final class Exchange: Timed, @unchecked Sendable {
         lastActivity = nil
         continueDeadline = nil
         sentByteCount = 0
+        sentContent = nil
         requestContent = .untouched
         setTimer()
         pool.arrive(self)
@@ -144,6 +147,7 @@ final class Exchange: Timed, @unchecked Sendable {
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
         preparedContent = nil
+        sentContent = nil
         file = .unasked
         guard let pool else { return }
         report.total = startInstant > 0 ? moment(pool.context.now) : 0

@@ -88,6 +88,7 @@ extension HTTP1Connection {
         exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
         exchange.report.responseStart = 0
         exchange.sentByteCount = 0
+        exchange.sentContent = nil
         exchange.requestContent = .untouched
         begin(exchange)
     }

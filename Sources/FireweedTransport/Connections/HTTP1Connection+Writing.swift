@@ -139,7 +139,7 @@ extension HTTP1Connection {
         // Known to be the last piece: the answer may come before the reader is asked again.
         guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
         content = .none
-        exchange.didSendAll()
+        exchange.didSendAll(of: pump)
     }
 
     /// Notes that the kernel took bytes.

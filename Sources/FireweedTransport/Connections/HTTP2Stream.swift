@@ -111,7 +111,11 @@ final class HTTP2Stream {
         exchange.didSend(byteCount, expected: content.byteCount)
         guard isLast else { return }
         isSending = false
-        exchange.didSendAll()
+        if case .pump(let pump) = content, pump.byteCount != nil {
+            exchange.didSendAll(of: pump)
+        } else {
+            exchange.didSendAll()
+        }
     }
 
     private func resumeSending() {

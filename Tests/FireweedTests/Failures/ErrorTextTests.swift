@@ -53,7 +53,8 @@ struct ErrorTextTests {
             ResumeError.unsupportedMethod("POST"),
         ]
         return certificate + stores + [
-            BodyLengthError(missingByteCount: 3), AFError.UnexpectedInputStreamLength(bytesExpected: 3, bytesRead: 2),
+            BodyLengthError(missingByteCount: 3), BodyLengthError(missingByteCount: 0),
+            AFError.UnexpectedInputStreamLength(bytesExpected: 3, bytesRead: 2),
             URLEncodedFormEncoder.Error.invalidRootObject("array"), JSONEncoding.Error.invalidJSONObject,
             MultipartFormDataError.tooManyParts(limit: 3), MultipartFormDataError.invalidHeaderField(name: "a b"),
             AuthenticationError.excessiveRefresh, TransferRefusal.bodyBytes(limit: 3), MissingAbility.webSockets,

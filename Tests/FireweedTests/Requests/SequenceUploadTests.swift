@@ -52,6 +52,20 @@ struct SequenceUploadTests {
         #expect(failed.error != nil)
     }
 
+    @Test("bytes after the Content-Length are an error", arguments: [[[1, 2, 3, 4, 5]], [[1, 2, 3, 4], [5]]])
+    func tooLong(elements: [[UInt8]]) async throws {
+        // The answer of a server that is content with the announced bytes would end the request first.
+        let silent = try ScriptedServer.start([.receiveHead, .hold])
+        let content = AsyncStream<[UInt8]> { continuation in
+            for element in elements { continuation.yield(element) }
+            continuation.finish()
+        }
+        let error = await session.upload(content, to: silent.url(), headers: ["Content-Length": "4"])
+            .serializingData().response.error
+        let cause = (error?.underlyingError as? URLError)?.userInfo[NSUnderlyingErrorKey]
+        #expect((cause as? BodyLengthError)?.missingByteCount == 0, "\(String(describing: error))")
+    }
+
     @Test("what the sequence throws ends the request")
     func failure() async throws {
         let content = AsyncThrowingStream<Data, any Error> { continuation in

@@ -4,13 +4,13 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Gives so many zeros.
+/// Gives so many zeros, and announces that it does, or fewer.
 final class CountingReader: BodyReader {
     let byteCount: Int64?
     private let left: Mutex<Int>
 
-    init(byteCount: Int, announces: Bool) {
-        self.byteCount = announces ? Int64(byteCount) : nil
+    init(byteCount: Int, announces: Bool, missing: Int = 0) {
+        self.byteCount = announces ? Int64(byteCount - missing) : nil
         left = Mutex(byteCount)
     }
 

@@ -172,6 +172,23 @@ struct FailureConformanceTests {
         }
     }
 
+    @Test("content that is longer than announced is the end's failure", arguments: ConformanceSubjects.all)
+    func tooLong(subject: any ConformanceSubject) async throws {
+        try await ConformanceStage.play(subject, .upload) { stage in
+            let transfer = try stage.transfer(of: .upload) { message in
+                message.method = "PUT"
+                message.body = .reader { CountingReader(byteCount: 300_000, announces: true, missing: 1) }
+            }
+            transfer.start()
+            let end = try await transfer.end()
+            guard case .unreadableBody(let error) = end.failure else {
+                Issue.record("\(String(describing: end.failure))")
+                return
+            }
+            #expect((error as? BodyLengthError)?.missingByteCount == 0 && end.requestContent == .begun)
+        }
+    }
+
     @Test("content that cannot be read is the end's failure", arguments: ConformanceSubjects.all)
     func unreadable(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .upload) { stage in
