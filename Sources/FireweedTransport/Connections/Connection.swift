@@ -116,7 +116,7 @@ class Connection: Timed {
     /// Whether nothing waits on the socket and nothing in the TLS stream: bytes there came before the next message, and
     /// could be taken for its response.
     ///
-    /// Makes one system call, and none where the loop has polled in this turn or a read has found the end of the bytes.
+    /// Makes one system call, and none where the loop has polled since the connection was read.
     final func isSilent() -> Bool {
         let holdsRecords = channel.tls?.holdsUnreadRecords ?? false
         switch arrivals.verdict(turn: context.turnNumber, areEventsKnown: context.areEventsKnown) {

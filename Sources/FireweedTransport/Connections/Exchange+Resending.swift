@@ -9,12 +9,7 @@ extension Exchange {
     /// made for this exchange it is the response.
     func isMisdirected(by head: ResponseHead, isReused: Bool) -> Bool {
         guard head.status == 421, isReused, !isRepeated, discardedByteCount == nil else { return false }
-        do {
-            try prepareContent()
-            return true
-        } catch {
-            return false
-        }
+        return (try? prepareContent()) != nil
     }
 
     /// Makes the content ready for a message whose connection was lost.
@@ -32,7 +27,7 @@ extension Exchange {
     }
 
     /// Content that can be read once says so here, before the first try is given up.
-    private func prepareContent() throws {
+    func prepareContent() throws {
         guard message.content.isRead, preparedContent == nil else { return }
         preparedContent = try OutgoingContent(message.content, file, loop: loopPool.loop)
     }

@@ -101,7 +101,9 @@ extension HTTP1Connection {
                 exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
             return detach(exchange, isAnswered: true)
         }
-        if exchange.isMisdirected(by: head, isReused: isReused) { return detach(exchange, isAnswered: false) }
+        if exchange.isMisdirected(by: head, isReused: isReused) || isEndOfIdleTime(head, for: exchange) {
+            return detach(exchange, isAnswered: false)
+        }
         // A response without success ends an upload (RFC 9112 §9.5); a server may respond with success while it reads.
         // Content that waits for a 100 is not sent after any response.
         if isSending, awaitsContinue || head.status >= 300 { stopSending() }
@@ -149,16 +151,32 @@ extension HTTP1Connection {
     func lost(_ failure: TransferFailure) {
         guard let exchange else { return close() }
         show(lines: parser.unfinishedLines)
-        let rule = ResendRule(
-            method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: parser.hasBegun,
-            isRepeated: exchange.wantsNewConnection)
-        guard rule.allowsResend, exchange.discardedByteCount == nil else { return exchange.end(failure) }
+        guard maySendAgain(exchange, hasAnswer: parser.hasBegun) else { return exchange.end(failure) }
         do {
             try exchange.prepareContent(after: failure)
             detach(exchange, isAnswered: false)
         } catch {
             exchange.end(error)
         }
+    }
+
+    private func maySendAgain(_ exchange: Exchange, hasAnswer: Bool) -> Bool {
+        let rule = ResendRule(
+            method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: hasAnswer,
+            isRepeated: exchange.wantsNewConnection)
+        return rule.allowsResend && exchange.discardedByteCount == nil
+    }
+
+    /// Whether a response is no answer, but the end of a connection that was idle for too long, and the message can go
+    /// out on another one.
+    ///
+    /// Servers send a 408 unasked before they close such a connection (RFC 9110 §15.5.9). A 408 to content that has not
+    /// come whole is an answer.
+    private func isEndOfIdleTime(_ head: ResponseHead, for exchange: Exchange) -> Bool {
+        guard head.status == 408, !parser.isPersistent, !isSending, maySendAgain(exchange, hasAnswer: false) else {
+            return false
+        }
+        return (try? exchange.prepareContent()) != nil
     }
 
     /// Lets the exchange go that has to be sent again; the connections that were idle as long as this one are closed.

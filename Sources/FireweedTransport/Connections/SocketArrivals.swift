@@ -3,7 +3,8 @@
 /// Whether bytes, or an end, may wait to be read, as far as a connection knows without a system call.
 ///
 /// The kernel reports edges (epoll(7)): a socket that was seen empty stays empty until an event says otherwise. Between
-/// two polls of the loop there are no reports: only a look at the socket can say it.
+/// two polls of the loop there are no reports: only a look at the socket can say it. What a server sends unasked mostly
+/// comes right behind a response, and so in the turn that has read the response.
 struct SocketArrivals: Equatable {
     enum Event: Equatable {
         /// The loop reports bytes, or that the peer sends nothing more.
@@ -57,9 +58,11 @@ struct SocketArrivals: Equatable {
 
     /// The knowledge in a turn of the loop; `areEventsKnown` when the turn began with a poll whose events were all
     /// delivered.
+    ///
+    /// A poll says nothing of what came behind a read that the same turn made after the poll.
     func verdict(turn: UInt64, areEventsKnown: Bool) -> Verdict {
         if hasEnded { return .ended }
         guard !mayWait, let emptyTurn else { return .unknown }
-        return areEventsKnown || emptyTurn == turn ? .empty : .unknown
+        return areEventsKnown && emptyTurn != turn ? .empty : .unknown
     }
 }

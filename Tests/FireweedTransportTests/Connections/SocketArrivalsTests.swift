@@ -4,8 +4,8 @@ import Testing
 
 /// A connection of HTTP/1.1 against a server that sends any byte at any time, by the rules of the kernel and the loop.
 ///
-/// A response has two bytes, and a read takes two at most. A turn is indivisible: what comes while it runs comes before
-/// the next one.
+/// A response has two bytes, and a read takes two at most. What comes while a turn runs comes before the next one, or
+/// right behind a read, before the turn sends a request.
 private struct ConnectionWorld {
     /// How a turn begins.
     enum Poll: CaseIterable {
@@ -18,10 +18,16 @@ private struct ConnectionWorld {
         var byteCount: Int
         var poll: Poll
         var asks: Bool
+        /// Whether a byte comes right behind a read of this turn.
+        var hasLateByte = false
 
         static let all: [Turn] = (0...3).flatMap { byteCount in
             Poll.allCases.flatMap { poll in
-                [false, true].map { Turn(byteCount: byteCount, poll: poll, asks: $0) }
+                [
+                    Turn(byteCount: byteCount, poll: poll, asks: false),
+                    Turn(byteCount: byteCount, poll: poll, asks: true),
+                    Turn(byteCount: byteCount, poll: poll, asks: true, hasLateByte: true),
+                ]
             }
         }
     }
@@ -37,6 +43,8 @@ private struct ConnectionWorld {
     /// The bytes on the socket: how many requests had left when each came.
     private var socket: [Int] = []
     private var hasEdge = false
+    /// Whether the present turn has read the socket, or looked at it.
+    private var hasRead = false
     private(set) var isClosed = false
     private(set) var lookCount = 0
     private(set) var fault: String?
@@ -48,29 +56,37 @@ private struct ConnectionWorld {
         socket += Array(repeating: askedCount, count: turn.byteCount)
         if turn.byteCount > 0 { hasEdge = true }
         number += 1
+        hasRead = false
         if turn.poll == .whole, hasEdge {
             hasEdge = false
             arrivals.handle(.reported(bytes: true, end: false))
         }
-        if arrivals.mayWait { if rest > 0 { read() } else { lookWhileIdle() } }
+        if arrivals.mayWait {
+            if rest > 0 { read() } else { lookWhileIdle() }
+            if turn.hasLateByte {
+                socket.append(askedCount)
+                hasEdge = true
+            }
+        }
         if turn.asks, rest == 0, !isClosed { ask(areEventsKnown: turn.poll == .whole) }
     }
 
     private mutating func ask(areEventsKnown: Bool) {
-        let looksBefore = lookCount
+        let (looksBefore, hasRead) = (lookCount, hasRead)
         switch arrivals.verdict(turn: number, areEventsKnown: areEventsKnown) {
         case .empty: break
         case .ended: isClosed = true
         case .unknown where askedCount > 0: lookWhileIdle()
         case .unknown: break  // A new connection: its first bytes may be a refusal.
         }
-        if lookCount > looksBefore + (areEventsKnown ? 0 : 1) { fault = "a reuse cost more than one look" }
+        if lookCount > looksBefore + (areEventsKnown && !hasRead ? 0 : 1) { fault = "a reuse cost more than one look" }
         guard !isClosed else { return }
         askedCount += 1
         rest = 2
     }
 
     private mutating func read() {
+        hasRead = true
         while arrivals.mayWait, rest > 0, !isClosed {
             let bytes = socket.prefix(2)
             socket.removeFirst(bytes.count)
@@ -98,6 +114,7 @@ private struct ConnectionWorld {
 
     private mutating func lookWhileIdle() {
         guard looks else { return }
+        hasRead = true
         lookCount += 1
         if socket.isEmpty { arrivals.handle(.foundNothing(turn: number)) } else { isClosed = true }
     }
