@@ -45,7 +45,9 @@ let package = Package(
             name: "Fireweed",
             dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
-        .target(name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings),
+        // Swift 5 mode: Alamofire gives JSON as `Any`, which is not `Sendable` and which Swift 6 mode refuses here.
+        .target(
+            name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings + [.swiftLanguageMode(.v5)]),
         .target(name: "FireweedTesting", dependencies: ["Fireweed", "COpenSSL", "CNghttp2"], swiftSettings: settings),
         // Apart from the rest: what imports Testing needs its library where it runs.
         .target(name: "FireweedTestingTraits", dependencies: ["FireweedTesting"], swiftSettings: settings),

@@ -5,7 +5,8 @@ import FoundationNetworking
 
 /// The response of a ``DataRequest``, to be awaited; as often as one likes, with the same answer.
 ///
-/// The request is on its way once the task is made. Decoding happens on the task that awaits first.
+/// The request is on its way once the task is made. Decoding happens on the task that awaits first, outside of any
+/// actor.
 ///
 /// When the Swift task that awaits is cancelled, the request is cancelled, unless that was turned off, and the error is
 /// `AFError.explicitlyCancelled`, as with Alamofire: it is not a `CancellationError`.
@@ -17,7 +18,7 @@ import FoundationNetworking
 ///     return  // cancelled
 /// }
 /// ```
-public struct DataTask<Value: Sendable>: Sendable {
+public struct DataTask<Value>: Sendable {
     private let request: DataRequest
     private let handler: AwaitingHandler<AFDataResponse<Value>>
     private let shouldAutomaticallyCancel: Bool
@@ -35,20 +36,24 @@ public struct DataTask<Value: Sendable>: Sendable {
     /// The response, with its result, metrics and error; waits until the request is finished.
     ///
     /// Never throws: a failure is in `result` and `error`.
-    public var response: AFDataResponse<Value> {
+    nonisolated(nonsending) public var response: AFDataResponse<Value> {
         @specialized(where Value == Data)
         get async {
-            guard shouldAutomaticallyCancel else { return await handler.response(of: request) }
-            return await withTaskCancellationHandler {
-                await handler.response(of: request)
-            } onCancel: {
-                cancel()
+            if shouldAutomaticallyCancel {
+                await withTaskCancellationHandler {
+                    await handler.finish(request)
+                } onCancel: {
+                    request.cancel()
+                }
+            } else {
+                await handler.finish(request)
             }
+            return handler.response
         }
     }
 
     /// The value, or the ``AFError`` that `value` throws; waits until the request is finished.
-    public var result: AFResult<Value> {
+    nonisolated(nonsending) public var result: AFResult<Value> {
         @specialized(where Value == Data)
         get async { await response.result }
     }
@@ -68,7 +73,7 @@ public struct DataTask<Value: Sendable>: Sendable {
     ///   nothing was sent.
     /// - `requestRetryFailed(retryError:originalError:)`: a retrier failed.
     /// - `sessionDeinitialized`, `sessionInvalidated(error:)`: the session ended before the request.
-    public var value: Value {
+    nonisolated(nonsending) public var value: Value {
         @specialized(where Value == Data)
         get async throws { try await result.get() }
     }

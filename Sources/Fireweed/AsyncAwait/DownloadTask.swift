@@ -5,7 +5,8 @@ import FoundationNetworking
 
 /// The response of a ``DownloadRequest``, to be awaited; as often as one likes, with the same answer.
 ///
-/// The request is on its way once the task is made. Decoding happens on the task that awaits first.
+/// The request is on its way once the task is made. Decoding happens on the task that awaits first, outside of any
+/// actor.
 ///
 /// When the Swift task that awaits is cancelled, the request is cancelled, unless that was turned off, and the error is
 /// `AFError.explicitlyCancelled`, as with Alamofire: it is not a `CancellationError`.
@@ -17,7 +18,7 @@ import FoundationNetworking
 ///     return  // cancelled
 /// }
 /// ```
-public struct DownloadTask<Value: Sendable>: Sendable {
+public struct DownloadTask<Value>: Sendable {
     private let request: DownloadRequest
     private let handler: AwaitingHandler<AFDownloadResponse<Value>>
     private let shouldAutomaticallyCancel: Bool
@@ -35,19 +36,23 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     /// The response, with its result, metrics and error; waits until the request is finished.
     ///
     /// Never throws: a failure is in `result` and `error`.
-    public var response: AFDownloadResponse<Value> {
+    nonisolated(nonsending) public var response: AFDownloadResponse<Value> {
         get async {
-            guard shouldAutomaticallyCancel else { return await handler.response(of: request) }
-            return await withTaskCancellationHandler {
-                await handler.response(of: request)
-            } onCancel: {
-                cancel()
+            if shouldAutomaticallyCancel {
+                await withTaskCancellationHandler {
+                    await handler.finish(request)
+                } onCancel: {
+                    request.cancel()
+                }
+            } else {
+                await handler.finish(request)
             }
+            return handler.response
         }
     }
 
     /// The value, or the ``AFError`` that `value` throws; waits until the request is finished.
-    public var result: AFResult<Value> {
+    nonisolated(nonsending) public var result: AFResult<Value> {
         get async { await response.result }
     }
 
@@ -68,7 +73,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     /// - `requestRetryFailed(retryError:originalError:)`: a retrier failed.
     /// - `sessionDeinitialized`, `sessionInvalidated(error:)`: the session ended before the request.
     /// - `downloadedFileMoveFailed(error:source:destination:)`: the file could not be moved to its destination.
-    public var value: Value {
+    nonisolated(nonsending) public var value: Value {
         get async throws { try await result.get() }
     }
 

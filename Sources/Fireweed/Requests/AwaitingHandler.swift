@@ -66,10 +66,13 @@ struct AwaitingTasks: ~Copyable, Sendable {
 ///
 /// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the
 /// response.
-class AwaitingHandler<Response: FailableResponse & Sendable>: ResponseHandler, @unchecked Sendable {
+///
+/// The response need not be `Sendable`: JSON as Foundation's objects is `Any`. The request makes it from content that
+/// nothing else refers to, and hands it over with the last reference of its own.
+class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked Sendable {
     private let tasks = AwaitingTasks()
     // SAFETY: the request's conclusion writes it, one at a time; it is read only after the tasks are woken.
-    private var response: Response?
+    private var made: Response?
 
     /// Makes the response from the request's outcome.
     func make() -> (Response, AFError?) {
@@ -79,13 +82,13 @@ class AwaitingHandler<Response: FailableResponse & Sendable>: ResponseHandler, @
     // Specialised, like what calls it: generic code asks the runtime for a type wherever it copies a response.
     @specialized(where Response == AFDataResponse<Data>)
     final func serialise() -> AFError? {
-        let (made, error) = make()
-        response = made
+        let (response, error) = make()
+        made = response
         return error
     }
 
     final func fail(with error: AFError) {
-        response = response?.failed(with: error)
+        made = made?.failed(with: error)
     }
 
     final func deliver() {
@@ -96,18 +99,25 @@ class AwaitingHandler<Response: FailableResponse & Sendable>: ResponseHandler, @
         tasks.wakeForConclusion()
     }
 
-    /// Waits for the response; runs the conclusion of the request when this waiter is chosen for it.
-    @specialized(where Response == AFDataResponse<Data>)
-    final func response(of request: Request) async -> Response {
-        while true {
-            if tasks.isReady, let response { return response }
+    /// Waits until the request is finished; runs its conclusion when this waiter is chosen for it.
+    ///
+    /// Decoding stays off the actor of the caller, which `response` is read on.
+    @concurrent
+    final func finish(_ request: Request) async {
+        while !tasks.isReady {
             if await tasks.wait() == .runConclusion { request.runConclusion() }
         }
+    }
+
+    /// The response, after `finish(_:)`.
+    final var response: Response {
+        guard let made else { preconditionFailure("a finished request has its response") }
+        return made
     }
 }
 
 /// A response that a closure makes.
-final class AwaitingClosureHandler<Response: FailableResponse & Sendable>: AwaitingHandler<Response>,
+final class AwaitingClosureHandler<Response: FailableResponse>: AwaitingHandler<Response>,
     @unchecked Sendable
 {
     // SAFETY: as for every handler; what is added is constant.

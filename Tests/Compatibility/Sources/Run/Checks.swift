@@ -105,6 +105,10 @@ struct Checks: Sendable {
     // MARK: Responses
 
     private func serializers() async {
+        await check("JSON is Any for a handler, for a task and for a wrapper that is generic over serialisers") {
+            let keys = await JSONObjects.keys(AF, url("anything"))
+            report.expect(keys.count == 3 && keys.allSatisfy { $0.contains("headers") }, "\(keys)")
+        }
         await check("an error model that a serialiser throws reaches the handler") {
             let request = AF.request(url("no/such/thing"))
             let response: AFDataResponse<Echo> = await withCheckedContinuation { continuation in
