@@ -135,7 +135,7 @@ struct DatabaseFileTests {
 
     // MARK: The lock
 
-    private func take(_ kind: DatabaseLock.Kind, waitingMilliseconds: Int) -> DatabaseLock.Failure? {
+    private func take(_ kind: FileLock.Kind, waitingMilliseconds: Int) -> DatabaseLock.Failure? {
         do throws(DatabaseLock.Failure) {
             _ = try DatabaseLock(beside: file.path, kind, waitingMilliseconds: waitingMilliseconds)
             return nil
@@ -162,7 +162,7 @@ struct DatabaseFileTests {
         #expect(flock(descriptor, LOCK_EX) == 0)
         let (outcomes, outcome) = AsyncStream<DatabaseLock.Failure?>.makeStream()
         Thread.detachNewThread { outcome.yield(take(.shared, waitingMilliseconds: 60_000)) }
-        close(descriptor)
+        FileLock.close(descriptor)
         for await failure in outcomes {
             #expect(failure == nil)
             break
@@ -174,7 +174,7 @@ struct DatabaseFileTests {
         let descriptor = open("\(file.path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(flock(descriptor, LOCK_EX) == 0)
         #expect(throws: ResponseStoreError.busy) { try SQLiteResponseStore(url: file) }
-        close(descriptor)
+        FileLock.close(descriptor)
         #expect(try SQLiteResponseStore(url: file).byteCount == 0)
     }
 
