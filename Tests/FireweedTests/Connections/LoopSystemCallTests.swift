@@ -63,10 +63,12 @@ struct LoopSystemCallTests {
             authorities: authorities, certificate: identity.certificate, key: identity.key, proxyPort: proxy.port,
             socket: socket, folder: files)
         let file = folder.file("calls")
+        // The turn watch would write its reports on the loop's thread.
         let output = try await Program.run(
-            "strace",
+            "env",
             [
-                "-f", "--seccomp-bpf", "-y", "-s", "200", "-e", "trace=\(LoopJudge.traced)", "-o", file.path,
+                "-u", "FIREWEED_TURN_LIMIT", "strace", "-f", "--seccomp-bpf", "-y", "-s", "200", "-e",
+                "trace=\(LoopJudge.traced)", "-o", file.path,
                 TestPrograms.url.path, "process", "whole-way",
             ], input: try JSONEncoder().encode(plan), in: folder.url)
         withExtendedLifetime((local, nginx, proxy)) {}
