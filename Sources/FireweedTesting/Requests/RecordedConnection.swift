@@ -4,11 +4,7 @@ public import Fireweed
 
 /// The connection over which a request came to a ``MockServer``.
 ///
-/// Requests with equal numbers came over one connection:
-/// ```swift
-/// let (first, second) = (try await server.takeRequest(), try await server.takeRequest())
-/// #expect(first.connection?.number == second.connection?.number)
-/// ```
+/// Requests with equal numbers came over one connection.
 public struct RecordedConnection: Sendable, Hashable {
     /// The place of the connection among those that the server accepted; the first one is 1.
     public let number: Int
