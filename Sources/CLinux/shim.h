@@ -38,7 +38,7 @@ extern int pipe2(int *_Nonnull ends, int flags);
 // Declared by <sys/uio.h> only under `_GNU_SOURCE`, as is the flag's name.
 extern ssize_t preadv2(int descriptor, const struct iovec *_Nonnull parts, int count, off_t offset, int flags);
 
-// Reads from a place of a file what the kernel has in memory; -1 with EAGAIN where the disk would have to be waited for.
+// Reads what the kernel has in memory from a place of a file; -1 with EAGAIN where the call would wait for the disk.
 static inline ssize_t fw_read_cached(int descriptor, void *_Nullable buffer, size_t size, off_t place) {
     struct iovec part = {buffer, size};
     return preadv2(descriptor, &part, 1, place, 8 /* RWF_NOWAIT */);

@@ -86,6 +86,7 @@ extension CredentialVault {
             return nil
         case .wait(let pause, let isFirst):
             if isFirst { options.eventHandler?(.waitingForStore(error)) }
+            // A store has no event for its return; the sleep ends with the task.
             try await Task.sleep(for: max(pause, store.pollInterval))
             return nil
         case .fail: throw error

@@ -89,21 +89,9 @@ struct ServerConnectionTests {
     @Test("the files of a client's identity go with the server")
     func files() throws {
         var server: MockServer? = try start(.init())
-        let name = UUID().uuidString
-        let identity = try server?.makeClientIdentity(name: name)
-        #expect(identityFolders(of: name).count == 1)
+        let identity = try #require(try server?.makeClientIdentity(name: "Ada"))
+        #expect(try identity.certificates.map(\.subject) == ["CN = Ada"])
         server = nil
-        #expect(identityFolders(of: name).isEmpty)
-        withExtendedLifetime(identity) {}
-    }
-
-    /// The folders with a certificate for a name; other tests have folders too.
-    private func identityFolders(of name: String) -> [URL] {
-        let folders = try? FileManager.default.contentsOfDirectory(
-            at: FileManager.default.temporaryDirectory, includingPropertiesForKeys: nil)
-        return (folders ?? []).filter { folder in
-            let certificate = try? Certificate(contentsOf: folder.appending(path: "certificate.pem"))
-            return folder.lastPathComponent.hasPrefix("fireweed-identity-") && certificate?.subject == "CN = \(name)"
-        }
+        #expect(throws: ClientIdentityError.self) { try identity.validate() }
     }
 }
