@@ -9,8 +9,9 @@ let settings: [SwiftSetting] = [
 ]
 
 /// One system-library target for each C library: a module map and a shim header, nothing else.
-func systemLibrary(_ name: String, pkgConfig: String, package: String) -> Target {
-    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+func systemLibrary(_ name: String, pkgConfig: String?, package: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/Libraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
 let package = Package(
@@ -25,7 +26,7 @@ let package = Package(
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     targets: [
-        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
         systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         systemLibrary("CPublicSuffix", pkgConfig: "libpsl", package: "libpsl-dev"),
@@ -33,9 +34,9 @@ let package = Package(
         systemLibrary("CBrotliDecoder", pkgConfig: "libbrotlidec", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
         systemLibrary("CNghttp2", pkgConfig: "libnghttp2", package: "libnghttp2-dev"),
-        .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+        systemLibrary("CWslay", pkgConfig: nil, package: "libwslay-dev"),
         // Opens libmicrohttpd at run time, and has its headers from libmicrohttpd-dev.
-        .target(name: "CMicrohttpd"),
+        .target(name: "CMicrohttpd", path: "Sources/Libraries/CMicrohttpd"),
 
         .target(
             name: "FireweedTransport",
@@ -55,17 +56,20 @@ let package = Package(
         .target(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CZstd"],
+            path: "Sources/Development/FixtureServer",
             swiftSettings: settings),
-        .target(name: "CommandLanguage", swiftSettings: settings),
+        .target(name: "CommandLanguage", path: "Sources/Command/CommandLanguage", swiftSettings: settings),
         .executableTarget(
             name: "FireweedCLI",
             dependencies: [
                 "Fireweed", "FireweedFleet", "FireweedTesting", "FixtureServer", "CommandLanguage", "CLinux",
             ],
+            path: "Sources/Command/FireweedCLI",
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedChaos",
             dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CAllocationCount"],
+            path: "Sources/Development/FireweedChaos",
             swiftSettings: settings),
         .target(
             name: "FuzzTargets",
@@ -75,7 +79,7 @@ let package = Package(
         .executableTarget(
             name: "FireweedFuzz", dependencies: ["FuzzTargets"], path: "Fuzz/Runner", swiftSettings: settings),
 
-        .target(name: "CAllocationCount"),
+        .target(name: "CAllocationCount", path: "Sources/Development/CAllocationCount"),
         // No target depends on these programs: their code would be linked into the tests, and with it the `malloc` that
         // counts. They are built with everything else of the package.
         .executableTarget(
@@ -114,7 +118,9 @@ if Context.environment["FIREWEED_BENCH"] != nil {
     package.targets += [
         .executableTarget(
             name: "FireweedBench", dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CBareLoop"],
+            path: "Sources/Development/FireweedBench",
             swiftSettings: settings),
-        .target(name: "CBareLoop", linkerSettings: [.linkedLibrary("curl")]),
+        .target(
+            name: "CBareLoop", path: "Sources/Development/CBareLoop", linkerSettings: [.linkedLibrary("curl")]),
     ]
 }

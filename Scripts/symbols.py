@@ -17,7 +17,7 @@ def symbol_graphs(module, *options):
     with tempfile.TemporaryDirectory() as folder:
         command = ["swift", "symbolgraph-extract", "-module-name", module, "-I", ".build/debug/Modules",
                    "-target", target, "-minimum-access-level", "public", "-output-dir", folder, *options]
-        for path in glob.glob("Sources/C*/module.modulemap"):
+        for path in glob.glob("Sources/Libraries/C*/module.modulemap"):
             command += ["-Xcc", f"-fmodule-map-file={path}"]
         subprocess.run(command, check=True)
         return [json.load(open(path)) for path in sorted(glob.glob(f"{folder}/*.json"))]

@@ -1,1 +1,1 @@
-../../Sources/FireweedCLI/Output/TerminalText.swift
+../../Sources/Command/FireweedCLI/Output/TerminalText.swift

@@ -1,3 +1,4 @@
+import FixtureServer
 import Foundation
 import Testing
 
@@ -12,11 +13,8 @@ struct CommandTableTests {
         let test: String
     }
 
-    private static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
     private func rows() throws -> [Row] {
-        let text = try String(contentsOf: Self.root.appendingPathComponent("Documentation/Command.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.root.appending(path: "Documentation/Command.md"), encoding: .utf8)
         return text.split(separator: "\n").filter { $0.hasPrefix("| ") }.compactMap { line in
             let cells = line.split(separator: "|", omittingEmptySubsequences: false)
                 .map { $0.trimmingCharacters(in: .whitespaces) }

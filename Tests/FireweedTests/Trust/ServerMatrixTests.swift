@@ -43,8 +43,7 @@ struct ServerMatrixTests {
             }
             lines.append(Self.line(words))
         }
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Sources/Fireweed/Fireweed.docc/Articles/Trust.md").standardized
+        let file = Repository.root.appending(path: "Sources/Fireweed/Fireweed.docc/Articles/Trust.md")
         let found = lines.joined(separator: "\n")
         if let output = ProcessInfo.processInfo.environment["TRUST_TABLE"] {
             try found.write(toFile: output, atomically: true, encoding: .utf8)

@@ -44,8 +44,7 @@ struct BlockingCallTests {
     func everyFile() throws {
         let calls =
             /(?:^|[^.\w])(?:Glibc\.)?(?:open\([^\n]*O_|getaddrinfo\(\w|fsync\(|l?stat\((?!\)))|\bsqlite3_(?:step|open_v2|exec)\(/
-        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Sources").standardized
+        let sources = Repository.root.appending(path: "Sources")
         for target in ["FireweedTransport", "Fireweed", "FireweedFleet"] {
             let folder = sources.appendingPathComponent(target)
             let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))

@@ -1,3 +1,4 @@
+import FixtureServer
 import Foundation
 import Testing
 
@@ -94,8 +95,7 @@ struct HTTP1RequestWriterTests {
 
     @Test("heads that are sent get their lines in one place (CheckedField.swift)")
     func onePlace() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/FireweedTransport")
+        let root = Repository.root.appending(path: "Sources/FireweedTransport")
         var found: [String: Int] = [:]
         let paths = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
         for path in paths {

@@ -122,8 +122,7 @@ struct LimitTableTests {
         if let output = ProcessInfo.processInfo.environment["LIMIT_TABLE"] {
             try found.write(toFile: output, atomically: true, encoding: .utf8)
         }
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Sources/Fireweed/Fireweed.docc/Articles/Security.md").standardized
+        let file = Repository.root.appending(path: "Sources/Fireweed/Fireweed.docc/Articles/Security.md")
         let documentation = try String(contentsOf: file, encoding: .utf8)
         #expect(documentation.contains(found), "the table is now:\n\(found)")
     }

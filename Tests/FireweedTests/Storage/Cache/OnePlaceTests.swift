@@ -1,4 +1,5 @@
 import Fireweed
+import FixtureServer
 import Foundation
 import Testing
 
@@ -12,9 +13,8 @@ struct OnePlaceTests {
 
     /// The lines of code of all library targets.
     private static let lines: [Line] = {
-        let sources = URL(filePath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../Sources")
-            .standardized
-        let targets = ["Fireweed", "FireweedTransport", "FireweedFleet", "FireweedTesting", "FireweedCLI"]
+        let sources = Repository.root.appending(path: "Sources")
+        let targets = ["Fireweed", "FireweedTransport", "FireweedFleet", "FireweedTesting", "Command/FireweedCLI"]
         return targets.flatMap { target -> [Line] in
             let folder = sources.appendingPathComponent(target)
             let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
@@ -43,7 +43,7 @@ struct OnePlaceTests {
     @Test("keys of stored responses are made by one function, of the target and where it is sent")
     func targets() {
         // A `URLCache` may have responses of other code, which have only URLs.
-        let places = ["Cache/CacheKey.swift", "Cache/URLCacheStore.swift"]
+        let places = ["Storage/Cache/CacheKey.swift", "Storage/Cache/URLCacheStore.swift"]
         let others = Self.lines.filter { $0.text.contains("CacheKey.text(") && !places.contains($0.file) }
         #expect(others.isEmpty, "make a CacheKey: \(others)")
     }

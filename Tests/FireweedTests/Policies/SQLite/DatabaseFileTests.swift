@@ -209,11 +209,10 @@ struct DatabaseFileTests {
 
     @Test("one place of the library opens databases, and nothing beside SQLite opens their files")
     func onePlace() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
+        let root = Repository.root.appending(path: "Sources")
         let opening =
             /\b(?:open|openat|creat|fopen|freopen)\(|FileHandle|FileContent|contentsOf|InputStream|OutputStream/
-        // Files of Sources/Fireweed/SQLite that open something else.
+        // Files of Policies/SQLite that open something else.
         let exceptions = ["DatabaseLock.swift": "the lock file", "BootClock.swift": "/proc"]
         // SQLite's own, and the benchmarks' and the tests' are no part of the library.
         var places: [String] = []
@@ -222,13 +221,13 @@ struct DatabaseFileTests {
             let code = text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
             if code.contains(where: { $0.contains("sqlite3_open") }) { places.append(path) }
             let name = URL(fileURLWithPath: path).lastPathComponent
-            guard path.hasPrefix("Fireweed/SQLite/"), exceptions[name] == nil else { continue }
+            guard path.hasPrefix("Fireweed/Policies/SQLite/"), exceptions[name] == nil else { continue }
             for line in code where line.contains(opening) && !line.contains("func open(") {
                 let isOurs =
                     line.contains("database.open(") || line.contains("Self.open(") || line.contains("sqlite3_open")
                 #expect(isOurs, "\(path): \(line)")
             }
         }
-        #expect(places == ["Fireweed/SQLite/SQLiteConnection.swift"])
+        #expect(places == ["Fireweed/Policies/SQLite/SQLiteConnection.swift"])
     }
 }

@@ -42,11 +42,10 @@ struct ChaosTests {
         let program = folder.file("program")
         try "#!/bin/bash\n\(script)\n".write(to: program, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program.path)
-        let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardized
         let output = try await Program.run(
             "env",
             [
-                "-u", "FIREWEED_TURN_LIMIT", "SANITIZE=\(sanitizer)", "JOBS=2", "\(root.path)/Scripts/chaos",
+                "-u", "FIREWEED_TURN_LIMIT", "SANITIZE=\(sanitizer)", "JOBS=2", "\(Repository.root.path)/Scripts/chaos",
                 program.path,
             ],
             in: folder.url)

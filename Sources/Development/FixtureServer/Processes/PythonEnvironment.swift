@@ -15,9 +15,5 @@ public enum PythonEnvironment {
 
     private static let own = folder + "/python3"
 
-    private static let folder: String = {
-        var url = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { url.deleteLastPathComponent() }
-        return url.appendingPathComponent(".build/python/bin").path
-    }()
+    private static let folder = Repository.root.appending(path: ".build/python/bin").path
 }

@@ -5,8 +5,7 @@ import Testing
 
 /// The inputs of a target that the repository keeps.
 private struct KeptInputs {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().appendingPathComponent("../../../Fuzz").standardizedFileURL
+    private static let folder = Repository.root.appending(path: "Fuzz")
     let files: [URL]
 
     /// Those in a folder of `Fuzz/`; none when it is not there.

@@ -1,5 +1,6 @@
 // The table of time-outs in the documentation, held to the code.
 
+import FixtureServer
 import Foundation
 import Synchronization
 import Testing
@@ -112,8 +113,7 @@ struct TimeoutTableTests {
 
     /// The rows of the article's first table, under its two lines of head.
     private static func documentedRows() throws -> [Row] {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Sources/Fireweed/Fireweed.docc/Articles/Timeouts.md").standardized
+        let file = Repository.root.appending(path: "Sources/Fireweed/Fireweed.docc/Articles/Timeouts.md")
         let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
         let table = lines.drop { !$0.hasPrefix("|") }.prefix { $0.hasPrefix("|") }.map { line in
             line.components(separatedBy: "|").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -1,0 +1,1 @@
+../../../FireweedTransport/ThreadSanitizer/Mutex.swift

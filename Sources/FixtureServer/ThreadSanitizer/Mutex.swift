@@ -1,1 +1,0 @@
-../../FireweedTransport/ThreadSanitizer/Mutex.swift
