@@ -1,4 +1,4 @@
-// The consumers of a stream, and how much content may wait for them.
+// The consumers of a stream.
 
 import Foundation
 
@@ -20,46 +20,4 @@ protocol StreamSink: ResponseHandler {
 
 extension StreamSink {
     var isSequence: Bool { false }
-}
-
-/// The bytes that wait in one consumer, with a limit.
-struct Backlog: Sendable {
-    static let limit = 1024 * 1024
-    private(set) var byteCount = 0
-    private(set) var isFull = false
-    /// True once the reader is gone: nothing is kept, and nothing is full.
-    private(set) var isDetached = false
-    /// A value could not be made, and that ended the stream.
-    var hasFailed = false
-
-    /// The weight of a value of `byteCount` bytes: many small values take memory too.
-    static func weight(_ byteCount: Int) -> Int {
-        byteCount + 256
-    }
-
-    /// Changes the weight; returns whether there is room again.
-    mutating func change(by count: Int) -> Bool {
-        byteCount += count
-        guard !isDetached else { return false }
-        if byteCount >= Self.limit { isFull = true }
-        guard isFull, byteCount < Self.limit / 2 else { return false }
-        isFull = false
-        return true
-    }
-
-    mutating func add(_ count: Int) {
-        _ = change(by: count)
-    }
-
-    /// Removes a weight; returns whether there is room again.
-    mutating func remove(_ count: Int) -> Bool {
-        change(by: -count)
-    }
-
-    /// Drops everything; returns true when the transport waits for room.
-    mutating func detach() -> Bool {
-        defer { isFull = false }
-        isDetached = true
-        return isFull
-    }
 }
