@@ -53,7 +53,7 @@ struct CommandTableTests {
     }
 
     private func sources() throws -> String {
-        let folder = Self.root.appendingPathComponent("Tests/FireweedCLITests")
+        let folder = Repository.root.appendingPathComponent("Tests/FireweedCLITests")
         return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
     }
