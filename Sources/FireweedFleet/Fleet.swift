@@ -84,7 +84,7 @@ public final class Fleet: Sendable {
         self.configuration = configuration
         self.connector = connector
         health = ServerHealth(handler: configuration.eventHandler, counter: counter)
-        let overdue = OverdueReplies()
+        let overdue = TimedOutReplies()
         connections = (0..<max(1, connector.loopCount)).map {
             RESPConnection(
                 to: endpoint, connector: connector, loop: $0, limits: RESPParser.Limits(), overdue: overdue)

@@ -161,8 +161,8 @@ struct CheckTests {
 
     @Test(
         "a server that hangs up on a handshake may not speak TLS, and the message says so",
-        arguments: [[ScriptedServer.Step.shutdownWrite, .hold], [.receive(byteCount: 1), .reset]])
-    func handshake(script: [ScriptedServer.Step]) throws {
+        arguments: [[ScriptedServer.Action.shutdownWrite, .hold], [.receive(byteCount: 1), .reset]])
+    func handshake(script: [ScriptedServer.Action]) throws {
         let scripted = try ScriptedServer.start(script)
         let result = try run(scripted.url().absoluteString.replacing("http:", with: "https:"))
         #expect(result.code == 7 && result.errors.contains("perhaps it does not speak TLS"), "\(result.errors)")

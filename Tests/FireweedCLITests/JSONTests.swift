@@ -107,7 +107,7 @@ struct JSONTests {
             (#"json["a b"].x==true"#, nil), ("json.items[].id>6", nil),
         ] as [(String, String?)])
     func expectations(text: String, failure: String?) throws {
-        let facts = Expectation.Facts(
+        let facts = Expectation.CheckedResponse(
             status: 200, fields: { $0.lowercased() == "content-type" ? ["application/json"] : [] },
             content: Data(Self.document.utf8), seconds: 0.5)
         let found = try #require(Expectation(text)).failure(facts)

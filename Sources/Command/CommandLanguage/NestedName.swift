@@ -3,7 +3,7 @@
 /// A parsed field name.
 package struct NestedName: Equatable {
     /// One step into a value.
-    package enum Step: Equatable {
+    package enum Component: Equatable {
         case member(String)
         case index(Int)
         /// After the last element of an array.
@@ -12,7 +12,7 @@ package struct NestedName: Equatable {
 
     /// A step and where it stands in the name, in characters.
     package struct Part: Equatable {
-        package var step: Step
+        package var step: Component
         package var range: Range<Int>
     }
 
@@ -56,7 +56,8 @@ package struct NestedName: Equatable {
         self.parts = parts
     }
 
-    private static func step(_ written: String, _ name: String, _ text: String, _ range: Range<Int>) throws -> Step {
+    private static func step(_ written: String, _ name: String, _ text: String, _ range: Range<Int>) throws -> Component
+    {
         if written.isEmpty { return .end }
         guard let number = Int(written) else { return .member(name) }
         guard number >= 0 else { throw error("an index cannot be negative", text, range) }

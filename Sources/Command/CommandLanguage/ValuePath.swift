@@ -4,13 +4,13 @@
 /// the last one, `[]` every element or every member's value.
 package struct ValuePath: Equatable, Sendable {
     /// One step.
-    package enum Step: Equatable, Sendable {
+    package enum Component: Equatable, Sendable {
         case member(String)
         case element(Int)
         case every
     }
 
-    package let steps: [Step]
+    package let steps: [Component]
     package let text: String
 
     /// Parses a path; `nil` for invalid text.
@@ -18,7 +18,7 @@ package struct ValuePath: Equatable, Sendable {
     /// The first dot may be omitted; `.` alone is the whole value.
     package init?(_ text: String) {
         self.text = text
-        var steps: [Step] = []
+        var steps: [Component] = []
         var rest = Array(text)[...]
         if rest == ["."] { rest = [] }
         var isFirst = true

@@ -19,7 +19,7 @@ struct AuthenticationLink: Link {
 
     var interest: HeadInterest { HeadInterest(statusClass: 4) }
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         if credentials.concerns(exchange.urlText) {
             if let violation = credentials.violation(in: exchange.message) { return .fail(violation) }
             exchange.changeMessage { $0 = credentials.completing($0) }
@@ -33,7 +33,7 @@ struct AuthenticationLink: Link {
         return .pass
     }
 
-    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard head.status == 401 || head.status == 407 else {
             remember(exchange.message, acceptedAfter: exchange.answeredChallenge)
             return .pass

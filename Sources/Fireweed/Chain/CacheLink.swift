@@ -47,7 +47,7 @@ struct CacheLink: Link {
 
     // MARK: Out
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil else { return .pass }
         let policy = host.cachePolicy
         if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.adding(policy) }
@@ -61,7 +61,7 @@ struct CacheLink: Link {
     }
 
     private func send(
-        _ exchange: inout AttemptExchange, for host: any LinkHost, _ policy: URLRequest.CachePolicy,
+        _ exchange: inout ChainContext, for host: any LinkContext, _ policy: URLRequest.CachePolicy,
         _ cache: ResponseCache, hasIdentity: Bool = false
     ) -> Decision {
         switch exchange.cacheUse {
@@ -100,7 +100,7 @@ struct CacheLink: Link {
     ///
     /// `start` is when the request began to wait for another one, in nanoseconds of the monotonic clock.
     private func look(
-        for query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache, waiting: Waiting = .allowed,
+        for query: CacheQuery, _ host: any LinkContext, _ cache: ResponseCache, waiting: Waiting = .allowed,
         since start: UInt64? = nil
     ) -> Decision {
         guard cache.isRemote else {
@@ -108,7 +108,7 @@ struct CacheLink: Link {
                 act(on: cache.finding(for: query), for: query, &exchange, host, cache, waiting: waiting, since: start)
             }
         }
-        let claims = SharedFetches.Key.isPossible(for: query) && host.storingPolicy.mayLead
+        let claims = CoalescedFetches.Key.isPossible(for: query) && host.storingPolicy.mayLead
         return .wait(
             Wait { resume in
                 cache.look(for: query, claimsFetch: claims) { finding in
@@ -121,7 +121,7 @@ struct CacheLink: Link {
 
     /// On the cache's queue.
     private func act(
-        on finding: CacheFinding, for query: CacheQuery, _ exchange: inout AttemptExchange, _ host: any LinkHost,
+        on finding: CacheFinding, for query: CacheQuery, _ exchange: inout ChainContext, _ host: any LinkContext,
         _ cache: ResponseCache, waiting: Waiting, since start: UInt64?
     ) -> Decision {
         switch finding.decision {
@@ -146,12 +146,12 @@ struct CacheLink: Link {
 
     /// Sends the message, or waits for an equal one that has been sent.
     private func fetch(
-        _ finding: CacheFinding, for query: CacheQuery, _ exchange: inout AttemptExchange, _ host: any LinkHost,
+        _ finding: CacheFinding, for query: CacheQuery, _ exchange: inout ChainContext, _ host: any LinkContext,
         _ cache: ResponseCache, waiting: Waiting = .allowed
     ) -> Decision {
         let claim = finding.fetch == .claimed ? cache.claimedLead(of: query) : nil
         if case .allowed = waiting, let fetches = cache.fetches,
-            let key = SharedFetches.Key(query, idleTimeout: host.idleTimeout)
+            let key = CoalescedFetches.Key(query, idleTimeout: host.idleTimeout)
         {
             switch fetches.enter(key, mayLead: host.storingPolicy.mayLead) {
             case .leads(let lead): exchange.lead = lead
@@ -164,7 +164,7 @@ struct CacheLink: Link {
         }
         if let claim {
             let own = exchange.lead
-            exchange.lead = FetchLead { outcome in
+            exchange.lead = FetchLeader { outcome in
                 own?.end(outcome)
                 claim.end(outcome)
             }
@@ -178,7 +178,7 @@ struct CacheLink: Link {
     /// One wait lasts for the store's `fetchTimeout` at most. All waits together last for as long as the request would
     /// wait for the origin's answer.
     private func waitElsewhere(
-        _ query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache, _ waiting: Waiting
+        _ query: CacheQuery, _ host: any LinkContext, _ cache: ResponseCache, _ waiting: Waiting
     ) -> Decision? {
         let now = cache.clock.monotonicNanoseconds
         let (start, next): (UInt64, Waiting)
@@ -202,8 +202,8 @@ struct CacheLink: Link {
 
     /// Waits for the response to an equal request, within the time that the request itself would have.
     private func wait(
-        for waiter: FetchWaiter, in fetches: SharedFetches, _ key: SharedFetches.Key, _ finding: CacheFinding,
-        _ query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache
+        for waiter: FetchFollower, in fetches: CoalescedFetches, _ key: CoalescedFetches.Key, _ finding: CacheFinding,
+        _ query: CacheQuery, _ host: any LinkContext, _ cache: ResponseCache
     ) -> Decision {
         let start = StoredPlayback.nanoseconds
         let limit = limit(of: host, by: cache.clock)
@@ -230,8 +230,8 @@ struct CacheLink: Link {
     }
 
     private func decision(
-        after outcome: FetchOutcome, _ finding: CacheFinding, _ query: CacheQuery, _ exchange: inout AttemptExchange,
-        _ host: any LinkHost, _ cache: ResponseCache, since start: UInt64
+        after outcome: FetchOutcome, _ finding: CacheFinding, _ query: CacheQuery, _ exchange: inout ChainContext,
+        _ host: any LinkContext, _ cache: ResponseCache, since start: UInt64
     ) -> Decision {
         let stale = finding.toleratesError ? finding.stored : nil
         switch outcome {
@@ -256,7 +256,8 @@ struct CacheLink: Link {
 
     /// How long a request waits for another one: until its own deadline, or, where nothing comes of the other request
     /// for as long as it would itself wait for a byte, until then.
-    private func limit(of host: any LinkHost, by clock: any SessionClock) -> (time: Duration, outcome: FetchOutcome)? {
+    private func limit(of host: any LinkContext, by clock: any SessionClock) -> (time: Duration, outcome: FetchOutcome)?
+    {
         let now = clock.monotonicNanoseconds
         let rest = host.deadlineNanoseconds.map { Duration.nanoseconds($0 > now ? Int64(clamping: $0 - now) : 0) }
         let idle = host.idleTimeout > 0 && host.idleTimeout < 1e9 ? Duration.seconds(host.idleTimeout) : nil
@@ -268,7 +269,7 @@ struct CacheLink: Link {
 
     /// Lets the message pass, with the conditions that ask about the stored response that was found, if it is stale.
     private func ask(
-        _ finding: CacheFinding, of exchange: inout AttemptExchange, _ host: any LinkHost, _ cache: ResponseCache,
+        _ finding: CacheFinding, of exchange: inout ChainContext, _ host: any LinkContext, _ cache: ResponseCache,
         _ query: CacheQuery
     ) -> Decision {
         guard case .validate = finding.decision else {
@@ -280,7 +281,7 @@ struct CacheLink: Link {
 
     /// Lets the message pass, with the conditions that validate the stored response if there is one.
     private func ask(
-        _ stored: StoredResponse?, of exchange: inout AttemptExchange, _ host: any LinkHost, _ cache: ResponseCache,
+        _ stored: StoredResponse?, of exchange: inout ChainContext, _ host: any LinkContext, _ cache: ResponseCache,
         _ query: CacheQuery? = nil, toleratesError: Bool = false, at finding: CacheFinding? = nil
     ) -> Decision {
         if let stored { exchange.fields = RevalidationRules.fields(exchange.fields, asking: stored.head) }
@@ -297,7 +298,7 @@ struct CacheLink: Link {
 
     // MARK: Back
 
-    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard let cache, let note = exchange.cacheNote else { return .pass }
         exchange.cacheNote = nil
         let query = note.lookup?.query ?? CacheQuery(exchange, policy: host.cachePolicy, in: cache)
@@ -316,12 +317,13 @@ struct CacheLink: Link {
     }
 
     /// Nothing is stored for an identity that a delegate gave after the look: for whom the response is was not known.
-    private func storingPolicy(for query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache) -> StoringPolicy {
+    private func storingPolicy(for query: CacheQuery, _ host: any LinkContext, _ cache: ResponseCache) -> StoringPolicy
+    {
         query.clientIdentity == cache.scope.clientIdentity(for: query.url)
             ? host.storingPolicy : StoringPolicy(stores: false)
     }
 
-    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
     {
         guard let cache, let note = exchange.cacheNote, let stored = note.staleAnswer, let query = note.lookup?.query,
             failure.isOfNetwork
@@ -333,7 +335,7 @@ struct CacheLink: Link {
     /// Answers with the stored response that the origin has validated.
     private func confirm(
         _ stored: StoredResponse, by answer: ResponseHead, _ query: CacheQuery, _ note: CacheNote,
-        _ exchange: AttemptExchange, _ cache: ResponseCache
+        _ exchange: ChainContext, _ cache: ResponseCache
     ) -> Decision {
         // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
         guard RevalidationRules.isAbout(stored.head, answer) else {
@@ -409,7 +411,8 @@ extension CacheQuery {
     /// `facts` are those of the exchange's fields, where they are known already. May wait for a disk when there is a
     /// client identity.
     init(
-        _ exchange: AttemptExchange, policy: URLRequest.CachePolicy, in cache: ResponseCache, facts known: Facts? = nil
+        _ exchange: ChainContext, policy: URLRequest.CachePolicy, in cache: ResponseCache,
+        facts known: CacheQuery.CacheDirectives? = nil
     ) {
         // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
         let fields =

@@ -20,7 +20,7 @@ struct ConnectivityLink: Link {
         self.clock = clock
     }
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         let subject = subject(for: exchange.url)
         guard subject.status == .notReachable else { return .pass }
         host.announceWaitForRoute()
@@ -36,7 +36,7 @@ struct ConnectivityLink: Link {
     }
 
     /// Sends a message that found no route once more, which then waits; not when a stored response may answer.
-    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
     {
         guard failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
             subject(for: exchange.url).status == .notReachable

@@ -10,7 +10,7 @@ struct CookieLink: Link {
 
     var interest: HeadInterest { HeadInterest(marks: .setsCookies) }
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         exchange.fields = jar.addingCookies(
             to: exchange.fields, for: exchange.url, urlText: exchange.urlText, settings: settings,
             isWanted: host.handlesCookies)
@@ -18,7 +18,7 @@ struct CookieLink: Link {
     }
 
     /// Cookies of a redirect, a challenge or a 304 count too.
-    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {
+    func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) {
         guard settings.storesCookies, head.marks.contains(.setsCookies), host.handlesCookies else { return }
         exchange.deferredWork.append { [jar, settings, url = exchange.url, mainDocument = host.mainDocument] group in
             group.enter()

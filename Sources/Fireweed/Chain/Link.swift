@@ -6,7 +6,7 @@ import FireweedTransport
 /// One step of the chain between a request and the wire: redirects, credentials, cookies, the cache.
 ///
 /// A message passes the links outermost first; its response passes them innermost first. A link has no state of its
-/// own: its notes until the response comes are in the `AttemptExchange`, and its notes for the next message are in the
+/// own: its notes until the response comes are in the `ChainContext`, and its notes for the next message are in the
 /// message. No lock is held while a link runs. Links run on any thread, the transport's included, and never wait: a
 /// link that needs time returns `Decision.wait` or `.later`.
 protocol Link: Sendable {
@@ -16,31 +16,31 @@ protocol Link: Sendable {
     /// Decides about a message on its way out.
     ///
     /// A message that is sent again passes the whole chain again.
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
     /// Observes the heads of its interest that come from the wire, before any link decides; never a stored head.
-    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost)
+    func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext)
 
     /// Decides about a head of its interest, or a head that the exchange awaits, after the links further in.
-    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
     /// Decides about a failure that came before a head.
     ///
     /// `Decision.wait` and `.later` mean the same as `pass` here: a link that needs time sends the message again, and
     /// waits in `send`.
-    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
 }
 
 extension Link {
     var interest: HeadInterest { HeadInterest() }
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision { .pass }
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision { .pass }
 
-    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {}
+    func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) {}
 
-    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision { .pass }
+    func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision { .pass }
 
-    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
     {
         .pass
     }
@@ -59,7 +59,7 @@ enum Decision: Sendable {
     /// The decision comes later.
     case wait(Wait)
     /// The closure decides on the queue, where it may take time.
-    case later(on: DispatchQueue, _ decide: @Sendable (inout AttemptExchange) -> Decision)
+    case later(on: DispatchQueue, _ decide: @Sendable (inout ChainContext) -> Decision)
 }
 
 /// A response that does not come over the wire; the links further out see its head.
@@ -74,7 +74,7 @@ struct Wait: Sendable {
     /// Continues the walk: the closure takes the exchange as it was, and decides.
     ///
     /// May be called on any thread, immediately, late, twice or never; the first call counts.
-    typealias Resume = @Sendable (_ decide: @Sendable (inout AttemptExchange) -> Decision) -> Void
+    typealias Resume = @Sendable (_ decide: @Sendable (inout ChainContext) -> Decision) -> Void
 
     /// Begins to wait; returns a closure that ends the wait.
     ///

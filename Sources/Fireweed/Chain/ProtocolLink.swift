@@ -5,7 +5,7 @@ import Foundation
 
 /// Lets the classes in the configuration's `protocolClasses` perform exchanges, instead of cache and transport.
 struct ProtocolLink: Link {
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil else { return .pass }
         let offered = exchange
         return .wait(

@@ -13,7 +13,7 @@ struct RedirectLink: Link {
 
     var interest: HeadInterest { HeadInterest(statusClass: 3) }
 
-    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard RedirectRules.statuses.contains(head.status) else { return .pass }
         let handler = host.redirectHandler
         let next = Redirection.next(
@@ -23,7 +23,7 @@ struct RedirectLink: Link {
     }
 
     /// The decision about a redirect that names a whole request, as a `URLProtocol` gives it.
-    func decide(on request: URLRequest, after message: OutgoingMessage, for host: any LinkHost) -> Decision {
+    func decide(on request: URLRequest, after message: OutgoingMessage, for host: any LinkContext) -> Decision {
         let handler = host.redirectHandler
         let next = Redirection.next(after: message, to: request, limit: limit(of: handler), settings: settings)
         return decide(on: next, by: handler, for: host)
@@ -35,7 +35,7 @@ struct RedirectLink: Link {
 
     private func decide(
         on redirect: Result<Redirection.Proposal, TransferFailure>, by handler: (any RedirectHandler)?,
-        for host: any LinkHost
+        for host: any LinkContext
     ) -> Decision {
         switch redirect {
         case .failure(let failure): return .fail(failure)
@@ -48,7 +48,7 @@ struct RedirectLink: Link {
     }
 
     private func ask(
-        _ handler: any RedirectHandler, about next: Redirection.Proposal, for host: any LinkHost,
+        _ handler: any RedirectHandler, about next: Redirection.Proposal, for host: any LinkContext,
         _ resume: @escaping Wait.Resume
     ) {
         guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }

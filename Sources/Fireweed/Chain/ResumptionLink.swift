@@ -9,12 +9,12 @@ struct ResumptionLink: Link {
     /// Decides about the head of a response; true when the whole representation has to be requested instead.
     let asksForWhole: @Sendable (ResponseHead) -> Bool
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         exchange.awaitsHead = true
         return .pass
     }
 
-    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard asksForWhole(head) else { return .pass }
         var next = exchange.message
         next.fields = FieldBlock(

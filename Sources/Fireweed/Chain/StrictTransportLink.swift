@@ -12,7 +12,7 @@ struct StrictTransportLink: Link {
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
-    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         let url = store.secured(exchange.url, at: clock.now)
         if url != exchange.url {
             exchange.changeMessage { message in
@@ -23,7 +23,7 @@ struct StrictTransportLink: Link {
         return .pass
     }
 
-    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {
+    func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) {
         // A server that was accepted without a check may be anyone (RFC 6797 §8.1).
         guard let host = exchange.url.host, trust?.checksIdentity(ofHost: host) ?? true else { return }
         store.note(head, from: exchange.url, at: clock.now)

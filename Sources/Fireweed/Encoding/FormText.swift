@@ -22,7 +22,7 @@ indirect enum FormNode {
 /// Writes a tree as `name=value` pairs.
 struct FormText {
     private let options: URLEncodedFormEncoder
-    private let kept: QueryText.Kept
+    private let kept: QueryText.UnescapedCharacters
     private let spacesArePluses: Bool
 
     init(options: URLEncodedFormEncoder) {
@@ -36,7 +36,7 @@ struct FormText {
                 allowed.insert(" ")
                 allowed.remove("+")  // an unescaped plus means a space
             }
-            kept = QueryText.Kept(allowed)
+            kept = QueryText.UnescapedCharacters(allowed)
         }
     }
 

@@ -14,11 +14,11 @@ extension CharacterSet {
 /// Foundation's percent-encoding takes 2 µs a word on Linux, most of the time of a form.
 enum QueryText {
     /// The ASCII characters that are not escaped, one bit each; all other characters are always escaped.
-    struct Kept {
+    struct UnescapedCharacters {
         private let low: UInt64
         private let high: UInt64
 
-        static let standard = Kept(.afURLQueryAllowed)
+        static let standard = UnescapedCharacters(.afURLQueryAllowed)
 
         init(_ set: CharacterSet) {
             func bits(from start: UInt8) -> UInt64 {
@@ -38,7 +38,7 @@ enum QueryText {
         }
     }
 
-    static func escaped(_ text: String, keeping kept: Kept = .standard) -> String {
+    static func escaped(_ text: String, keeping kept: UnescapedCharacters = .standard) -> String {
         var text = text
         let escaped = text.withUTF8 { bytes -> String? in
             let count = bytes.reduce(0) { kept.contains($1) ? $0 : $0 + 1 }
@@ -51,7 +51,8 @@ enum QueryText {
     }
 
     private static func write(
-        _ bytes: UnsafeBufferPointer<UInt8>, keeping kept: Kept, into buffer: UnsafeMutableBufferPointer<UInt8>
+        _ bytes: UnsafeBufferPointer<UInt8>, keeping kept: UnescapedCharacters,
+        into buffer: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {
         var end = 0
         for byte in bytes {

@@ -46,7 +46,7 @@ package enum FileDestination: Equatable {
             }
             path = try Self.target(of: path)
         }
-        throw FileFailure(step: .create, file: url, code: ELOOP)
+        throw FileFailure(operation: .create, file: url, code: ELOOP)
     }
 
     private static func destination(at path: String, _ status: stat, of url: URL) throws -> FileDestination {
@@ -55,8 +55,8 @@ package enum FileDestination: Equatable {
             return .file(
                 path, Attributes(mode: status.st_mode & 0o7777, user: status.st_uid, group: status.st_gid))
         case S_IFCHR, S_IFBLK, S_IFIFO: return .stream(path)
-        case S_IFDIR: throw FileFailure(step: .create, file: url, code: EISDIR)
-        default: throw FileFailure(step: .create, file: url, code: ESOCKTNOSUPPORT)
+        case S_IFDIR: throw FileFailure(operation: .create, file: url, code: EISDIR)
+        default: throw FileFailure(operation: .create, file: url, code: ESOCKTNOSUPPORT)
         }
     }
 

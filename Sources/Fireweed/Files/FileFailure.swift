@@ -6,25 +6,25 @@ import Glibc
 
 /// A failed call on a file: which file, which call, and the kernel's reason.
 package struct FileFailure: Error {
-    enum Step {
+    enum Operation {
         case create, write
     }
 
-    let step: Step
+    let operation: Operation
     let file: URL
     let code: Int32
 
     /// `errno` of the call before.
-    static func current(_ step: Step, _ file: URL) -> FileFailure {
-        FileFailure(step: step, file: file, code: errno)
+    static func current(_ operation: Operation, _ file: URL) -> FileFailure {
+        FileFailure(operation: operation, file: file, code: errno)
     }
 
-    var urlErrorCode: URLError.Code { step == .create ? .cannotCreateFile : .cannotWriteToFile }
+    var urlErrorCode: URLError.Code { operation == .create ? .cannotCreateFile : .cannotWriteToFile }
 
     var posixError: POSIXError { POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
 
     package var text: String {
-        let what = step == .create ? "could not be created" : "could not be written"
+        let what = operation == .create ? "could not be created" : "could not be written"
         return "\(file.path) \(what): \(Self.text(of: posixError))"
     }
 

@@ -61,7 +61,7 @@ package enum FileInstaller {
         var status = stat()
         guard lstat(target.path, &status) == 0 else { return }
         let isFolder = status.st_mode & S_IFMT == S_IFDIR
-        throw FileFailure(step: .create, file: target, code: isFolder ? EISDIR : EEXIST)
+        throw FileFailure(operation: .create, file: target, code: isFolder ? EISDIR : EEXIST)
     }
 
     private static func install(

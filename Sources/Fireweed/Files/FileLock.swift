@@ -13,7 +13,7 @@ enum FileLock {
         case shared, exclusive
     }
 
-    enum Outcome {
+    enum LockResult {
         case taken
         /// Another open file has kept the lock for all the time.
         case busy
@@ -33,7 +33,7 @@ enum FileLock {
     ///   - kind: whether others may share the lock.
     ///   - waitingMilliseconds: how long another open file may keep the lock; zero tries once.
     /// - Returns: whether this open file has the lock now.
-    static func take(_ descriptor: Int32, _ kind: Kind, waitingMilliseconds: Int = 0) -> Outcome {
+    static func take(_ descriptor: Int32, _ kind: Kind, waitingMilliseconds: Int = 0) -> LockResult {
         if waitingMilliseconds > 0 { BlockingCall.check("flock") }
         let end = milliseconds + waitingMilliseconds
         var pause: UInt32 = 500

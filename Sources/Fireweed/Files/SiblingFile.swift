@@ -22,7 +22,7 @@ enum SiblingFile {
             if descriptor < 0, errno == EEXIST { continue }
             guard descriptor >= 0 else {
                 let code = errno
-                throw FileFailure(step: .create, file: URL(fileURLWithPath: target), code: code)
+                throw FileFailure(operation: .create, file: URL(fileURLWithPath: target), code: code)
             }
             var status = stat()
             // Another process may take the file for a leftover in the moment before it is locked.

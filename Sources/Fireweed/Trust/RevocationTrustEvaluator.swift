@@ -48,7 +48,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         }
     }
 
-    private struct Known {
+    private struct RememberedAnswer {
         let answer: RevocationAnswer
         let end: Date
     }
@@ -59,7 +59,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private let revocationLists: [RevocationList]
     /// How long all questions about one server may take together.
     let timeout: Duration
-    private let known = Mutex<[Certificate: Known]>([:])
+    private let known = Mutex<[Certificate: RememberedAnswer]>([:])
 
     private static let knownLimit = 512
     private static let longestMemory: TimeInterval = 86_400
@@ -225,7 +225,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         known.withLock { known in
             if known.count >= Self.knownLimit { known = known.filter { $0.value.end > Date() } }
             if known.count >= Self.knownLimit { known.removeAll() }
-            known[certificate] = Known(answer: answer, end: end)
+            known[certificate] = RememberedAnswer(answer: answer, end: end)
         }
     }
 }

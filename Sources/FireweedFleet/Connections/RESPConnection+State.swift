@@ -36,7 +36,7 @@ extension RESPConnection {
         }
 
         /// What becomes of the commands when a connection is lost, or not made.
-        struct Ending {
+        struct LostConnection {
             let failed: [PendingReply]
             /// In so many nanoseconds the others have another connection; `nil` for none.
             let retryPause: UInt64?
@@ -155,21 +155,21 @@ extension RESPConnection {
         }
 
         /// Forgets the link.
-        mutating func end(with error: FleetError, at now: UInt64) -> Ending {
+        mutating func end(with error: FleetError, at now: UInt64) -> LostConnection {
             let wasReady = if case .ready = phase { true } else { false }
             phase = .idle
             lastError = error
             // A connection that worked is made again at once.
             failureCount = wasReady ? 0 : failureCount + 1
             if failureCount == 1, case .unreachable = error, let pause = retryPause(at: now) {
-                return Ending(failed: takeShort(until: now + pause), retryPause: pause)
+                return LostConnection(failed: takeShort(until: now + pause), retryPause: pause)
             }
             if failureCount > 0 {
                 let pause = min(
                     Self.firstPause << UInt64(min(failureCount - 1, 10)), Self.longestPause)
                 notBefore = now + UInt64.random(in: pause / 2...pause)
             }
-            return Ending(failed: takeAll(), retryPause: nil)
+            return LostConnection(failed: takeAll(), retryPause: nil)
         }
 
         /// How long to wait before the second attempt; `nil` when no command can wait for it.

@@ -16,7 +16,7 @@ final class RESPConnection: Sendable {
     private let connector: ByteConnector
     private let loop: Int
     private let limits: RESPParser.Limits
-    private let overdue: OverdueReplies
+    private let overdue: TimedOutReplies
     private let clock = SystemClock()
     private let state = Mutex(State())
 
@@ -28,7 +28,7 @@ final class RESPConnection: Sendable {
 
     init(
         to endpoint: FleetEndpoint, connector: ByteConnector, loop: Int, limits: RESPParser.Limits,
-        overdue: OverdueReplies
+        overdue: TimedOutReplies
     ) {
         self.overdue = overdue
         self.endpoint = endpoint
@@ -89,7 +89,7 @@ final class RESPConnection: Sendable {
             user: endpoint.user, password: endpoint.password, database: endpoint.database, checksRole: checksRole)
     }
 
-    private func begin(_ purpose: RESPHandshake.Purpose, at place: ByteConnector.Place) {
+    private func begin(_ purpose: RESPHandshake.Purpose, at place: ByteConnector.Destination) {
         guard connector.loopCount > 0, !connector.isFromParentProcess else {
             return fail(.shutDown)
         }
@@ -113,7 +113,7 @@ final class RESPConnection: Sendable {
         end(with: error, state.withLock { $0.end(with: error, at: clock.monotonicNanoseconds) })
     }
 
-    private func end(with error: FleetError, _ ending: State.Ending) {
+    private func end(with error: FleetError, _ ending: State.LostConnection) {
         // The next command tries another connection.
         overdue.clear()
         for reply in ending.failed { reply.finish(.failure(error)) }
@@ -168,7 +168,7 @@ final class RESPConnection: Sendable {
     }
 
     func link(_ link: RESPLink, didEnd error: FleetError) {
-        enum Next { case ignore, sentinel(Int), end(State.Ending) }
+        enum Next { case ignore, sentinel(Int), end(State.LostConnection) }
         let now = clock.monotonicNanoseconds
         let next: Next = state.withLock { state in
             guard state.phase.link === link else { return .ignore }

@@ -8,7 +8,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
     // SAFETY: the constants are `Sendable`, and `stage` is locked; the variables are touched only inside calls of the
     // connection, which come on its loop's thread.
     let purpose: RESPHandshake.Purpose
-    private let place: ByteConnector.Place
+    private let place: ByteConnector.Destination
     private let stage = Mutex(Stage.idle)
 
     private enum Stage {
@@ -28,7 +28,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
     private var firstBytes: [UInt8] = []
 
     init(
-        _ purpose: RESPHandshake.Purpose, at place: ByteConnector.Place, owner: RESPConnection,
+        _ purpose: RESPHandshake.Purpose, at place: ByteConnector.Destination, owner: RESPConnection,
         limits: RESPParser.Limits
     ) {
         self.purpose = purpose

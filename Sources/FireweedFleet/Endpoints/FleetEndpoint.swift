@@ -6,9 +6,9 @@ import Foundation
 /// A server, or the sentinels that know it, and who we are there.
 struct FleetEndpoint: Sendable, Hashable {
     enum Route: Sendable, Hashable {
-        case server(ByteConnector.Place)
+        case server(ByteConnector.Destination)
         /// Sentinels, one of which says where the primary of this name is.
-        case sentinels([ByteConnector.Place], primary: String, isSecure: Bool)
+        case sentinels([ByteConnector.Destination], primary: String, isSecure: Bool)
     }
 
     let route: Route
@@ -44,7 +44,7 @@ struct FleetEndpoint: Sendable, Hashable {
             databaseText = ""
         case "redis+sentinel", "rediss+sentinel", "valkey+sentinel", "valkeys+sentinel":
             let isSecure = scheme.hasPrefix("rediss") || scheme.hasPrefix("valkeys")
-            var places: [ByteConnector.Place] = []
+            var places: [ByteConnector.Destination] = []
             for host in authority.split(separator: ",") {
                 places.append(try Self.place(host, defaultPort: 26379, isSecure: isSecure))
             }
@@ -91,7 +91,7 @@ struct FleetEndpoint: Sendable, Hashable {
 
     private static func place(
         _ text: Substring, defaultPort: UInt16, isSecure: Bool
-    ) throws(FleetError) -> ByteConnector.Place {
+    ) throws(FleetError) -> ByteConnector.Destination {
         var host = text
         var port = defaultPort
         if text.hasPrefix("[") {

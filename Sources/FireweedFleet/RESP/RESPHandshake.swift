@@ -11,24 +11,24 @@ struct RESPHandshake: Sendable {
         case discovery(primary: String, user: String? = nil, password: String? = nil)
     }
 
-    enum Outcome: Sendable, Equatable {
+    enum HandshakeAction: Sendable, Equatable {
         case send([RESPArgument])
         case ready
         case discovered(host: String, port: UInt16)
     }
 
-    private enum Step {
+    private enum Phase {
         case hello, authentication, selection, role, discovery
     }
 
     private let purpose: Purpose
-    private var step: Step
+    private var phase: Phase
 
     init(_ purpose: Purpose) {
         self.purpose = purpose
         switch purpose {
-        case .server: step = .hello
-        case .discovery(_, _, let password): step = password == nil ? .discovery : .authentication
+        case .server: phase = .hello
+        case .discovery(_, _, let password): phase = password == nil ? .discovery : .authentication
         }
     }
 
@@ -52,7 +52,7 @@ struct RESPHandshake: Sendable {
     }
 
     /// Takes the reply to the last command; throws why the server cannot be used, which is always an outage.
-    mutating func handle(_ reply: RESPValue) throws(FleetError) -> Outcome {
+    mutating func handle(_ reply: RESPValue) throws(FleetError) -> HandshakeAction {
         do throws(FleetError) {
             return try next(after: reply)
         } catch {
@@ -61,11 +61,11 @@ struct RESPHandshake: Sendable {
         }
     }
 
-    private mutating func next(after reply: RESPValue) throws(FleetError) -> Outcome {
+    private mutating func next(after reply: RESPValue) throws(FleetError) -> HandshakeAction {
         guard case .server(let user, let password, let database, let checksRole) = purpose else {
             return try discover(reply)
         }
-        switch step {
+        switch phase {
         case .hello:
             // Sent before the first command is read.
             if case .error(let error) = reply, error.message.hasPrefix("max number of clients") {
@@ -73,7 +73,7 @@ struct RESPHandshake: Sendable {
             }
             // Servers before version 6, and servers that are told to, speak RESP2 alone.
             if case .error(let error) = reply, error.code == "NOPROTO" || error.code == "ERR", let password {
-                step = .authentication
+                phase = .authentication
                 return .send(Self.authentication(user, password))
             }
             if case .error(let error) = reply, error.code != "NOPROTO", error.code != "ERR" { throw FleetError(error) }
@@ -86,19 +86,19 @@ struct RESPHandshake: Sendable {
             return .ready
         case .discovery: break
         }
-        if step != .selection, database != 0 {
-            step = .selection
+        if phase != .selection, database != 0 {
+            phase = .selection
             return .send(["SELECT", RESPArgument(database)])
         }
         guard checksRole else { return .ready }
-        step = .role
+        phase = .role
         return .send(["ROLE"])
     }
 
-    private mutating func discover(_ reply: RESPValue) throws(FleetError) -> Outcome {
+    private mutating func discover(_ reply: RESPValue) throws(FleetError) -> HandshakeAction {
         if case .error(let error) = reply { throw FleetError(error) }
-        if step == .authentication, case .discovery(let primary, _, _) = purpose {
-            step = .discovery
+        if phase == .authentication, case .discovery(let primary, _, _) = purpose {
+            phase = .discovery
             return .send(Self.question(primary))
         }
         guard let values = reply.elements, values.count == 2, let host = values[0].text, !host.isEmpty,

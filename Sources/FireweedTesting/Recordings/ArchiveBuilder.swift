@@ -68,7 +68,7 @@ final class ArchiveBuilder: Sendable {
             entry["_webSocketMessages"] = .array(exchange.messages.map { message(of: $0) })
         } else if let failure = exchange.failure, exchange.head != nil {
             let isLeft = if case .cancelled = failure { true } else { false }
-            entry["_ending"] = .string((isLeft ? ArchivedExchange.Ending.left : .lost).rawValue)
+            entry["_ending"] = .string((isLeft ? ArchivedExchange.Termination.left : .lost).rawValue)
         }
         if let failure = exchange.failure {
             entry["_error"] = .string(failure.urlError(failingURL: "").localizedDescription)

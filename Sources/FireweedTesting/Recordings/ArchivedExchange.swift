@@ -42,7 +42,7 @@ struct ArchivedExchange: Decodable, Sendable {
     }
 
     /// How the exchange ended, in a key of ``RecordingTransport``; a response without it is whole.
-    enum Ending: String, Decodable {
+    enum Termination: String, Decodable {
         /// The connection was lost within the content.
         case lost
         /// The client went before the content's end, as it does from a stream that does not end.
@@ -53,7 +53,7 @@ struct ArchivedExchange: Decodable, Sendable {
     let request: Request
     /// `nil` where the exchange was not over when the archive was written.
     let response: Response?
-    let ending: Ending?
+    let ending: Termination?
     private let resourceType: String?
     private let webSocketMessages: [ArchivedMessage]?
 

@@ -142,7 +142,7 @@ public struct Recording: Sendable {
     private func ordered(_ hosts: Set<String>?) -> [Stub] {
         let order = UUID()
         return entries.indices.map { index in
-            stub(of: [entries[index]], true, hosts).once(Stub.Place(order: order, number: index))
+            stub(of: [entries[index]], true, hosts).once(Stub.OrderPosition(order: order, number: index))
         }
     }
 }

@@ -32,7 +32,7 @@ public struct MockResponse: Sendable {
         case feed(ResponseFeed)
     }
 
-    enum Ending: Sendable {
+    enum Termination: Sendable {
         case complete
         case failure(any Error)
         case stall
@@ -43,7 +43,7 @@ public struct MockResponse: Sendable {
     /// The header fields in their order; a name may be there more than once.
     public var fields: [Field]
     var content: Content
-    var ending = Ending.complete
+    var ending = Termination.complete
     var delay = Duration.zero
     var interim: [ResponseHead] = []
     /// False for a failure or a silence in place of a response.

@@ -42,8 +42,8 @@ public enum ServerFault: Sendable, Hashable {
     case throttle(bytesPerSecond: Int)
 
     /// How the fault shows on a transport without a wire: what is left of the content, and the error behind it.
-    var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Ending)? {
-        let lost = MockResponse.Ending.failure(URLError(.networkConnectionLost))
+    var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Termination)? {
+        let lost = MockResponse.Termination.failure(URLError(.networkConnectionLost))
         return switch self {
         case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .reset, .goAway,
             .resetStream:

@@ -6,9 +6,9 @@ import Foundation
 /// An authority's OCSP responder and revocation list, on a server of their own: both are asked for in clear text.
 struct CertificateStatus {
     let server: MockServer
-    private let authority: MadeCertificate
+    private let authority: GeneratedCertificate
 
-    init(of authority: MadeCertificate) throws {
+    init(of authority: GeneratedCertificate) throws {
         self.authority = authority
         server = try MockServer.start()
     }
@@ -19,7 +19,7 @@ struct CertificateStatus {
     var listURL: String { server.url("/list").absoluteString }
 
     /// Lets both say that a certificate is revoked.
-    func revoke(_ certificate: MadeCertificate) throws {
+    func revoke(_ certificate: GeneratedCertificate) throws {
         let (response, list) = (try response(about: certificate), try list(of: certificate))
         server.stubs.add {
             Stub.any("/status").reply(.data(response, contentType: "application/ocsp-response"))
@@ -28,7 +28,7 @@ struct CertificateStatus {
     }
 
     /// An OCSP response in DER which says that a certificate was revoked yesterday (RFC 6960 §4.2).
-    func response(about certificate: MadeCertificate) throws -> Data {
+    func response(about certificate: GeneratedCertificate) throws -> Data {
         let (times, basic) = (Times(), OCSP_BASICRESP_new())
         defer { OCSP_BASICRESP_free(basic) }
         guard let id = OCSP_cert_to_id(EVP_sha1(), certificate.certificate, authority.certificate) else {
@@ -43,11 +43,11 @@ struct CertificateStatus {
             let response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic)
         else { throw MockServerError(description: "OpenSSL cannot make an OCSP response") }
         defer { OCSP_RESPONSE_free(response) }
-        return MadeCertificate.der { i2d_OCSP_RESPONSE(response, $0) }
+        return GeneratedCertificate.der { i2d_OCSP_RESPONSE(response, $0) }
     }
 
     /// A revocation list in DER with one certificate (RFC 5280 §5).
-    private func list(of certificate: MadeCertificate) throws -> Data {
+    private func list(of certificate: GeneratedCertificate) throws -> Data {
         let (times, list, entry) = (Times(), X509_CRL_new(), X509_REVOKED_new())
         defer { X509_CRL_free(list) }
         X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(certificate.certificate))
@@ -59,7 +59,7 @@ struct CertificateStatus {
         guard X509_CRL_add0_revoked(list, entry) == 1, X509_CRL_sign(list, authority.key, EVP_sha256()) > 0 else {
             throw MockServerError(description: "OpenSSL cannot make a revocation list")
         }
-        return MadeCertificate.der { i2d_X509_CRL(list, $0) }
+        return GeneratedCertificate.der { i2d_X509_CRL(list, $0) }
     }
 
     /// When a certificate was revoked, and from when to when that is said.

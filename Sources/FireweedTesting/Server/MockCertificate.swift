@@ -56,7 +56,8 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
 
     /// Makes the certificate, and its authority.
     func issue() throws -> IssuedCertificate {
-        let authority = try MadeCertificate("Fireweed test authority", signedBy: nil, MadeCertificate.authority)
+        let authority = try GeneratedCertificate(
+            "Fireweed test authority", signedBy: nil, GeneratedCertificate.authority)
         let status = isRevoked ? try CertificateStatus(of: authority) : nil
         let chain = try chain(below: authority, status)
         var issued = IssuedCertificate(
@@ -82,8 +83,10 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
     }
 
     /// What the server shows, its own certificate first.
-    private func chain(below authority: MadeCertificate, _ status: CertificateStatus?) throws -> [MadeCertificate] {
-        var options = MadeCertificate.Options()
+    private func chain(below authority: GeneratedCertificate, _ status: CertificateStatus?) throws
+        -> [GeneratedCertificate]
+    {
+        var options = GeneratedCertificate.Options()
         switch self {
         case .trusted, .revokedByStapledStatus: break
         case .expired: options.validity = -10 * 86_400 ... -86_400
@@ -100,23 +103,23 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
             .issuedByServer, .nameConstraints, .weakAuthority:
             return try unusualChain(below: authority)
         }
-        return [try MadeCertificate("localhost", signedBy: authority, options)]
+        return [try GeneratedCertificate("localhost", signedBy: authority, options)]
     }
 
     /// A chain that is not a certificate of the authority alone.
-    private func unusualChain(below authority: MadeCertificate) throws -> [MadeCertificate] {
-        let ordinary = MadeCertificate.Options()
-        var above = MadeCertificate.authority
+    private func unusualChain(below authority: GeneratedCertificate) throws -> [GeneratedCertificate] {
+        let ordinary = GeneratedCertificate.Options()
+        var above = GeneratedCertificate.authority
         switch self {
-        case .selfSigned: return [try MadeCertificate("localhost", signedBy: nil, ordinary)]
+        case .selfSigned: return [try GeneratedCertificate("localhost", signedBy: nil, ordinary)]
         case .selfSignedBeforeOtherChain:
             return [
-                try MadeCertificate("localhost", signedBy: nil, ordinary),
-                try MadeCertificate("localhost", signedBy: authority, ordinary), authority,
+                try GeneratedCertificate("localhost", signedBy: nil, ordinary),
+                try GeneratedCertificate("localhost", signedBy: authority, ordinary), authority,
             ]
         case .untrustedRoot, .unknownIssuer:
-            let stranger = try MadeCertificate("Unknown authority", signedBy: nil, above)
-            let leaf = try MadeCertificate("localhost", signedBy: stranger, ordinary)
+            let stranger = try GeneratedCertificate("Unknown authority", signedBy: nil, above)
+            let leaf = try GeneratedCertificate("localhost", signedBy: stranger, ordinary)
             return self == .untrustedRoot ? [leaf, stranger] : [leaf]
         case .issuedByServer:
             above = ordinary
@@ -125,8 +128,8 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
         case .weakAuthority: above.hasWeakKey = true
         default: break
         }
-        let issuer = try MadeCertificate("Fireweed test intermediate", signedBy: authority, above)
-        let leaf = try MadeCertificate("localhost", signedBy: issuer, ordinary)
+        let issuer = try GeneratedCertificate("Fireweed test intermediate", signedBy: authority, above)
+        let leaf = try GeneratedCertificate("localhost", signedBy: issuer, ordinary)
         return self == .missingIntermediate ? [leaf] : [leaf, issuer]
     }
 }
@@ -137,7 +140,7 @@ struct IssuedCertificate {
     /// The authority that a client has to trust; `nil` where the client trusts it already, or must not.
     var authority: Certificate?
     /// Issues certificates to clients; `nil` for a server whose certificate comes from files.
-    var clientAuthority: MadeCertificate?
+    var clientAuthority: GeneratedCertificate?
     /// Answers for the certificate's revocation; `nil` where the certificate is not revoked.
     var statusServer: MockServer?
     /// The host of the server's URLs.

@@ -62,9 +62,9 @@ extension MockServer {
         guard let clientAuthority else {
             throw MockServerError(description: "a server that issues certificates to clients needs TLS")
         }
-        var options = MadeCertificate.Options()
+        var options = GeneratedCertificate.Options()
         (options.names, options.purpose) = (nil, "clientAuth")
-        let files = try IdentityFiles(try MadeCertificate(name, signedBy: clientAuthority, options))
+        let files = try IdentityFiles(try GeneratedCertificate(name, signedBy: clientAuthority, options))
         keep(files)
         return ClientIdentity(certificate: files.certificate, privateKey: files.key)
     }
@@ -76,7 +76,7 @@ final class IdentityFiles: Sendable {
     var certificate: URL { folder.appending(path: "certificate.pem") }
     var key: URL { folder.appending(path: "key.pem") }
 
-    init(_ made: MadeCertificate) throws {
+    init(_ made: GeneratedCertificate) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "fireweed-identity-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

@@ -25,7 +25,7 @@ public final class MockServer: Sendable {
     public let authority: Certificate?
     let identity: ServerIdentity?
     /// Issues certificates to clients; `nil` in clear text.
-    let clientAuthority: MadeCertificate?
+    let clientAuthority: GeneratedCertificate?
     let offersHTTP2: Bool
     /// The host by which the certificate knows the server.
     private let host: String

@@ -33,7 +33,7 @@ final class ServerIdentity: @unchecked Sendable {
     }
 
     /// Shows a chain, whose first certificate is the server's own.
-    convenience init(_ chain: [MadeCertificate]) throws {
+    convenience init(_ chain: [GeneratedCertificate]) throws {
         try self.init()
         // Certificates that no client accepts are what some tests want: level 0 lets a server show them.
         SSL_CTX_set_security_level(context, 0)
@@ -62,7 +62,7 @@ final class ServerIdentity: @unchecked Sendable {
     }
 
     /// Asks clients for certificates of an authority; called before the first handshake.
-    func ask(for certificates: MockServer.TLSOptions.ClientCertificates, from authority: MadeCertificate) {
+    func ask(for certificates: MockServer.TLSOptions.ClientCertificates, from authority: GeneratedCertificate) {
         guard certificates != .ignored else { return }
         let demand = certificates == .required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | demand, nil)
@@ -158,7 +158,7 @@ final class SecureStream: ServerStream {
             connection.tlsVersion = TLSVersion(number: SSL_version(ssl))
             guard let certificate = SSL_get1_peer_certificate(ssl) else { return }
             defer { X509_free(certificate) }
-            connection.clientCertificate = try? Certificate(der: MadeCertificate.der { i2d_X509(certificate, $0) })
+            connection.clientCertificate = try? Certificate(der: GeneratedCertificate.der { i2d_X509(certificate, $0) })
         }
     }
 

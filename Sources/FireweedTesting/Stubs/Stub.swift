@@ -29,10 +29,10 @@ public struct Stub: Sendable, CustomStringConvertible {
     /// The number of a recording's exchanges that answer; 0 for a stub that is not of a recording.
     private(set) var exchangeCount = 0
     /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
-    private(set) var place: Place?
+    private(set) var place: OrderPosition?
 
     /// A place in an order; how far the order has come is known to each ``Stubs`` for itself.
-    struct Place: Sendable, Hashable {
+    struct OrderPosition: Sendable, Hashable {
         /// Names the order.
         let order: UUID
         let number: Int
@@ -211,7 +211,7 @@ public struct Stub: Sendable, CustomStringConvertible {
     }
 
     /// The same stub, which answers once, when those in front of it in an order have answered.
-    func once(_ place: Place) -> Stub {
+    func once(_ place: OrderPosition) -> Stub {
         changed {
             $0.limit = 1
             $0.place = place

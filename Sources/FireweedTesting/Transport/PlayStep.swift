@@ -59,7 +59,7 @@ enum PlayStep: Sendable {
         return throttled
     }
 
-    private static func steps(of ending: MockResponse.Ending) -> [PlayStep] {
+    private static func steps(of ending: MockResponse.Termination) -> [PlayStep] {
         switch ending {
         case .complete: []
         case .failure(let error): [.failure(error)]

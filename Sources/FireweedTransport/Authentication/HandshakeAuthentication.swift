@@ -7,7 +7,7 @@ import Foundation
 /// Negotiate is answered with a token that the caller got before, once. Refused credentials are not sent a second time,
 /// so that every handshake ends.
 struct HandshakeAuthentication {
-    enum Step: Equatable {
+    enum Answer: Equatable {
         /// The response is the answer: there is nothing to say to it.
         case none
         /// The handshake is made once more; NTLM wants the same connection for it.
@@ -99,7 +99,7 @@ struct HandshakeAuthentication {
     ///
     /// `target` is the request target as it was sent. `content` is the content of the message, which `auth-int` covers;
     /// `nil` where it is not known.
-    mutating func answer(_ head: ResponseHead, target: String, content: Data? = Data()) -> Step {
+    mutating func answer(_ head: ResponseHead, target: String, content: Data? = Data()) -> Answer {
         guard head.status == challengeStatus, let credentials else { return .none }
         let challenges = HTTPChallenge.all(in: head)
         switch progress {
@@ -166,7 +166,7 @@ struct HandshakeAuthentication {
     private mutating func answer(
         _ digest: DigestAnswer, _ credentials: RequestMessage.Credentials, target: String, content: Data?,
         staleCount: Int
-    ) -> Step {
+    ) -> Answer {
         progress = .digest(nonce: digest.nonce, staleCount: staleCount)
         answer(with: DigestSessions.Use(digest), credentials, target: target, content: content)
         return .again(onSameConnection: false)
@@ -187,7 +187,7 @@ struct HandshakeAuthentication {
 
     private mutating func finishNTLM(
         _ challenges: [HTTPChallenge], _ credentials: RequestMessage.Credentials
-    ) -> Step {
+    ) -> Answer {
         let tokens = challenges.filter { $0.known == .ntlm }.compactMap(\.token)
         progress = .ntlmAnswered
         guard let bytes = tokens.first.flatMap({ Data(base64Encoded: $0) }),

@@ -6,12 +6,12 @@ import Glibc
 /// The peer of a new connection, and the options for reaching it.
 struct DialTarget {
     /// The host in the form in which it is looked up, and the port; or the path of a Unix-domain socket.
-    enum Place: Hashable {
+    enum Destination: Hashable {
         case host(String, port: UInt16)
         case path(String)
     }
 
-    let place: Place
+    let place: Destination
     /// What is made above the socket.
     let layers: [DialLayer]
     /// Whether the connection is for a WebSocket: HTTP proxies make a tunnel for clear text too (RFC 6455 §4.1).

@@ -40,7 +40,7 @@ typealias SocketOpener = @Sendable (_ family: Int32, _ type: Int32) -> Int32
 /// TLS.
 ///
 /// It lives on its loop's thread.
-final class Dialer: Timed {
+final class Dialer: DeadlineEntry {
     private struct Attempt {
         let descriptor: Int32
         let address: SocketAddress
@@ -58,7 +58,7 @@ final class Dialer: Timed {
 
     private var race = HappyEyeballs()
     private var attempts: [Attempt] = []
-    private var ticket: NameResolver.Ticket?
+    private var ticket: NameResolver.LookupID?
     private var tried: [SocketAddress] = []
     private var causes: [(address: SocketAddress, error: Int32)] = []
     private var lookupFailure: LookupFailure?

@@ -7,7 +7,7 @@ struct EngineParts: Sendable {
     var resolver = NameResolver.shared
     var openSocket: SocketOpener = { socket($0, $1, 0) }
     /// Gets the first token of Negotiate for a host; may block.
-    var negotiateToken: @Sendable (_ host: String) -> [UInt8]? = { NegotiateTicket.token(forHost: $0) }
+    var negotiateToken: @Sendable (_ host: String) -> [UInt8]? = { NegotiateToken.token(forHost: $0) }
     /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.
     var quietTime: LoopInstant = 5_000_000_000
     /// So long a 100 is waited for before content leaves, in nanoseconds (RFC 9110 §10.1.1).

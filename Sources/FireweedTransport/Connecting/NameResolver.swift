@@ -20,19 +20,19 @@ final class NameResolver: Sendable {
     typealias Handler = @Sendable (Answer) -> Void
 
     /// A handler that waits for an answer.
-    struct Ticket: Sendable {
+    struct LookupID: Sendable {
         fileprivate let name: String
         fileprivate let number: Int
     }
 
     /// What asking gives at once.
-    enum Outcome: Sendable {
+    enum LookupResult: Sendable {
         case known(Answer)
-        case pending(Ticket)
+        case pending(LookupID)
     }
 
     private struct State {
-        var line: LookupLine
+        var line: LookupQueue
         var handlers: [String: [Int: Handler]] = [:]
         var answers: [String: (answer: Answer, expiry: LoopInstant)] = [:]
         /// The threads that look names up, or are about to; without the one that awaits room.
@@ -74,15 +74,15 @@ final class NameResolver: Sendable {
         self.threadLimit = threadLimit
         self.now = now
         lookUpInSystem = lookUp
-        state = Mutex(State(line: LookupLine(threadLimit: threadLimit)))
+        state = Mutex(State(line: LookupQueue(threadLimit: threadLimit)))
     }
 
     /// Looks up a name, unless the answer is known.
     ///
     /// `handler` is called once, on a thread of the resolver, if the outcome is pending and is not cancelled.
-    func lookUp(_ name: String, then handler: @escaping Handler) -> Outcome {
+    func lookUp(_ name: String, then handler: @escaping Handler) -> LookupResult {
         let now = now()
-        let (outcome, needsThread) = state.withLock { state -> (Outcome, Bool) in
+        let (outcome, needsThread) = state.withLock { state -> (LookupResult, Bool) in
             if let known = state.answers[name], known.expiry > now { return (.known(known.answer), false) }
             state.ticketCount += 1
             let number = state.ticketCount
@@ -91,14 +91,14 @@ final class NameResolver: Sendable {
             if isNew { state.line.enter(name) }
             let needsThread = isNew && wantsThread(for: state, at: now)
             if needsThread { state.threadCount += 1 }
-            return (.pending(Ticket(name: name, number: number)), needsThread)
+            return (.pending(LookupID(name: name, number: number)), needsThread)
         }
         if needsThread { startThread() }
         return outcome
     }
 
     /// Removes a handler that waits; a name without handlers leaves the line.
-    func cancel(_ ticket: Ticket) {
+    func cancel(_ ticket: LookupID) {
         state.withLock { state in
             guard state.handlers[ticket.name]?.removeValue(forKey: ticket.number) != nil,
                 state.handlers[ticket.name]?.isEmpty == true, state.line.leave(ticket.name)

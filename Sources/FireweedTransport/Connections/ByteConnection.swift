@@ -23,7 +23,7 @@ package protocol ByteConnectionListener: AnyObject, Sendable {
 /// Proxies are not used.
 package final class ByteConnector: Sendable {
     /// Where a connection goes.
-    package enum Place: Sendable, Hashable {
+    package enum Destination: Sendable, Hashable {
         case host(String, port: UInt16, isSecure: Bool)
         case unixSocket(String)
     }
@@ -59,7 +59,7 @@ package final class ByteConnector: Sendable {
 
     /// Begins to connect; the listener is notified of the outcome.
     package func connect(
-        to place: Place, loop: Int, timeout: Duration, listener: any ByteConnectionListener
+        to place: Destination, loop: Int, timeout: Duration, listener: any ByteConnectionListener
     ) -> ByteConnection {
         let (loopPool, settings) = pools[loop]
         var options = settings.options
@@ -76,7 +76,7 @@ package final class ByteConnector: Sendable {
 /// Every method may be called from any thread; their effects come in the order of the calls.
 package final class ByteConnection: @unchecked Sendable {
     // SAFETY: the variables are touched on the loop's thread alone, which is where `onLoop` goes.
-    private let place: ByteConnector.Place
+    private let place: ByteConnector.Destination
     private let loopPool: LoopPool
     private let options: TransportOptions
     /// `nil` once the connection is over: listeners keep their connections.
@@ -94,7 +94,7 @@ package final class ByteConnection: @unchecked Sendable {
     private static let readByteCount = 64 * 1024
 
     fileprivate init(
-        _ place: ByteConnector.Place, loopPool: LoopPool, options: TransportOptions,
+        _ place: ByteConnector.Destination, loopPool: LoopPool, options: TransportOptions,
         listener: any ByteConnectionListener
     ) {
         self.place = place
@@ -234,7 +234,7 @@ extension ByteConnection: DedicatedConnectionOwner {
 }
 
 /// The timer of a connection, which it keeps alive: a connection that is not closed reads until its peer closes it.
-private final class ConnectionTimer: Timed {
+private final class ConnectionTimer: DeadlineEntry {
     var owner: ByteConnection?
 
     override func timeReached(at now: LoopInstant) { owner?.timeReached(at: now) }

@@ -4,7 +4,7 @@
 ///
 /// The socket is registered once, for its edges: the connection remembers what it is ready for. Each version of HTTP
 /// has a subclass. It lives on its loop's thread.
-class Connection: Timed {
+class Connection: DeadlineEntry {
     unowned final let origin: OriginPool
     final let context: LoopContext
     final let channel: ByteChannel
@@ -104,7 +104,7 @@ class Connection: Timed {
     // MARK: What waits to be read
 
     /// Notes the result of a read into `byteCount` bytes.
-    final func noteRead(_ outcome: ByteChannel.Outcome, byteCount: Int) {
+    final func noteRead(_ outcome: ByteChannel.TransferResult, byteCount: Int) {
         switch outcome {
         case .bytes(let count):
             if count < byteCount, !channel.hasEnded { arrivals.handle(.readShort(turn: context.turnNumber)) }

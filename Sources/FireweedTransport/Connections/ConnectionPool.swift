@@ -151,7 +151,7 @@ final class ConnectionPool {
     }
 }
 
-extension ConnectionPool: LoopContinuation {
+extension ConnectionPool: NextIteration {
     /// Lets the exchanges in that have come in this turn.
     func continueWork() {
         // One poll costs less than a look at each idle connection that is given out; no continuation waits for long.

@@ -77,7 +77,7 @@ final class DialedConnection: DedicatedConnection {
 
     // MARK: Bytes
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult {
         guard let channel = socket?.channel else { return .wouldBlock }
         let outcome = channel.receive(into: buffer)
         switch outcome {
@@ -87,7 +87,7 @@ final class DialedConnection: DedicatedConnection {
         return outcome
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.Outcome {
+    func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.TransferResult {
         guard let channel = socket?.channel else { return .wouldBlock }
         let outcome = channel.send(bytes, UnsafeRawBufferPointer(start: nil, count: 0))
         switch outcome {
@@ -168,6 +168,6 @@ extension DialedConnection: SocketWatcher {
     }
 }
 
-extension DialedConnection: LoopContinuation {
+extension DialedConnection: NextIteration {
     func continueWork() { tellOwner() }
 }

@@ -8,7 +8,7 @@ import Glibc
 ///
 /// The control's methods may be called from any thread; they post to the loop. While the exchange runs, its connection
 /// owns it and it owns the connection; the end separates them.
-final class Exchange: Timed, @unchecked Sendable {
+final class Exchange: DeadlineEntry, @unchecked Sendable {
     // SAFETY: everything that varies is touched on the loop's thread alone, once `start` or `cancel` has posted the
     // exchange; what is constant is `Sendable`.
     let loopPool: LoopPool
@@ -37,7 +37,7 @@ final class Exchange: Timed, @unchecked Sendable {
     /// The dialer that makes a connection for this exchange.
     var dialer: Dialer?
     /// What it runs on.
-    var carrier: (any ExchangeCarrier)?
+    var carrier: (any ExchangeLane)?
     /// What its messages say about who we are; `nil` for most exchanges.
     var authentication: ExchangeAuthentication?
     /// What is known of a token of Negotiate.
@@ -100,7 +100,7 @@ final class Exchange: Timed, @unchecked Sendable {
     }
 
     /// Gets a connection, or a stream of one.
-    func attach(to carrier: any ExchangeCarrier) -> Bool {
+    func attach(to carrier: any ExchangeLane) -> Bool {
         guard stage.handle(.attach) == .send else { return false }
         self.carrier = carrier
         touch()

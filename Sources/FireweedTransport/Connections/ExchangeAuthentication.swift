@@ -66,7 +66,7 @@ final class ExchangeAuthentication {
     /// Prepares the answer to a challenge.
     func answer(
         _ head: ResponseHead, to message: RequestMessage, _ target: RequestTarget
-    ) -> HandshakeAuthentication.Step {
+    ) -> HandshakeAuthentication.Answer {
         let content = message.content.knownContent
         switch head.status {
         case 401: return origin?.answer(head, target: target.originForm, content: content) ?? .none

@@ -27,7 +27,7 @@ extension HTTP1Connection {
             guard budget > 0, budget == Self.turnByteCount || !context.turn.isOver else {
                 return context.continueAfterSockets(self)
             }
-            var outcome: ByteChannel.Outcome?
+            var outcome: ByteChannel.TransferResult?
             switch fileSupply(for: exchange) {
             case .cached(let file, let offset, let count): outcome = sendFile(file, at: offset, count, for: exchange)
             case .starved: return
@@ -108,7 +108,7 @@ extension HTTP1Connection {
     /// Sends a part of a file without a copy; `nil` where it has to be read after all.
     private func sendFile(
         _ descriptor: Int32, at offset: Int64, _ byteCount: Int, for exchange: Exchange
-    ) -> ByteChannel.Outcome? {
+    ) -> ByteChannel.TransferResult? {
         let outcome = channel.send(file: descriptor, at: offset, byteCount: byteCount)
         if case .bytes(let count) = outcome, case .pump(let pump) = content {
             pump.skip(count)
@@ -119,7 +119,7 @@ extension HTTP1Connection {
     }
 
     /// Writes once what is ready.
-    private func write(for exchange: Exchange) -> ByteChannel.Outcome {
+    private func write(for exchange: Exchange) -> ByteChannel.TransferResult {
         let outcome = pending.withUnsafeBytes { pending in
             let head = UnsafeRawBufferPointer(rebasing: pending[pendingOffset...])
             guard !awaitsContinue, case .data(let data, let sent) = content else {

@@ -159,7 +159,7 @@ extension HTTP1Connection {
     }
 }
 
-extension HTTP1Connection: LoopContinuation {
+extension HTTP1Connection: NextIteration {
     /// Continues where the budget of a turn ended.
     func continueWork() {
         guard !isClosed else { return }
@@ -169,7 +169,7 @@ extension HTTP1Connection: LoopContinuation {
 
 }
 
-extension HTTP1Connection: ExchangeCarrier {
+extension HTTP1Connection: ExchangeLane {
     func flowChanged() {
         continueWork()
     }

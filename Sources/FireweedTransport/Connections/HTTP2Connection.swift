@@ -286,7 +286,7 @@ extension HTTP2Connection: HTTP2ContentSource {
     }
 }
 
-extension HTTP2Connection: LoopContinuation {
+extension HTTP2Connection: NextIteration {
     func continueWork() {
         guard !isClosed else { return }
         if isReadable { receive() }

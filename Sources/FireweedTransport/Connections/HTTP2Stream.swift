@@ -336,7 +336,7 @@ final class HTTP2Stream {
     }
 }
 
-extension HTTP2Stream: ExchangeCarrier {
+extension HTTP2Stream: ExchangeLane {
     func release(_ exchange: Exchange, keeps: Bool) {
         guard self.exchange === exchange else { return }
         leave(exchange)

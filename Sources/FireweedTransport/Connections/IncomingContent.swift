@@ -108,7 +108,7 @@ final class IncomingContent {
     }
 }
 
-extension IncomingContent: LoopContinuation {
+extension IncomingContent: NextIteration {
     func continueWork() {
         guard let exchange = waiting.take() else { return }
         isOwedStep = true

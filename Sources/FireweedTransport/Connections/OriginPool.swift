@@ -11,10 +11,10 @@ final class OriginPool {
     private var target: DialTarget
     /// Most connections at a time, those that are being made included; `nil` for no limit.
     private let limit: Int?
-    private var line = WaitingLine<Exchange>()
+    private var line = WaitingQueue<Exchange>()
     /// The line of exchanges that want a new connection.
-    private var renewals = WaitingLine<Exchange>()
-    private var dialings: [Dialing] = []
+    private var renewals = WaitingQueue<Exchange>()
+    private var dialings: [PendingDial] = []
     /// The connection that was used last is at the end, and is used next.
     private var idle: [Connection] = []
     /// Connections that are in use or idle.
@@ -173,24 +173,24 @@ final class OriginPool {
 
     /// Begins a connection for the first exchange in the line without a dialer; false when there is none.
     private func dial() -> Bool {
-        guard let sponsor = nextSponsor else { return false }
+        guard let exchange = nextExchange else { return false }
         let dialer = Dialer(
-            target, userTimeout: sponsor.message.idleTimeout, context: pool.context, timers: pool.timers,
+            target, userTimeout: exchange.message.idleTimeout, context: pool.context, timers: pool.timers,
             parts: pool.parts, tls: pool.tls, owner: self)
-        dialings.append(Dialing(dialer: dialer, sponsor: sponsor))
+        dialings.append(PendingDial(dialer: dialer, exchange: exchange))
         if knownProtocol == nil, !dialsInParallel {
             pool.timers.set(protocolTimer, to: pool.context.now + Self.protocolWaitLimit)
         }
-        sponsor.dialer = dialer
+        exchange.dialer = dialer
         // The idle time-out covers the making of the connection.
-        sponsor.touch()
-        sponsor.setTimer()
+        exchange.touch()
+        exchange.setTimer()
         dialer.begin()
         return true
     }
 
     /// The first exchange for which no connection is being made.
-    private var nextSponsor: Exchange? {
+    private var nextExchange: Exchange? {
         renewals.first { $0.dialer == nil } ?? line.first { $0.dialer == nil }
     }
 
@@ -199,28 +199,28 @@ final class OriginPool {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
         guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return }
-        guard let sponsor = nextSponsor else {
+        guard let exchange = nextExchange else {
             dialings.remove(at: index)
             return dialer.abandon()
         }
-        dialings[index].sponsor = sponsor
-        sponsor.dialer = dialer
-        sponsor.touch()
-        sponsor.setTimer()
+        dialings[index].exchange = exchange
+        exchange.dialer = dialer
+        exchange.touch()
+        exchange.setTimer()
     }
 
     /// Forgets a dialer that is over; returns the exchange that it worked for.
     private func forget(_ dialer: Dialer) -> Exchange? {
         guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return nil }
-        let sponsor = dialings.remove(at: index).sponsor
-        sponsor.dialer = nil
-        return sponsor
+        let exchange = dialings.remove(at: index).exchange
+        exchange.dialer = nil
+        return exchange
     }
 
     /// Gives up the connections that are being made; those who wait need others, or none.
     private func abandonDialers() {
         for dialing in dialings {
-            dialing.sponsor.dialer = nil
+            dialing.exchange.dialer = nil
             dialing.dialer.abandon()
         }
         dialings = []
@@ -340,11 +340,11 @@ final class OriginPool {
 
 extension OriginPool: DialerOwner {
     func dialerDidProgress(_ dialer: Dialer) {
-        dialings.first { $0.dialer === dialer }?.sponsor.touch()
+        dialings.first { $0.dialer === dialer }?.exchange.touch()
     }
 
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
-        let sponsor = forget(dialer)
+        let exchange = forget(dialer)
         dialsInParallel = false
         pool.timers.remove(protocolTimer)
         knownProtocol = socket.applicationProtocol
@@ -361,7 +361,7 @@ extension OriginPool: DialerOwner {
             } catch {
                 pool.context.sockets.willClose(socket.channel.descriptor)
                 socket.channel.close()
-                sponsor?.end(error)
+                exchange?.end(error)
                 assignConnections()
             }
         }
@@ -374,13 +374,13 @@ extension OriginPool: DialerOwner {
 
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
         dialsInParallel = true
-        let sponsor = forget(dialer)
+        let exchange = forget(dialer)
         // The exchange waits for a connection to the same host that is made, becomes free or closes.
         lacksDescriptors = dialer.lacksDescriptors && !(openConnections.isEmpty && retired.isEmpty && dialings.isEmpty)
         if lacksDescriptors {
             pool.timers.set(descriptorTimer, to: pool.context.now + Self.descriptorWait)
         } else {
-            sponsor?.end(failure)
+            exchange?.end(failure)
         }
         assignConnections()
     }
@@ -391,13 +391,13 @@ extension OriginPool: DialerOwner {
 }
 
 /// A connection that is being made, and the exchange in the line that it is made for.
-private struct Dialing {
+private struct PendingDial {
     let dialer: Dialer
-    var sponsor: Exchange
+    var exchange: Exchange
 }
 
 /// Ends a wait of an origin.
-private final class OriginTimer: Timed {
+private final class OriginTimer: DeadlineEntry {
     private weak var origin: OriginPool?
     private let action: (OriginPool) -> Void
 

@@ -20,7 +20,7 @@ struct SocketArrivals: Equatable {
     }
 
     /// The state of the socket, before the connection carries its next message.
-    enum Verdict: Equatable {
+    enum SocketState: Equatable {
         /// Nothing waits.
         case empty
         /// Only a look at the socket can say it.
@@ -60,7 +60,7 @@ struct SocketArrivals: Equatable {
     /// delivered.
     ///
     /// A poll says nothing of what came behind a read that the same turn made after the poll.
-    func verdict(turn: UInt64, areEventsKnown: Bool) -> Verdict {
+    func verdict(turn: UInt64, areEventsKnown: Bool) -> SocketState {
         if hasEnded { return .ended }
         guard !mayWait, let emptyTurn else { return .unknown }
         return areEventsKnown && emptyTurn != turn ? .empty : .unknown

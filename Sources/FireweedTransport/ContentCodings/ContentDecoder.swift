@@ -14,7 +14,7 @@ import Foundation
 /// ```
 package final class ContentDecoder {
     /// The result of decoding.
-    package enum Outcome: Equatable {
+    package enum DecodeResult: Equatable {
         /// So many bytes were written; there is at least one.
         case bytes(Int)
         /// The input is used up, and nothing of it is left inside.
@@ -114,7 +114,7 @@ package final class ContentDecoder {
     ///   gives more than the limits on content allow.
     package func decode(
         _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, turn: inout TurnBudget
-    ) throws(TransferFailure) -> Outcome {
+    ) throws(TransferFailure) -> DecodeResult {
         let last = layers.count - 1
         let received = takenByteCount + Int64(input.count)
         repeat {

@@ -15,10 +15,10 @@ public final class EngineTransport: Transport {
     /// Empty when the process was out of descriptors when the transport was made.
     private let pools: [LoopPool]
     /// What is used instead of `pools` where they are empty.
-    private let late = Mutex(Late())
+    private let late = Mutex(DeferredPools())
     private let next = Atomic<Int>(0)
 
-    private struct Late {
+    private struct DeferredPools {
         var pools: [LoopPool] = []
         var isShutDown = false
         var trustRules: ServerTrustRules?

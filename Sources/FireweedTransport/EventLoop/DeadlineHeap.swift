@@ -3,7 +3,7 @@
 /// Something that is called at a moment; it is in one heap at most.
 ///
 /// Used on a loop's thread.
-class Timed {
+class DeadlineEntry {
     /// The place in the heap; -1 outside of it.
     fileprivate var heapIndex = -1
 
@@ -20,7 +20,7 @@ class Timed {
 final class DeadlineHeap {
     private struct Node {
         var moment: LoopInstant
-        var object: Timed
+        var object: DeadlineEntry
     }
 
     private var nodes: [Node] = []
@@ -32,7 +32,7 @@ final class DeadlineHeap {
     var count: Int { nodes.count }
 
     /// Sets when an object is called; `nil` for never.
-    func set(_ object: Timed, to moment: LoopInstant?) {
+    func set(_ object: DeadlineEntry, to moment: LoopInstant?) {
         guard let moment else { return remove(object) }
         if object.heapIndex < 0 {
             object.heapIndex = nodes.count
@@ -47,13 +47,13 @@ final class DeadlineHeap {
     }
 
     /// Sets when an object is called, unless it is called earlier already.
-    func lower(_ object: Timed, to moment: LoopInstant) {
+    func lower(_ object: DeadlineEntry, to moment: LoopInstant) {
         guard object.heapIndex < 0 || moment < nodes[object.heapIndex].moment else { return }
         set(object, to: moment)
     }
 
     /// Takes an object out.
-    func remove(_ object: Timed) {
+    func remove(_ object: DeadlineEntry) {
         let index = object.heapIndex
         guard index >= 0 else { return }
         object.heapIndex = -1

@@ -20,7 +20,7 @@ protocol TurnEnding: AnyObject {
 
 /// Has more to do than one turn of the loop may take, or something to do after the sockets; called on the loop's
 /// thread.
-protocol LoopContinuation: AnyObject {
+protocol NextIteration: AnyObject {
     func continueWork()
 }
 
@@ -46,9 +46,9 @@ final class LoopContext {
     private(set) var areEventsKnown = false
     private var timers: [any LoopTimer] = []
     private var endings = ElementQueue<any TurnEnding>()
-    private var continuations = ElementQueue<any LoopContinuation>()
+    private var continuations = ElementQueue<any NextIteration>()
     /// Continuations each of which may take as long as a turn.
-    private var dearWork = ElementQueue<any LoopContinuation>()
+    private var dearWork = ElementQueue<any NextIteration>()
     /// Channels that a turn had no time to close.
     private var closing = ElementQueue<any ClosableChannel>()
     /// The rest of the present turn.
@@ -106,7 +106,7 @@ final class LoopContext {
     }
 
     /// Calls `continuation` after the sockets of this turn; from inside such a call, in the next turn.
-    func continueAfterSockets(_ continuation: any LoopContinuation) {
+    func continueAfterSockets(_ continuation: any NextIteration) {
         continuations.append(continuation)
     }
 
@@ -125,7 +125,7 @@ final class LoopContext {
     /// a TLS handshake.
     ///
     /// Each turn makes at least one such call, and others only while it has time.
-    func continueWithDearWork(_ continuation: any LoopContinuation) {
+    func continueWithDearWork(_ continuation: any NextIteration) {
         dearWork.append(continuation)
     }
 

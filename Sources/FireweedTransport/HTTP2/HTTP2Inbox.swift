@@ -21,7 +21,7 @@ final class HTTP2Inbox {
     }
 
     /// What became of a callback.
-    enum Verdict {
+    enum CallbackResult {
         case goOn
         /// The stream fails; nghttp2 resets it.
         case failStream
@@ -81,7 +81,7 @@ final class HTTP2Inbox {
 
     // MARK: Header sections
 
-    func headersBegan(_ frame: nghttp2_frame) -> Verdict {
+    func headersBegan(_ frame: nghttp2_frame) -> CallbackResult {
         guard UInt32(frame.hd.type) != NGHTTP2_PUSH_PROMISE.rawValue else {
             // The settings that say so came before the request that is answered.
             fail(.brokenHTTP2("it pushes a response, which the settings refuse (RFC 9113 §8.4)"))
@@ -96,7 +96,7 @@ final class HTTP2Inbox {
 
     func fieldCame(
         _ frame: nghttp2_frame, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-    ) -> Verdict {
+    ) -> CallbackResult {
         let id = frame.hd.stream_id
         guard isSectionWanted, section.stream == id else { return .goOn }
         do throws(TransferFailure) {
@@ -115,7 +115,7 @@ final class HTTP2Inbox {
     }
 
     /// A field breaks RFC 9113 §8.2: the whole message is malformed.
-    func invalidFieldCame(_ frame: nghttp2_frame, _ name: UnsafeRawBufferPointer) -> Verdict {
+    func invalidFieldCame(_ frame: nghttp2_frame, _ name: UnsafeRawBufferPointer) -> CallbackResult {
         let text = FieldBytes.excerpt(name, from: 0, to: name.count)
         fail(frame.hd.stream_id, .brokenHTTP2("the field “\(text)” is malformed (RFC 9113 §8.2)"))
         return .failStream

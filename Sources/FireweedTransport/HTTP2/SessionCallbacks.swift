@@ -28,7 +28,7 @@ private func inbox(_ data: UnsafeMutableRawPointer?) -> HTTP2Inbox? {
     data.map { Unmanaged<HTTP2Inbox>.fromOpaque($0).takeUnretainedValue() }
 }
 
-extension HTTP2Inbox.Verdict {
+extension HTTP2Inbox.CallbackResult {
     fileprivate var code: Int32 {
         switch self {
         case .goOn: 0

@@ -41,7 +41,7 @@ package struct ConnectHandshake {
     private var head: ResponseHead?
     private var content: [UInt8] = []
     /// What is done when the content of the present answer has come.
-    private var decision = HandshakeAuthentication.Step.none
+    private var decision = HandshakeAuthentication.Answer.none
     /// A proxy that challenges again is not asked again.
     private var roundCount = 0
     private static let maximumRoundCount = 8

@@ -8,13 +8,13 @@ import Glibc
 /// The state that the transfers of one scripted transport share.
 final class ScriptedStage: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.scripted")
-    let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step]
+    let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Action]
     // SAFETY: both are touched on the serial queue alone.
     /// The transfers between start and end; this is what keeps them alive.
     private var running: [ObjectIdentifier: ScriptedTransfer] = [:]
     private var isShutDown = false
 
-    init(answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Step]) {
+    init(answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Action]) {
         self.answer = answer
     }
 
@@ -44,7 +44,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
 
     // SAFETY: everything below is touched on the stage's serial queue alone.
     private var consumer: (any TransferConsumer)?
-    private var steps: ArraySlice<ScriptedTransport.Step> = []
+    private var steps: ArraySlice<ScriptedTransport.Action> = []
     private var hasStarted = false
     private var hasDeliveredHead = false
     private var isStalled = false

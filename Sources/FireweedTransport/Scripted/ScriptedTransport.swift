@@ -14,7 +14,7 @@ public import Foundation
 /// ```
 public final class ScriptedTransport: Transport {
     /// The events for a consumer; the end follows when nothing failed.
-    public enum Step: Sendable {
+    public enum Action: Sendable {
         /// An interim response.
         case interim(ResponseHead)
         /// The head of the response.
@@ -30,7 +30,7 @@ public final class ScriptedTransport: Transport {
     private let stage: ScriptedStage
 
     /// Makes a transport; `answer` is called on the transport's own serial queue, once for each message.
-    public init(answer: @escaping @Sendable (RequestMessage) -> [Step]) {
+    public init(answer: @escaping @Sendable (RequestMessage) -> [Action]) {
         stage = ScriptedStage(answer: answer)
     }
 

@@ -7,7 +7,7 @@ import Glibc
 /// The bytes of a connection: a socket's own, or those that TLS carries over it.
 struct ByteChannel: ClosableChannel {
     /// The result of reading or writing.
-    enum Outcome {
+    enum TransferResult {
         case bytes(Int)
         /// The socket says when it is ready again.
         case wouldBlock
@@ -41,7 +41,7 @@ struct ByteChannel: ClosableChannel {
     }
 
     /// Reads what is there.
-    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransferResult {
         if let tls { return tls.receive(into: buffer) }
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -52,7 +52,7 @@ struct ByteChannel: ClosableChannel {
     }
 
     /// Writes the first bytes of two pieces, in one call.
-    func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> Outcome {
+    func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> TransferResult {
         if let tls { return tls.send(head, content) }
         // The kernel does not write through the pointers.
         var parts = (
@@ -79,7 +79,7 @@ struct ByteChannel: ClosableChannel {
     ///
     /// - Returns: `nil` where the bytes have to be read: the file has become shorter or cannot be read, or its file
     ///   system has no way from its pages to a socket.
-    func send(file: Int32, at offset: Int64, byteCount: Int) -> Outcome? {
+    func send(file: Int32, at offset: Int64, byteCount: Int) -> TransferResult? {
         assert(tls == nil)
         while true {
             var offset = off_t(offset)
@@ -108,7 +108,7 @@ struct ByteChannel: ClosableChannel {
     @discardableResult
     func flush() -> Bool { tls?.flush() ?? true }
 
-    private static func outcome(of error: Int32) -> Outcome {
+    private static func outcome(of error: Int32) -> TransferResult {
         error == EAGAIN ? .wouldBlock : .failed(.connectionLost(error))
     }
 }

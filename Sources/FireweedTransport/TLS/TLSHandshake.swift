@@ -267,7 +267,7 @@ extension TLSHandshake: SocketWatcher {
     }
 }
 
-extension TLSHandshake: LoopContinuation {
+extension TLSHandshake: NextIteration {
     func continueWork() {
         isStepDue = false
         drive()

@@ -43,10 +43,10 @@ final class TLSStream {
     /// That is so by a short read alone, in this call.
     private var isAssumedDrained = false
     /// The end of the channel below.
-    private var lowerEnd: ByteChannel.Outcome?
+    private var lowerEnd: ByteChannel.TransferResult?
     private var framingByteCount = 0
     /// What reading has come to, when that was the end.
-    private var end: ByteChannel.Outcome?
+    private var end: ByteChannel.TransferResult?
 
     // MARK: Records that go
 
@@ -145,7 +145,7 @@ final class TLSStream {
     // MARK: Content
 
     /// Reads content as far as there is room; fewer bytes than that are all there are for now, unless `hasEnded`.
-    func receive(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult {
         if let end { return end }
         var count = 0
         withRecords(limit: buffer.count) {
@@ -190,7 +190,7 @@ final class TLSStream {
     /// Writes the first bytes of two pieces.
     ///
     /// Bytes that were taken leave when the channel below takes them; more are taken when none of them are left.
-    func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.Outcome {
+    func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.TransferResult {
         // An alert may have been read before anything is sent.
         if let end, hasFailed { return end }
         guard flush() else { return sendFailure.map { .failed($0) } ?? .wouldBlock }
@@ -270,7 +270,7 @@ final class TLSStream {
     private static let keptRoom = 1024
 
     /// Gives OpenSSL bytes of records.
-    func takeRecords(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
+    func takeRecords(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult {
         if arrived.isEmpty { refill() }
         guard !arrived.isEmpty else { return lowerEnd ?? .wouldBlock }
         let count = min(buffer.count, arrived.count)

@@ -23,12 +23,12 @@ extension ClientIdentity {
 
 /// The digests of identities whose files have not changed since.
 private enum KnownIdentities {
-    private struct Known {
+    private struct RememberedDigest {
         let version: FileVersion
         let digest: Data
     }
 
-    private static let known = Mutex<[ClientIdentity: Known]>([:])
+    private static let known = Mutex<[ClientIdentity: RememberedDigest]>([:])
     private static let limit = 256
 
     static func digest(of identity: ClientIdentity) -> Data {
@@ -44,7 +44,7 @@ private enum KnownIdentities {
         guard let version, version.isSettled else { return digest }
         known.withLock { known in
             if known.count >= limit { known.removeAll() }
-            known[identity] = Known(version: version, digest: digest)
+            known[identity] = RememberedDigest(version: version, digest: digest)
         }
         return digest
     }

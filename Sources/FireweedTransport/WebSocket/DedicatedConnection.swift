@@ -25,10 +25,10 @@ protocol DedicatedConnection: AnyObject {
     func hangUp()
 
     /// Reads what is there.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult
 
     /// Writes as much as is taken now.
-    func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.Outcome
+    func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.TransferResult
 
     /// Sets what `connectionIsReady` waits for, `readable` and `writable`; empty waits for nothing.
     func wait(for readiness: SocketReadiness)

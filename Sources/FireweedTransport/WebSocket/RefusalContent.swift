@@ -2,7 +2,7 @@
 
 /// Reads past a response's content (RFC 9112 §6), of which nothing is kept.
 struct RefusalContent {
-    enum Step: Equatable {
+    enum Progress: Equatable {
         /// More bytes are needed.
         case more
         /// The content is over, and so many of the bytes belong to what follows it.
@@ -11,7 +11,7 @@ struct RefusalContent {
         case useless
     }
 
-    private enum Place: Equatable {
+    private enum ParserState: Equatable {
         /// So many bytes of content are still to come; a chunk's end in CRLF, which counts as part of it.
         case content(Int, isChunk: Bool)
         /// In a line that says how long a chunk is, with what was read of it.
@@ -23,7 +23,7 @@ struct RefusalContent {
         case over
     }
 
-    private var place: Place
+    private var place: ParserState
     private var byteCount = 0
     /// More than a server has to say about a refusal.
     private static let limit = 64 * 1024
@@ -45,7 +45,7 @@ struct RefusalContent {
     }
 
     /// Takes bytes of the connection.
-    mutating func skip(_ bytes: [UInt8]) -> Step {
+    mutating func skip(_ bytes: [UInt8]) -> Progress {
         var rest = bytes[...]
         while place != .over {
             guard byteCount <= Self.limit else { return .useless }

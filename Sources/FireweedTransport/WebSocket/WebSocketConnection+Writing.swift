@@ -31,7 +31,7 @@ extension WebSocketConnection {
         guard let connection, !isWriteBroken else { return }
         while true {
             stage()
-            let step: ByteChannel.Outcome
+            let step: ByteChannel.TransferResult
             if !shake.unsent.isEmpty {
                 step = shake.unsent.withUnsafeBytes(connection.write)
             } else if let engine, engine.outputStart < engine.output.count {

@@ -6,7 +6,7 @@ import Glibc
 /// Owns what a WebSocket consists of, and performs what its state decides.
 ///
 /// Loop-confined. Reading is in `WebSocketConnection+Reading`, writing in `WebSocketConnection+Writing`.
-final class WebSocketConnection: Timed {
+final class WebSocketConnection: DeadlineEntry {
     let pool: WebSocketPool
     let message: RequestMessage
     let offer: WebSocketOffer

@@ -16,7 +16,7 @@ struct RESPLinkTests {
     private func owner(_ port: Int, _ connector: ByteConnector) throws -> RESPConnection {
         RESPConnection(
             to: try FleetEndpoint("redis://127.0.0.1:\(port)"), connector: connector, loop: 0,
-            limits: RESPParser.Limits(), overdue: OverdueReplies())
+            limits: RESPParser.Limits(), overdue: TimedOutReplies())
     }
 
     private func link(_ port: Int, _ owner: RESPConnection) throws -> RESPLink {

@@ -145,7 +145,7 @@ struct CredentialVaultFailureTests {
 
     @Test("a connection that fails once makes no process refresh alone")
     func failedConnection() async throws {
-        let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
+        let hello = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
         let server = try ScriptedServer.start(scripts: [
             [.reset],
             // Nothing is stored, and the lock is taken.

@@ -91,8 +91,8 @@ struct OutageTests {
 
     @Test("a replica ends its own connection alone, and what dies with the connection is unreachable")
     func replica() async throws {
-        let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
-        let ping = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["PING"]).count)
+        let hello = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
+        let ping = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["PING"]).count)
         let server = try ScriptedServer.start(scripts: [
             [hello, .send("%0\r\n"), ping, ping, .send("-READONLY replica\r\n"), .hold],
             [hello, .send("%0\r\n"), ping, .send("+PONG\r\n"), ping, .send("+PONG\r\n"), .hold],
@@ -112,8 +112,8 @@ struct OutageTests {
         for _ in 0..<2 { #expect(try await fleet.command("PING") == .simple("PONG")) }
     }
 
-    private static let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
-    private static let ping = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["PING"]).count)
+    private static let hello = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
+    private static let ping = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["PING"]).count)
 
     @Test("a connection that fails once is made again within the command's deadline", arguments: [1, 8])
     func failedOnce(commandCount: Int) async throws {

@@ -51,7 +51,7 @@ struct TroubleTests {
             self.real = real
             let watch = try Fleet(url: real.url, configuration: .patient)
             try await watch.command("PING")
-            let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
+            let hello = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
             scripted = try trouble.answer.map { answer in
                 try ScriptedServer.start(scripts: [
                     [hello, .send("%0\r\n"), .receive(byteCount: 1), .send(answer), .close]

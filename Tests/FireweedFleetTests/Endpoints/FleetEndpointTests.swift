@@ -14,8 +14,8 @@ struct FleetEndpointTests {
             ("REDISS://h:7000/2", .host("h", port: 7000, isSecure: true)),
             ("valkey://[::1]:1/", .host("::1", port: 1, isSecure: false)),
             ("redis+unix:///run/a%20b.sock?db=3", .unixSocket("/run/a b.sock")),
-        ] as [(String, ByteConnector.Place)])
-    func places(text: String, place: ByteConnector.Place) throws {
+        ] as [(String, ByteConnector.Destination)])
+    func places(text: String, place: ByteConnector.Destination) throws {
         #expect(try FleetEndpoint(text).route == .server(place))
     }
 
@@ -31,7 +31,7 @@ struct FleetEndpointTests {
     @Test("sentinels name the primary")
     func sentinels() throws {
         let endpoint = try FleetEndpoint("redis+sentinel://:p@a,b:7/main/4")
-        let places: [ByteConnector.Place] = [
+        let places: [ByteConnector.Destination] = [
             .host("a", port: 26379, isSecure: false), .host("b", port: 7, isSecure: false),
         ]
         #expect(endpoint.route == .sentinels(places, primary: "main", isSecure: false))

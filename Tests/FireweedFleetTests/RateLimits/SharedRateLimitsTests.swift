@@ -126,7 +126,7 @@ struct SharedRateLimitsTests {
         let sent = EventLog<Int>()
         for number in 0..<3 {
             let request = URLRequest(url: try #require(URL(string: "https://api.example.com/\(number)")))
-            let passage = RateLimitPassage(
+            let passage = RateLimitPermit(
                 urlRequest: request, request: nil, key: "k", clock: clock, completion: { _ in sent.note(number) })
             limits.enter(passage, otherwise: { $0.fail(ScriptedRateLimits.Lost()) })
             // A question begins when the slots of the one before are waited for.

@@ -101,7 +101,7 @@ struct CacheLinkTests {
         let host = StubHost(cachePolicy: row.policy)
         var message = OutgoingMessage(Self.url, row.fields, method: row.method)
         message.cacheUse = row.use
-        var exchange = AttemptExchange(message)
+        var exchange = ChainContext(message)
         let sent = link.send(&exchange, for: host)
         let (decision, left) = await sent.settled(exchange)
         #expect(decision == row.decision)
@@ -143,7 +143,7 @@ struct CacheLinkTests {
     func inward(row: InwardRow) async {
         let link = CacheLink(cache: Self.cache(row.stored))
         let host = StubHost()
-        var exchange = AttemptExchange(OutgoingMessage(Self.url, method: row.method))
+        var exchange = ChainContext(OutgoingMessage(Self.url, method: row.method))
         let sent = link.send(&exchange, for: host)
         (_, exchange) = await sent.settled(exchange)
         let decision = link.receive(ResponseHead(row.status, row.fields), in: &exchange, for: host)
@@ -160,7 +160,7 @@ struct CacheLinkTests {
     func failure(stored: [String: String], code: URLError.Code, expected: String) async {
         let link = CacheLink(cache: Self.cache(stored))
         let host = StubHost()
-        var exchange = AttemptExchange(OutgoingMessage(Self.url))
+        var exchange = ChainContext(OutgoingMessage(Self.url))
         let sent = link.send(&exchange, for: host)
         (_, exchange) = await sent.settled(exchange)
         let failure = TransferFailure.exchange(code, detail: "", engineCode: 0)
@@ -171,7 +171,7 @@ struct CacheLinkTests {
     @Test("without a cache only the policy that never loads has a meaning")
     func noCache() async {
         let link = CacheLink(cache: nil)
-        var exchange = AttemptExchange(OutgoingMessage(Self.url))
+        var exchange = ChainContext(OutgoingMessage(Self.url))
         let plain = link.send(&exchange, for: StubHost())
         #expect(await plain.summary(exchange) == "pass")
         let offline = link.send(&exchange, for: StubHost(cachePolicy: .returnCacheDataDontLoad))

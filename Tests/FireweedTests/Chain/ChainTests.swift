@@ -8,20 +8,20 @@ import Testing
 
 /// Plays answers in order, and keeps the messages that they answered.
 private final class Origin: Sendable {
-    private let answers: Mutex<[[ScriptedTransport.Step]]>
+    private let answers: Mutex<[[ScriptedTransport.Action]]>
     let messages = ProtectedList<RequestMessage>()
 
-    init(_ answers: [[ScriptedTransport.Step]]) {
+    init(_ answers: [[ScriptedTransport.Action]]) {
         self.answers = Mutex(answers.reversed())
     }
 
-    func answer(_ message: RequestMessage) -> [ScriptedTransport.Step] {
+    func answer(_ message: RequestMessage) -> [ScriptedTransport.Action] {
         messages.append(message)
         return answers.withLock { $0.popLast() } ?? [.stall]
     }
 
     static func response(_ status: Int, _ fields: [String: String] = [:], _ content: String = "")
-        -> [ScriptedTransport.Step]
+        -> [ScriptedTransport.Action]
     {
         let fields = fields.map { Field(name: $0.key, value: $0.value) }
         return [.head(ResponseHead(status: status, fields: fields)), .content(Data(content.utf8))]

@@ -13,7 +13,7 @@ struct ConnectivityLinkTests {
     func loopback() async throws {
         let link = try #require(ConnectivityLink(TransportOptions()))
         let host = StubHost()
-        var exchange = AttemptExchange(OutgoingMessage("http://127.0.0.1/"))
+        var exchange = ChainContext(OutgoingMessage("http://127.0.0.1/"))
         let sent = link.send(&exchange, for: host)
         #expect(await sent.summary(exchange) == "pass")
         let recovered = link.recover(from: Self.offline, in: &exchange, for: host)
@@ -31,7 +31,7 @@ struct ConnectivityLinkTests {
     @Test("a failure of another kind stands, and so does one that a stored response may answer")
     func otherFailures() async throws {
         let link = try #require(ConnectivityLink(TransportOptions()))
-        var exchange = AttemptExchange(OutgoingMessage("http://192.0.2.1/"))
+        var exchange = ChainContext(OutgoingMessage("http://192.0.2.1/"))
         let refused = TransferFailure.exchange(.cannotConnectToHost, detail: "", engineCode: 0)
         let first = link.recover(from: refused, in: &exchange, for: StubHost())
         #expect(await first.summary(exchange) == "pass")

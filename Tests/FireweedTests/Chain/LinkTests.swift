@@ -49,7 +49,7 @@ struct LinkTests {
         let host = StubHost(redirectHandler: row.handler)
         var message = OutgoingMessage("http://a.test/old", method: row.method)
         message.redirectCount = row.count
-        var exchange = AttemptExchange(message)
+        var exchange = ChainContext(message)
         let head = ResponseHead(row.status, row.location.map { ["Location": $0] } ?? [:])
         let decision = link.receive(head, in: &exchange, for: host)
         #expect(await decision.summary(exchange) == row.decision)
@@ -80,7 +80,7 @@ struct LinkTests {
     func challenges(row: ChallengeRow) async {
         let link = AuthenticationLink(credentials: CredentialSource(storage: nil, netrc: nil))
         let host = StubHost()
-        var exchange = AttemptExchange(row.message)
+        var exchange = ChainContext(row.message)
         let head = ResponseHead(row.status, ["WWW-Authenticate": row.challenge])
         let decision = link.receive(head, in: &exchange, for: host)
         #expect(await decision.summary(exchange) == row.decision)
@@ -102,7 +102,7 @@ struct LinkTests {
             ("http://a.test/x", "https://a.test/x"), ("http://a.test:80/", "https://a.test:443/"),
             ("http://b.test/", "http://b.test/"), ("https://a.test/", "https://a.test/"),
         ] {
-            var exchange = AttemptExchange(OutgoingMessage(given))
+            var exchange = ChainContext(OutgoingMessage(given))
             guard case .pass = link.send(&exchange, for: StubHost()) else { return #expect(Bool(false), "\(given)") }
             #expect(exchange.message.wire.url == sent && exchange.message.url.absoluteString == sent)
         }
@@ -114,7 +114,7 @@ struct LinkTests {
         let settings = SessionSettings(configuration, options: TransportOptions(), maximumRedirectCount: nil)
         let jar = CookieJar(storage: configuration.httpCookieStorage)
         let link = CookieLink(jar: jar, settings: settings)
-        var exchange = AttemptExchange(OutgoingMessage("http://a.test/"))
+        var exchange = ChainContext(OutgoingMessage("http://a.test/"))
         link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost(handlesCookies: false))
         #expect(exchange.deferredWork.isEmpty)
         link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost())
@@ -130,7 +130,7 @@ struct LinkTests {
     @Test("the rest of a download is asked for as a whole when the answer is of no use")
     func resumption() async {
         let link = ResumptionLink { $0.status == 416 }
-        var exchange = AttemptExchange(
+        var exchange = ChainContext(
             OutgoingMessage("http://a.test/", ["Range": "bytes=1-", "If-Range": "\"1\"", "X-Own": "1"]))
         _ = link.send(&exchange, for: StubHost())
         #expect(exchange.awaitsHead)

@@ -7,7 +7,7 @@ import FoundationNetworking
 @testable import Fireweed
 
 /// Stands for an attempt: says what the test says.
-final class StubHost: LinkHost {
+final class StubHost: LinkContext {
     let deadlineNanoseconds: UInt64? = nil
     let idleTimeout: TimeInterval = 60
     let cachePolicy: URLRequest.CachePolicy
@@ -36,7 +36,7 @@ final class StubHost: LinkHost {
     }
     func announceWaitForRoute() { announced.append("waits") }
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion? { nil }
-    func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
+    func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         completion(nil)
     }
     func refresh(
@@ -62,7 +62,7 @@ extension ResponseHead {
 
 extension Decision {
     /// The decision in a word or two; one that comes later is waited for.
-    func summary(_ exchange: AttemptExchange) async -> String {
+    func summary(_ exchange: ChainContext) async -> String {
         switch self {
         case .pass: return "pass"
         case .answer(let answer): return "answer from \(answer.source)"
@@ -73,8 +73,8 @@ extension Decision {
     }
 
     /// The decision in a word or two, and the exchange that it leaves; one that comes later is waited for.
-    func settled(_ exchange: AttemptExchange) async -> (summary: String, exchange: AttemptExchange) {
-        let (later, continuation) = AsyncStream<(Decision, AttemptExchange)>.makeStream()
+    func settled(_ exchange: ChainContext) async -> (summary: String, exchange: ChainContext) {
+        let (later, continuation) = AsyncStream<(Decision, ChainContext)>.makeStream()
         let resume: Wait.Resume = { decide in
             var exchange = exchange
             let decision = decide(&exchange)

@@ -8,7 +8,7 @@ import Testing
 /// Scripts of a server that sends `0123456789` in two halves.
 enum Interrupted {
     /// The first half of ten bytes, and the end of the connection.
-    static func firstHalf(_ fields: String = "ETag: \"v1\"\r\n") -> [ScriptedServer.Step] {
+    static func firstHalf(_ fields: String = "ETag: \"v1\"\r\n") -> [ScriptedServer.Action] {
         [
             .receiveHead, .send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 10\r\n\r\n01234"),
             .close,
@@ -16,7 +16,7 @@ enum Interrupted {
     }
 
     /// One response, after which the connection is closed.
-    static func response(_ head: String, _ content: String) -> [ScriptedServer.Step] {
+    static func response(_ head: String, _ content: String) -> [ScriptedServer.Action] {
         [
             .receiveHead,
             .send("HTTP/1.1 \(head)\r\nContent-Length: \(content.utf8.count)\r\nConnection: close\r\n\r\n\(content)"),

@@ -21,7 +21,7 @@ extension Session {
     static func scripted(
         keptBy keeper: ProtectedList<Session>, interceptor: (any RequestInterceptor)? = nil,
         eventMonitors: [any EventMonitor] = [],
-        answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Step]
+        answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Action]
     ) -> Session {
         let session = Session(
             transport: ScriptedTransport(answer: answer), configuration: .af.ephemeral, interceptor: interceptor,

@@ -62,7 +62,7 @@ final class RevocationWorld: Sendable {
     }
 
     /// A script that answers with these bytes.
-    static func serving(_ data: Data) -> [ScriptedServer.Step] {
+    static func serving(_ data: Data) -> [ScriptedServer.Action] {
         [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: \(data.count)\r\n\r\n"), .sendData(data), .close]
     }
 

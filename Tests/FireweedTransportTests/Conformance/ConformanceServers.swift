@@ -49,7 +49,7 @@ final class ConformanceServers: Sendable {
     }
 
     /// What the fixture server does not do.
-    private static let scripts: [Scenario: [ScriptedServer.Step]] = {
+    private static let scripts: [Scenario: [ScriptedServer.Action]] = {
         let small = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
         let longer = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
         return [

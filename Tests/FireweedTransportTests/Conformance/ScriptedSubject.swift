@@ -30,8 +30,8 @@ struct ScriptedSubject: ConformanceSubject {
         }
     }
 
-    private static func steps(of scenario: Scenario, for message: RequestMessage) -> [ScriptedTransport.Step] {
-        let early = ScriptedTransport.Step.interim(ResponseHead(status: 103, fields: []))
+    private static func steps(of scenario: Scenario, for message: RequestMessage) -> [ScriptedTransport.Action] {
+        let early = ScriptedTransport.Action.interim(ResponseHead(status: 103, fields: []))
         switch scenario {
         case .medium: return answer(ScenarioContent.medium)
         case .large: return answer(ScenarioContent.large)
@@ -56,17 +56,17 @@ struct ScriptedSubject: ConformanceSubject {
         }
     }
 
-    private static func answer(_ content: Data, size: Int = 16 * 1024) -> [ScriptedTransport.Step] {
+    private static func answer(_ content: Data, size: Int = 16 * 1024) -> [ScriptedTransport.Action] {
         let pieces = stride(from: 0, to: content.count, by: size)
-            .map { ScriptedTransport.Step.content(content[$0..<min($0 + size, content.count)]) }
+            .map { ScriptedTransport.Action.content(content[$0..<min($0 + size, content.count)]) }
         return [head(content.count)] + pieces
     }
 
-    private static func head(_ byteCount: Int) -> ScriptedTransport.Step {
+    private static func head(_ byteCount: Int) -> ScriptedTransport.Action {
         .head(ResponseHead(status: 200, fields: [Field(name: "Content-Length", value: "\(byteCount)")]))
     }
 
-    private static func failure(_ code: URLError.Code) -> ScriptedTransport.Step {
+    private static func failure(_ code: URLError.Code) -> ScriptedTransport.Action {
         .failure(.exchange(code, detail: "a script's failure", engineCode: 0))
     }
 }

@@ -193,7 +193,7 @@ struct DialingTests {
 
     @Test("a process out of descriptors closes the connection that was idle longest, and tries once more")
     func exhausted() async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let servers = try (0..<3).map { _ in try ScriptedServer.start(exchange + exchange + [.hold]) }
         try await EngineStage.play(parts: parts(failing: 3...3)) { stage in
             for server in servers {

@@ -25,7 +25,7 @@ struct LookedUpNameTests {
         }
     }
 
-    private let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+    private let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
 
     @Test(
         "a final dot is kept through the look-up, and does not appear in other places",

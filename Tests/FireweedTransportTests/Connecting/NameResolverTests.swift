@@ -85,7 +85,7 @@ struct NameResolverTests {
         func answer() { gate.leave() }
 
         /// Asks for the address of a host, whose answer is noted.
-        func ask(_ host: String, of resolver: NameResolver) throws -> NameResolver.Ticket {
+        func ask(_ host: String, of resolver: NameResolver) throws -> NameResolver.LookupID {
             guard case .pending(let ticket) = resolver.lookUp(host, then: { _ in self.answers.note(host) }) else {
                 throw CancellationError()
             }

@@ -16,7 +16,7 @@ struct OriginPoolTests {
 
     @Test("exchanges get the connection in the order in which they came; one that was cancelled is passed over")
     func order() async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange.map { $0.isWait ? .send("") : $0 } * 6 + [.hold])
         try await EngineStage.play(limit: 1) { stage in
             let transfers = (0..<6).map { stage.transfer(server.url("/\($0)")) }
@@ -35,7 +35,7 @@ struct OriginPoolTests {
 
     @Test("one that is suspended in the line lets the next one go first")
     func suspended() async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange.map { $0.isWait ? .send("") : $0 } * 3 + [.hold])
         try await EngineStage.play(limit: 1) { stage in
             let transfers = (0..<3).map { stage.transfer(server.url("/\($0)")) }
@@ -99,11 +99,11 @@ struct OriginPoolTests {
 @_silgen_name("malloc_usable_size")
 private func usableSize(_ block: UnsafeMutableRawPointer) -> Int
 
-extension ScriptedServer.Step {
+extension ScriptedServer.Action {
     fileprivate var isWait: Bool { if case .wait = self { true } else { false } }
 }
 
 /// The steps again and again.
-private func * (steps: [ScriptedServer.Step], count: Int) -> [ScriptedServer.Step] {
+private func * (steps: [ScriptedServer.Action], count: Int) -> [ScriptedServer.Action] {
     (0..<count).flatMap { _ in steps }
 }

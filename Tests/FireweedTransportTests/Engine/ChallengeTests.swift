@@ -59,7 +59,7 @@ struct ChallengeTests {
     func negotiate(
         row: (schemes: AuthenticationSchemes, token: String?, sent: [String?], status: Int)
     ) async throws {
-        let refusal = ScriptedServer.Step.send(Self.refusal(401, "Negotiate, Basic realm=x"))
+        let refusal = ScriptedServer.Action.send(Self.refusal(401, "Negotiate, Basic realm=x"))
         let server = try ScriptedServer.start([.receiveHead, refusal, .receiveHead, refusal, .hold])
         var parts = EngineParts()
         let hosts = EventLog<String>()
@@ -129,7 +129,7 @@ struct ChallengeTests {
 
     @Test("an authenticated connection serves only its own user")
     func othersConnection() async throws {
-        let script: [ScriptedServer.Step] = [
+        let script: [ScriptedServer.Action] = [
             .receiveHead, .send(Self.refusal(401, "NTLM \(Self.ntlmChallenge)")), .receiveHead, .send(Answer.small),
             .hold,
         ]
@@ -168,7 +168,7 @@ struct ChallengeTests {
         ])
     func proxy(challenge: String, schemes: AuthenticationSchemes, answer: String) async throws {
         let isNTLM = challenge == "NTLM"
-        let rounds: [ScriptedServer.Step] =
+        let rounds: [ScriptedServer.Action] =
             isNTLM
             ? [.receiveHead, .send(Self.refusal(407, "NTLM \(Self.ntlmChallenge)"))] : []
         let server = try ScriptedServer.start(
@@ -220,10 +220,10 @@ struct ChallengeTests {
         let line = keepsConnection ? "" : "Connection: close\r\n"
         let digest =
             "HTTP/1.1 401 No\r\n\(line)WWW-Authenticate: Digest realm=r, nonce=n, qop=auth\r\nContent-Length: 0\r\n\r\n"
-        let begin: [ScriptedServer.Step] = [
+        let begin: [ScriptedServer.Action] = [
             .receiveHead, .send(Self.refusal(407, "NTLM \(Self.ntlmChallenge)")), .receiveHead, .send(digest),
         ]
-        let end: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .hold]
+        let end: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small), .hold]
         let server = try keepsConnection ? ScriptedServer.start(begin + end) : ScriptedServer.start(begin, end)
         let port = Int(server.port)
         try await EngineStage.play {

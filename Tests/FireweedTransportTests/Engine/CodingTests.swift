@@ -8,7 +8,8 @@ import Testing
 struct CodingTests {
     private static let content = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
 
-    private func server(coding: String, _ body: Data, rest: [ScriptedServer.Step] = [.hold]) throws -> ScriptedServer {
+    private func server(coding: String, _ body: Data, rest: [ScriptedServer.Action] = [.hold]) throws -> ScriptedServer
+    {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n"
         return try ScriptedServer.start([.receiveHead, .send(head), .sendData(body)] + rest)
     }
@@ -92,7 +93,7 @@ struct CodingTests {
     func endlessDecoding(overHTTP2: Bool) async throws {
         let server = try endless(overHTTP2: overHTTP2)
         let other = try ScriptedServer.start(
-            Array(repeating: [ScriptedServer.Step.receiveHead, .send(Answer.small)], count: 10).flatMap(\.self) + [
+            Array(repeating: [ScriptedServer.Action.receiveHead, .send(Answer.small)], count: 10).flatMap(\.self) + [
                 .hold
             ])
         try await EngineStage.play(Self.withoutLimits(overHTTP2: overHTTP2)) { stage in
@@ -121,7 +122,7 @@ struct CodingTests {
         let content = Data(count: 8 << 20)
         let server = try server(coding: "gzip", try #require(CodingEndpoints.gzip(content)))
         let other = try ScriptedServer.start(
-            Array(repeating: [ScriptedServer.Step.receiveHead, .send(Answer.small)], count: 10).flatMap(\.self) + [
+            Array(repeating: [ScriptedServer.Action.receiveHead, .send(Answer.small)], count: 10).flatMap(\.self) + [
                 .hold
             ])
         try await EngineStage.play { stage in

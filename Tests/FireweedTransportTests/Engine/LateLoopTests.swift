@@ -34,7 +34,7 @@ struct LateLoopTests {
 
     @Test("shares the limit of connections among the loops that were made later")
     func sharesLimit() async throws {
-        let answer: [ScriptedServer.Step] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
+        let answer: [ScriptedServer.Action] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
         let server = try ScriptedServer.start(answer + answer + answer + answer + [.hold])
         let count = Atomic(0)
         let transport = EngineTransport(settings: PoolSettings(maximumConnectionsPerHost: 2), parts: EngineParts()) {

@@ -72,7 +72,7 @@ struct MisdirectedTests {
 
     @Test("on a new connection it is the response, and so is the second one")
     func second() async throws {
-        let first: [ScriptedServer.Step] = [.receiveHead, .send(Self.wrong), .receiveHead, .send(Self.wrong), .hold]
+        let first: [ScriptedServer.Action] = [.receiveHead, .send(Self.wrong), .receiveHead, .send(Self.wrong), .hold]
         let server = try ScriptedServer.start(first, [.receiveHead, .send(Self.wrong), .hold])
         try await EngineStage.play { stage in try await expectResponses(stage, server.url()) }
     }

@@ -11,7 +11,7 @@ import Testing
 struct ReuseTests {
     @Test("messages one after another go over one connection")
     func reuse() async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange + exchange + [.hold])
         try await EngineStage.play { stage in
             for index in 0..<3 {
@@ -25,7 +25,7 @@ struct ReuseTests {
     @Test(
         "a message with an NTLM or Negotiate field of its own binds its connection", arguments: ["NTLM", "negotiate"])
     func boundConnection(scheme: String) async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange + exchange + [.hold])
         try await EngineStage.play { stage in
             for (isBound, isReused) in [(true, false), (false, false), (true, true), (false, true)] {
@@ -40,7 +40,7 @@ struct ReuseTests {
 
     @Test("a connection that carried content from a reader is used again", arguments: [5, 300_000])
     func reuseAfterReader(byteCount: Int) async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .receive(byteCount: byteCount), .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .receive(byteCount: byteCount), .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange + [.hold])
         try await EngineStage.play { stage in
             for isReused in [false, true] {
@@ -75,7 +75,7 @@ struct ReuseTests {
 
     @Test("the kernel waits for a peer as long as the most patient exchange of the connection, and a minute at least")
     func userTimeout() async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange + exchange + exchange + [.hold])
         try await EngineStage.play { stage in
             for (idleTimeout, seconds) in [(30.0, Int32(60)), (90, 90), (70, 90), (0, 920)] {
@@ -88,7 +88,7 @@ struct ReuseTests {
     }
 
     /// What ends an idle connection, and how the server's script continues after the first answer.
-    private static let endings: [(name: String, answer: String, rest: [ScriptedServer.Step])] = [
+    private static let endings: [(name: String, answer: String, rest: [ScriptedServer.Action])] = [
         ("the server closes", Answer.small, [.wait(for: "end"), .shutdownWrite, .hold]),
         ("unrequested bytes come", Answer.small, [.wait(for: "end"), .send(Answer.small), .hold]),
         ("a single byte comes", Answer.small, [.wait(for: "end"), .send("\n"), .hold]),
@@ -103,7 +103,7 @@ struct ReuseTests {
     ]
 
     @Test("an idle connection is closed at once when", arguments: endings)
-    func closed(row: (name: String, answer: String, rest: [ScriptedServer.Step])) async throws {
+    func closed(row: (name: String, answer: String, rest: [ScriptedServer.Action])) async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .send(row.answer)] + row.rest, [.receiveHead, .send(Answer.small), .hold])
         try await EngineStage.play { stage in
@@ -198,8 +198,8 @@ struct ReuseTests {
 
     @Test("a connection that becomes free makes room for a message that was lost")
     func room() async throws {
-        let closing: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .receiveHead, .close]
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let closing: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small), .receiveHead, .close]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let server = try ScriptedServer.start(closing, exchange + exchange + exchange + exchange + [.hold])
         try await EngineStage.play(limit: 1) { stage in
             _ = try await stage.end(server.url("/first"))
@@ -211,7 +211,7 @@ struct ReuseTests {
 
     @Test("a message is sent again once")
     func once() async throws {
-        let closing: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .receiveHead, .close]
+        let closing: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small), .receiveHead, .close]
         let server = try ScriptedServer.start(closing, [.receiveHead, .close])
         try await EngineStage.play { stage in
             _ = try await stage.end(server.url())
@@ -224,7 +224,7 @@ struct ReuseTests {
 
     @Test("a peer that answers nothing loses its idle connections at the first time-out")
     func silent() async throws {
-        let keeping: [ScriptedServer.Step] = [
+        let keeping: [ScriptedServer.Action] = [
             .receiveHead, .wait(for: "both"), .send(Answer.small), .receiveHead, .hold,
         ]
         let server = try ScriptedServer.start(keeping, keeping, [.receiveHead, .send(Answer.small), .hold])

@@ -38,7 +38,7 @@ struct UnaskedTimeoutTests {
 
     @Test("on a new connection it is the response, and so is the second one")
     func second() async throws {
-        let first: [ScriptedServer.Step] = [.receiveHead, .send(Self.closing), .close]
+        let first: [ScriptedServer.Action] = [.receiveHead, .send(Self.closing), .close]
         let server = try ScriptedServer.start(
             first, [.receiveHead, .send(Answer.small), .receiveHead, .send(Self.closing), .close], first)
         try await EngineStage.play { stage in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Deadlines of a loop")
 struct DeadlineHeapTests {
-    private final class Alarm: Timed {
+    private final class Alarm: DeadlineEntry {
         var moment: LoopInstant?
         var calls: [LoopInstant] = []
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("The turns of a loop")
 struct TurnBudgetTests {
     /// Counts its calls, and may use up the turn.
-    private final class Work: LoopContinuation, TurnEnding {
+    private final class Work: NextIteration, TurnEnding {
         private let context: LoopContext
         private let usesTurnUp: Bool
         private(set) var count = 0

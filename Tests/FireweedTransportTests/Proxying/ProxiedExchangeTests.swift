@@ -14,7 +14,7 @@ struct ProxiedExchangeTests {
 
     @Test("a message in clear text is told to an HTTP proxy in the absolute form, with its credentials")
     func absoluteForm() async throws {
-        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange + [.hold])
         try await TLSStage.play({ $0.proxy = proxy(server, user: "user") }) { stage in
             for index in 0..<2 {

@@ -215,7 +215,7 @@ struct ProxyChallengeTests {
 
     @Test("a proxy that does not accept the answer, or cannot be answered, ends in its 407", arguments: refusals)
     func refused(row: (schemes: AuthenticationSchemes, challenge: String, count: Int)) async throws {
-        let rounds: [ScriptedServer.Step] = (0..<4).flatMap { _ in [.receiveHead, .send(row.challenge)] }
+        let rounds: [ScriptedServer.Action] = (0..<4).flatMap { _ in [.receiveHead, .send(row.challenge)] }
         let server = try ScriptedServer.start(rounds + [.hold])
         try await play(server, row.schemes) { stage, url in
             let transfer = try await stage.end(url)

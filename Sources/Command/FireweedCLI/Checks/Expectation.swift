@@ -75,7 +75,7 @@ struct Expectation: Equatable, Sendable {
     }
 
     /// What a response was.
-    struct Facts: Sendable {
+    struct CheckedResponse: Sendable {
         var status: Int?
         /// The values of a field of this name, in their order.
         var fields: @Sendable (String) -> [String]
@@ -84,7 +84,7 @@ struct Expectation: Equatable, Sendable {
     }
 
     /// What was found, in a sentence, when it is not what is expected; `nil` when all is well.
-    func failure(_ facts: Facts) -> String? {
+    func failure(_ facts: CheckedResponse) -> String? {
         switch subject {
         case .status:
             guard let status = facts.status else { return "there is no response" }

@@ -63,7 +63,7 @@ extension RequestRunner {
         if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
             let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
             Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n")
-            let code = finish(Outcome(context: response.context))
+            let code = finish(RequestOutcome(context: response.context))
             return code == .success ? .failure : code
         }
         if let file = response.value, let metrics = response.metrics {
@@ -76,7 +76,7 @@ extension RequestRunner {
         if hasPartialFile, response.resumeData != nil {
             Terminal.tell("fireweed: what has come is kept; the same command continues from there\n")
         }
-        return finish(Outcome(error: response.error, context: response.context))
+        return finish(RequestOutcome(error: response.error, context: response.context))
     }
 
     /// Gives a file the time that its content was changed, as the server says it.

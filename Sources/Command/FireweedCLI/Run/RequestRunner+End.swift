@@ -6,7 +6,7 @@ import Foundation
 
 extension RequestRunner {
     /// What became of the request.
-    struct Outcome {
+    struct RequestOutcome {
         var error: AFError?
         /// Response and metrics, which are made when they are looked at; `nil` for a request that could not be made.
         var context: (any ResponseContext)?
@@ -21,7 +21,7 @@ extension RequestRunner {
         var contentType: String? { context?.responseField("Content-Type") }
     }
 
-    func finish(_ outcome: Outcome) -> ExitCode {
+    func finish(_ outcome: RequestOutcome) -> ExitCode {
         if invocation.isOffline, outcome.status != nil { return .success }
         if invocation.isVerbose, invocation.usesCache, let metrics = outcome.metrics {
             Terminal.tell("\(CacheFolder.note(of: metrics))")
@@ -43,7 +43,7 @@ extension RequestRunner {
         return final
     }
 
-    private func verdict(_ outcome: Outcome) -> (ExitCode, String?) {
+    private func verdict(_ outcome: RequestOutcome) -> (ExitCode, String?) {
         // Without a response there is nothing to serialise: that is a consequence, and no cause.
         if let error = outcome.error, outcome.status != nil || !error.isResponseSerializationError {
             let failure = ErrorText(error, invocation, outcome.metrics)
@@ -60,11 +60,11 @@ extension RequestRunner {
     }
 
     /// Says which expectations are not met; true when all are.
-    private func meetsExpectations(_ outcome: Outcome) -> Bool {
+    private func meetsExpectations(_ outcome: RequestOutcome) -> Bool {
         guard !invocation.expectations.isEmpty else { return true }
         let exchange = recorder?.last
         let headers = outcome.response?.headers
-        let facts = Expectation.Facts(
+        let facts = Expectation.CheckedResponse(
             status: outcome.status,
             fields: { name in
                 if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
@@ -104,7 +104,8 @@ extension ExitCode {
 extension WriteOut {
     /// What curl's variables stand for after an exchange.
     init(
-        _ outcome: RequestRunner.Outcome, _ plan: RequestPlan, _ exchange: WireRecorder.Exchange?, code: ExitCode,
+        _ outcome: RequestRunner.RequestOutcome, _ plan: RequestPlan, _ exchange: WireRecorder.Exchange?,
+        code: ExitCode,
         message: String?
     ) {
         let hops = outcome.metrics?.transactionMetrics ?? []

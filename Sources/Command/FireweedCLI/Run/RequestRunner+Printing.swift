@@ -33,7 +33,7 @@ extension RequestRunner {
 
     /// A response whose content is in memory.
     struct Fetched: Sendable {
-        var outcome: Outcome
+        var outcome: RequestOutcome
         /// Set where a signal has ended the request.
         var interruption: ExitCode?
     }
@@ -60,7 +60,7 @@ extension RequestRunner {
         if interruption.code != nil { request.cancel() }
         let response = await task.response
         meter.end()
-        let outcome = Outcome(
+        let outcome = RequestOutcome(
             error: visible(response.error), context: response.context, content: response.data)
         return Fetched(outcome: outcome, interruption: interruption.code)
     }
@@ -117,7 +117,7 @@ extension RequestRunner {
         let isHidden = held != nil && isRefused
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
-        return finish(Outcome(error: completion?.error, context: completion))
+        return finish(RequestOutcome(error: completion?.error, context: completion))
     }
 
     /// Shows how far the content of a request is.

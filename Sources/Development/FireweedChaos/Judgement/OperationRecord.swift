@@ -6,7 +6,7 @@ import Synchronization
 /// The history of an operation, and every call of every handler.
 final class OperationRecord: Sendable {
     /// A callback that has to come exactly once.
-    struct Ticket: Sendable {
+    struct Receipt: Sendable {
         fileprivate let record: OperationRecord
         fileprivate let index: Int
 
@@ -58,11 +58,11 @@ final class OperationRecord: Sendable {
     }
 
     /// Announces a callback that has to come.
-    func expect(_ name: String) -> Ticket {
+    func expect(_ name: String) -> Receipt {
         state.withLock { state in
             state.handlers.append(Handler(name: name))
             state.pendingCount += 1
-            return Ticket(record: self, index: state.handlers.count - 1)
+            return Receipt(record: self, index: state.handlers.count - 1)
         }
     }
 

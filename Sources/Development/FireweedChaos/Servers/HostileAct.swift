@@ -28,20 +28,20 @@ enum HostileAct: String, Sendable, CaseIterable, Codable {
     }
 
     /// What the server does with each connection; two acts do not wait for the request.
-    var script: [ScriptedServer.Step] {
+    var script: [ScriptedServer.Action] {
         switch self {
         case .closesAtOnce, .resetsAtOnce: steps
         default: [.receiveHead] + steps
         }
     }
 
-    private var steps: [ScriptedServer.Step] {
+    private var steps: [ScriptedServer.Action] {
         let content = KnownContent.bytes(id: Self.id, count: Self.byteCount)
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(Self.byteCount)\r\n\r\n"
-        let half = ScriptedServer.Step.sendData(content.prefix(Self.byteCount / 2))
+        let half = ScriptedServer.Action.sendData(content.prefix(Self.byteCount / 2))
         let chunk = Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n".utf8) + content.prefix(100)
         let coded = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
-        let answer: [ScriptedServer.Step] = [.send(head), .sendData(content)]
+        let answer: [ScriptedServer.Action] = [.send(head), .sendData(content)]
         return switch self {
         case .closesAtOnce, .closesAfterRequest: [.close]
         case .resetsAtOnce, .resetsAfterRequest: [.reset]

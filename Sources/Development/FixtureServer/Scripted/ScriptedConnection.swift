@@ -12,13 +12,13 @@ struct ScriptedConnection: Sendable {
     let events: EventLog<ScriptedServer.Event>
     let signals: EventLog<String>
 
-    func play(_ script: [ScriptedServer.Step]) {
+    func play(_ script: [ScriptedServer.Action]) {
         events.record(.accepted(number))
         for step in script where !perform(step) { return }
     }
 
     /// False when the connection is over.
-    private func perform(_ step: ScriptedServer.Step) -> Bool {
+    private func perform(_ step: ScriptedServer.Action) -> Bool {
         switch step {
         case .receiveHead: return receiveHead()
         case .receive(let count): return receive(count)

@@ -9,7 +9,7 @@ import Synchronization
 /// Each connection plays a script; the last script is for all further ones.
 public final class ScriptedServer: Sendable {
     /// One step of a script.
-    public enum Step: Sendable {
+    public enum Action: Sendable {
         /// Reads up to the empty line that ends a request's head.
         case receiveHead
         /// Reads so many bytes of content.
@@ -55,16 +55,16 @@ public final class ScriptedServer: Sendable {
     private let signals = EventLog<String>()
     private let address: LoopbackAddress
     private let listener: Int32
-    private let scripts: [[Step]]
+    private let scripts: [[Action]]
     private let open = Mutex<(isStopping: Bool, descriptors: Set<Int32>)>((false, []))
 
     /// Starts a server; the scripts are for one connection each.
-    public static func start(_ scripts: [Step]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
+    public static func start(_ scripts: [Action]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
         try start(scripts: scripts, on: address)
     }
 
     /// Starts a server; the scripts are for one connection each.
-    public static func start(scripts: [[Step]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
+    public static func start(scripts: [[Action]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
         let (descriptor, port) =
             switch address {
             case .ipv4: try LoopbackSocket.listen(port: 0)
@@ -74,7 +74,7 @@ public final class ScriptedServer: Sendable {
     }
 
     /// Starts a server on a port of 127.0.0.1; 0 for a free one.
-    public static func start(port: UInt16, _ scripts: [[Step]]) throws -> ScriptedServer {
+    public static func start(port: UInt16, _ scripts: [[Action]]) throws -> ScriptedServer {
         let (descriptor, port) = try LoopbackSocket.listen(port: port)
         return run(ScriptedServer(listener: descriptor, address: .ipv4, port: port, scripts: scripts))
     }
@@ -86,7 +86,7 @@ public final class ScriptedServer: Sendable {
         return server
     }
 
-    private init(listener: Int32, address: LoopbackAddress, port: UInt16, scripts: [[Step]]) {
+    private init(listener: Int32, address: LoopbackAddress, port: UInt16, scripts: [[Action]]) {
         self.address = address
         self.listener = listener
         self.port = port

@@ -159,7 +159,7 @@ final class PartialFile: Sendable {
         do {
             try content.withoutCredentials.data.write(to: Self.sidecar(of: url), options: .atomic)
         } catch {
-            throw FileFailure(step: .create, file: Self.sidecar(of: url), code: Self.code(of: error))
+            throw FileFailure(operation: .create, file: Self.sidecar(of: url), code: Self.code(of: error))
         }
     }
 

@@ -6,7 +6,7 @@ import Foundation
 /// The rules for continuing a download, as pure functions of fields and numbers.
 package enum ResumeRules {
     /// The decision about the response to a request for the rest of a download.
-    enum Verdict: Equatable {
+    enum ResumeDecision: Equatable {
         /// The response is the rest: it is appended to the file. The length of the whole, where it is known.
         case append(completeByteCount: Int64?)
         /// The response is the whole representation: it replaces the content of the file.
@@ -30,7 +30,7 @@ package enum ResumeRules {
     /// The decision about a response, when the bytes from `offset` on were asked for under `If-Range`.
     static func decide(
         on head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
-    ) -> Verdict {
+    ) -> ResumeDecision {
         switch head.status {
         case 206: decide(onPart: head, offset: offset, validator: validator, expectedByteCount: expectedByteCount)
         case 200...299: .replace(agrees(head, with: validator) ? .rangeIgnored : .representationChanged)
@@ -41,7 +41,7 @@ package enum ResumeRules {
 
     private static func decide(
         onPart head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
-    ) -> Verdict {
+    ) -> ResumeDecision {
         guard !isCoded(head) else { return .askAgain(.contentCoding) }
         guard agrees(head, with: validator) else { return .askAgain(.representationChanged) }
         // Several fields come joined by a comma, and `multipart/byteranges` comes without one: neither is the range.

@@ -29,7 +29,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         var isFinished = false
     }
 
-    private enum Step {
+    private enum Reply {
         case give(Element?)
         case wait
     }
@@ -78,7 +78,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     func next() async -> Element? {
         // Unsafe: resumed once by construction, by the thread that takes it out of the state.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Element?, Never>) in
-            let step = state.withLock { state -> Step in
+            let step = state.withLock { state -> Reply in
                 if let element = state.elements.popFirst() { return .give(element) }
                 // A second reader would take the first one's place: it gets the end instead.
                 if state.isFinished || state.reader != nil { return .give(nil) }

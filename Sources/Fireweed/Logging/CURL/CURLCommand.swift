@@ -85,9 +85,10 @@ struct CURLCommand {
         guard let credential, credential.user.contains(":"),
             var components = URLComponents(string: urlText)
         else { return urlText }
-        components.percentEncodedUser = QueryText.escaped(credential.user, keeping: QueryText.Kept(.alphanumerics))
+        components.percentEncodedUser = QueryText.escaped(
+            credential.user, keeping: QueryText.UnescapedCharacters(.alphanumerics))
         components.percentEncodedPassword = QueryText.escaped(
-            credential.password, keeping: QueryText.Kept(.alphanumerics))
+            credential.password, keeping: QueryText.UnescapedCharacters(.alphanumerics))
         return components.string ?? urlText
     }
 

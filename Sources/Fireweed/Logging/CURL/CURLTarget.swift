@@ -15,7 +15,9 @@ struct CURLLogin {
     }
 
     init(user: String, password: String) {
-        let parts = [user, password].map { QueryText.escaped($0, keeping: QueryText.Kept(.alphanumerics)) }
+        let parts = [user, password].map {
+            QueryText.escaped($0, keeping: QueryText.UnescapedCharacters(.alphanumerics))
+        }
         self.init(user: user, password: password, userinfo: parts.joined(separator: ":"))
     }
 

@@ -66,7 +66,7 @@ extension Redaction {
         if clean != value { return clean }
         guard let decoded = value.removingPercentEncoding, decoded != value else { return nil }
         return cleaned(decoded, depth: depth + 1).map {
-            $0 == replacement ? $0 : QueryText.escaped($0, keeping: QueryText.Kept(.alphanumerics))
+            $0 == replacement ? $0 : QueryText.escaped($0, keeping: QueryText.UnescapedCharacters(.alphanumerics))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Decides what a refresh does after a look that failed.
 struct LookFailures {
-    enum Next: Equatable {
+    enum LookupAction: Equatable {
         case lookAgain
         /// Look without an owner: a store that takes no lock may have the credential of another process.
         case read
@@ -38,7 +38,7 @@ struct LookFailures {
         return lockEnd == nil
     }
 
-    mutating func next() -> Next {
+    mutating func next() -> LookupAction {
         let now = ContinuousClock.now
         // A process that has seen another's lock does not refresh beside it before the lease has passed.
         if let lockEnd, now < lockEnd { return .lookAgain }

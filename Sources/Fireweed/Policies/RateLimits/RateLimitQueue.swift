@@ -61,7 +61,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         return .wait(wait)
     }
 
-    enum Next: Sendable {
+    enum QueueAction: Sendable {
         /// The first request that waits may be sent: `take` or `drop` has to follow.
         case due(Waiter)
         /// Nothing may be sent before this moment.
@@ -70,7 +70,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     }
 
     /// What is to be done now.
-    func next(at now: UInt64) -> Next {
+    func next(at now: UInt64) -> QueueAction {
         guard waitingCount > 0 else { return .empty }
         guard let first = waiting[start] else { return .empty }
         let slot = slot(at: now)

@@ -118,7 +118,7 @@ public final class RateLimiter: RequestInterceptor {
         _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
         guard let key = key(of: urlRequest) else { return completion(.success(urlRequest)) }
-        let passage = RateLimitPassage(
+        let passage = RateLimitPermit(
             urlRequest: urlRequest, request: request, key: key, clock: session.clock, completion: completion)
         if let request { observe(request, key: key, clock: session.clock) }
         guard let shared else { return enter(passage) }
@@ -140,7 +140,7 @@ public final class RateLimiter: RequestInterceptor {
     }
 
     /// Waits in a queue of this process.
-    private func enter(_ passage: RateLimitPassage) {
+    private func enter(_ passage: RateLimitPermit) {
         let (arrival, number) = local.enter(
             passage.key, clock: passage.clock, maximumWait: passage.hasWaited ? nil : maximumWait, waiter(for: passage))
         switch arrival {
@@ -153,7 +153,7 @@ public final class RateLimiter: RequestInterceptor {
         }
     }
 
-    private func waiter(for passage: RateLimitPassage) -> LocalRateLimits.Waiter {
+    private func waiter(for passage: RateLimitPermit) -> LocalRateLimits.Waiter {
         var waiter = LocalRateLimits.Waiter(isWanted: { passage.isWanted }, proceed: { passage.proceed() })
         if let shared {
             // The queues belong to the limiter: the reference ends with the wait.

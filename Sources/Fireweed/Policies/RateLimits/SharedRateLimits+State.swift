@@ -5,9 +5,9 @@ import FireweedTransport
 extension SharedRateLimits {
     /// A request and what it needs.
     struct Entry: Sendable {
-        let passage: RateLimitPassage
+        let passage: RateLimitPermit
         /// What becomes of the request without the backend.
-        let otherwise: @Sendable (RateLimitPassage) -> Void
+        let otherwise: @Sendable (RateLimitPermit) -> Void
     }
 
     /// A moment at which one request of a key may be sent, on the clock of the request that took it.

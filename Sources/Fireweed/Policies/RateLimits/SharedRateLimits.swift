@@ -50,7 +50,7 @@ final class SharedRateLimits: Sendable {
     }
 
     /// Lets a request through at its slot; `otherwise` takes the request when the backend fails.
-    func enter(_ passage: RateLimitPassage, otherwise: @escaping @Sendable (RateLimitPassage) -> Void) {
+    func enter(_ passage: RateLimitPermit, otherwise: @escaping @Sendable (RateLimitPermit) -> Void) {
         enter(Entry(passage: passage, otherwise: otherwise))
     }
 

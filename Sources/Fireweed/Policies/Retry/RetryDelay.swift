@@ -11,7 +11,7 @@ struct RetryDelay {
     let options: RetryOptions
 
     /// The observations about a failed request.
-    struct Circumstances {
+    struct RetryContext {
         var retryCount: Int
         /// The value of `Retry-After`, if the response had one.
         var retryAfter: String?
@@ -23,7 +23,7 @@ struct RetryDelay {
     }
 
     /// Seconds to wait, or `nil` when the request should not be retried: it would come too late.
-    func seconds(for circumstances: Circumstances) -> TimeInterval? {
+    func seconds(for circumstances: RetryContext) -> TimeInterval? {
         var delay = backoff(circumstances)
         if case .obey(let limit) = options.retryAfter, let field = circumstances.retryAfter,
             let asked = RetryAfter.seconds(in: field, now: circumstances.now)
@@ -35,7 +35,7 @@ struct RetryDelay {
         return delay
     }
 
-    private func backoff(_ circumstances: Circumstances) -> TimeInterval {
+    private func backoff(_ circumstances: RetryContext) -> TimeInterval {
         let exponential = pow(Double(base), Double(circumstances.retryCount)) * scale
         // Not a number comes from infinity times zero: a scale of zero means no delay.
         let bounded = exponential.isNaN ? 0 : max(0, min(exponential, options.maximumDelay?.seconds ?? .infinity))

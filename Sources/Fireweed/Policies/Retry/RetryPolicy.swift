@@ -117,7 +117,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
     private func delay(before request: Request, now: Date) -> TimeInterval? {
         let delay = RetryDelay(base: exponentialBackoffBase, scale: exponentialBackoffScale, options: options)
-        var circumstances = RetryDelay.Circumstances(
+        var circumstances = RetryDelay.RetryContext(
             retryCount: request.retryCount, elapsed: 0, now: now, random: Double.random(in: 0...1))
         if options.retryAfter != .ignore {
             circumstances.retryAfter = request.response?.value(forHTTPHeaderField: "Retry-After")

@@ -7,7 +7,7 @@ import Synchronization
 
 extension Attempt {
     /// The position of a walk: the link that it has reached, on the way out or back.
-    enum Place: Sendable {
+    enum ChainPosition: Sendable {
         case out(Int)
         case back(Int, ResponseHead)
     }
@@ -15,14 +15,14 @@ extension Attempt {
     /// A walk that waits for a link's decision.
     struct PendingDecision {
         let number: Int
-        let place: Place
-        var exchange: AttemptExchange
+        let place: ChainPosition
+        var exchange: ChainContext
         /// Notifies the link that its decision is not needed any more.
         var stop: (@Sendable () -> Void)?
     }
 
     /// What follows once the present response is abandoned.
-    enum Next {
+    enum Replacement {
         indirect case message(OutgoingMessage)
         /// The answer that the link with this index gave instead of the wire.
         case answer(LocalAnswer, link: Int)
@@ -30,7 +30,7 @@ extension Attempt {
 
     /// What a link does about a failure.
     enum Recovery {
-        case next(Next)
+        case next(Replacement)
         case failure(TransferFailure)
     }
 
@@ -45,7 +45,7 @@ extension Attempt {
         walkOut(from: 0, exchange)
     }
 
-    private func walkOut(from start: Int, _ exchange: consuming AttemptExchange) {
+    private func walkOut(from start: Int, _ exchange: consuming ChainContext) {
         var exchange = exchange
         for index in start..<links.indices.upperBound {
             let decision = links[index].send(&exchange, for: self)
@@ -55,7 +55,7 @@ extension Attempt {
     }
 
     /// Sends a message that every link has passed.
-    private func send(_ exchange: consuming AttemptExchange) {
+    private func send(_ exchange: consuming ChainContext) {
         guard exchange.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
@@ -69,7 +69,7 @@ extension Attempt {
     }
 
     private func start(
-        _ control: any TransferControl, of exchange: consuming AttemptExchange,
+        _ control: any TransferControl, of exchange: consuming ChainContext,
         answering answer: (LocalAnswer, link: Int)? = nil
     ) {
         let leads = exchange.lead != nil
@@ -104,8 +104,7 @@ extension Attempt {
     ///
     /// `isInCall` is true inside the transport's call that delivered the head: the result of that call then tells the
     /// transport what may move.
-    private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming AttemptExchange, isInCall: Bool)
-    {
+    private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming ChainContext, isInCall: Bool) {
         var exchange = exchange
         for index in stride(from: start, through: 0, by: -1)
         where exchange.awaitsHead || links.concerns(head, at: index) {
@@ -147,7 +146,7 @@ extension Attempt {
     // MARK: Decisions
 
     /// Performs a link's decision.
-    func follow(_ decision: Decision, at place: Place, _ exchange: consuming AttemptExchange) {
+    func follow(_ decision: Decision, at place: ChainPosition, _ exchange: consuming ChainContext) {
         switch (decision, place) {
         case (.pass, .out(let index)): walkOut(from: index + 1, exchange)
         case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, exchange, isInCall: false)
@@ -158,7 +157,7 @@ extension Attempt {
         case (.answer(let answer), .out(let index)):
             start(answer.makeTransfer(self), of: exchange, answering: (answer, index))
         case (.answer(let answer), .back(let index, _)): leave(exchange, for: .answer(answer, link: index))
-        case (.again(let message), .out): walkOut(from: 0, AttemptExchange(message))
+        case (.again(let message), .out): walkOut(from: 0, ChainContext(message))
         case (.again(let message), .back): leave(exchange, for: .message(message))
         case (.fail(let failure), .out):
             state.withLock { state in
@@ -171,14 +170,14 @@ extension Attempt {
     }
 
     /// Abandons the present response for another message or answer.
-    private func leave(_ exchange: consuming AttemptExchange, for next: Next) {
+    private func leave(_ exchange: consuming ChainContext, for next: Replacement) {
         handle(.leaves(isRecorded: exchange.recorder != nil)) { state in
             state.exchange = exchange
             state.next = next
         }
     }
 
-    private func wait(_ wait: Wait, at place: Place, _ exchange: consuming AttemptExchange) {
+    private func wait(_ wait: Wait, at place: ChainPosition, _ exchange: consuming ChainContext) {
         guard let number = keep(at: place, exchange) else { return }
         let stop = wait.begin { [self] decide in resume(number, decide) }
         let isOver = state.withLock { state in
@@ -193,7 +192,7 @@ extension Attempt {
     /// Keeps the walk until a link decides.
     ///
     /// - Returns: the number under which the walk is continued; `nil` when the attempt is over.
-    private func keep(at place: Place, _ exchange: AttemptExchange) -> Int? {
+    private func keep(at place: ChainPosition, _ exchange: ChainContext) -> Int? {
         let event: AttemptState.Event = if case .out = place { .waits } else { .asks }
         var number: Int?
         handle(event) { state in
@@ -206,7 +205,7 @@ extension Attempt {
     }
 
     /// Continues a walk that waited; only the first call with a number has an effect.
-    private func resume(_ number: Int, _ decide: @Sendable (inout AttemptExchange) -> Decision) {
+    private func resume(_ number: Int, _ decide: @Sendable (inout ChainContext) -> Decision) {
         let pending = state.withLock { state -> PendingDecision? in
             // A cancel ends the wait before it takes the walk away: what the link decides then is not wanted.
             guard state.pending?.number == number, !state.life.isCancelled, state.life.stage != .ended else {
@@ -225,7 +224,7 @@ extension Attempt {
         beginDeferredWork()
         // What was to be stored of the response is stored.
         endFetch(state.withLock { $0.head == nil ? .handedOver : .stored })
-        let next = state.withLock { state -> Next? in
+        let next = state.withLock { state -> Replacement? in
             guard let next = state.next.take() else { return nil }
             state.control = nil
             state.source = .network
@@ -234,7 +233,7 @@ extension Attempt {
             state.leftByteCount = 0
             state.head = nil
             state.response = nil
-            if case .message(let message) = next { state.exchange = AttemptExchange(message) }
+            if case .message(let message) = next { state.exchange = ChainContext(message) }
             return next
         }
         switch next {
@@ -252,7 +251,7 @@ extension Attempt {
 
     /// Begins the work that links have deferred, unless it has begun.
     func beginDeferredWork() {
-        let (deferredWork, group) = state.withLock { state -> ([AttemptExchange.DeferredWork], DispatchGroup?) in
+        let (deferredWork, group) = state.withLock { state -> ([ChainContext.DeferredWork], DispatchGroup?) in
             guard !state.exchange.deferredWork.isEmpty else { return ([], nil) }
             let group = state.deferredWork ?? DispatchGroup()
             state.deferredWork = group

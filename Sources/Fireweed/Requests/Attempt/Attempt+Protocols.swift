@@ -6,7 +6,7 @@ import FoundationNetworking
 import Synchronization
 
 extension Attempt: ProtocolHost {
-    func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
+    func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
             // No class is asked for an attempt that is to end.
@@ -27,7 +27,7 @@ extension Attempt: ProtocolHost {
     /// A message as a `URLProtocol` sees it, made at each call.
     ///
     /// Content is in `httpBodyStream`, and never in `httpBody`, as on Apple's platforms.
-    private func protocolRequest(of exchange: AttemptExchange) -> URLRequest {
+    private func protocolRequest(of exchange: ChainContext) -> URLRequest {
         let message = exchange.message
         var request = message.urlRequest ?? Redirection.urlRequest(of: message)
         request.url = message.url
@@ -44,7 +44,7 @@ extension Attempt: ProtocolHost {
     /// Calls `body` with the stored response for a message; a protocol class may confirm that the response is still
     /// valid.
     private func findStored(
-        for exchange: AttemptExchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
+        for exchange: ChainContext, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         let url = exchange.url
         guard let cache = core.cache else { return body(nil) }
@@ -77,7 +77,7 @@ extension Attempt: ProtocolHost {
         case .made(let policy):
             if let cache = core.cache {
                 let exchange = state.withLock { $0.exchange }
-                var deferredWork: [AttemptExchange.DeferredWork] = []
+                var deferredWork: [ChainContext.DeferredWork] = []
                 let recorder = ResponseRecorder.note(
                     head, to: CacheQuery(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
                     isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache,

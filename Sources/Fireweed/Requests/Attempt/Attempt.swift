@@ -20,9 +20,9 @@ final class Attempt: Sendable {
         var roomCount = 0
         var control: (any TransferControl)?
         /// The present message and its response so far.
-        var exchange: AttemptExchange
+        var exchange: ChainContext
         /// What follows once the present response is abandoned.
-        var next: Next?
+        var next: Replacement?
         /// A walk that waits for a link's decision.
         var pending: PendingDecision?
         /// The number of walks that have waited so far.
@@ -118,7 +118,7 @@ final class Attempt: Sendable {
         links = core.links.behind(own)
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds(on: core.clock)
-        state = Mutex(State(owner: owner, exchange: AttemptExchange(message)))
+        state = Mutex(State(owner: owner, exchange: ChainContext(message)))
     }
 
     // MARK: Control
@@ -211,7 +211,7 @@ final class Attempt: Sendable {
     }
 
     /// Offers content to the owner, and returns what may move after that.
-    func flow(afterOffering offer: () -> Intake) -> Flow {
+    func flow(afterOffering offer: () -> Demand) -> Flow {
         let (roomCount, flow) = state.withLock { ($0.roomCount, $0.life.holds.flow) }
         return hold(after: offer(), offeredAt: roomCount, flow)
     }
@@ -220,7 +220,7 @@ final class Attempt: Sendable {
     ///
     /// `roomCount` is the count from before the offer. A different count now means that the owner had room again before
     /// this call: the content is not stopped then.
-    func hold(after intake: Intake, offeredAt roomCount: Int, _ flow: Flow) -> Flow {
+    func hold(after intake: Demand, offeredAt roomCount: Int, _ flow: Flow) -> Flow {
         guard intake == .isFull else { return flow }
         endFetch(.handedOver)
         return state.withLock { state in

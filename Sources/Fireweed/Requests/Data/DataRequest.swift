@@ -41,7 +41,7 @@ final class MemoryReceiver: ResponseReceiver {
     /// The content so far; `nil` before the first byte.
     var data: Data? { content.withLock { $0 } }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand {
         content.withLock { data in
             if data == nil {
                 data = Data(bytes)

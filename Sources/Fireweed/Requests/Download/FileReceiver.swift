@@ -33,7 +33,7 @@ final class FileReceiver: ResponseReceiver {
 
     var coalescesContent: Bool { true }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand {
         sink(of: attempt).append(bytes)
     }
 

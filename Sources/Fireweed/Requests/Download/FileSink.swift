@@ -55,7 +55,7 @@ final class FileSink: Sendable {
     // MARK: On the transport's thread
 
     /// Adds a piece; `.isFull` when the transport has to stop.
-    func append(_ bytes: UnsafeRawBufferPointer) -> Intake {
+    func append(_ bytes: UnsafeRawBufferPointer) -> Demand {
         let (filled, isFull) = state.withLock { state -> ([ContentBlock], Bool) in
             if state.failure != nil { return ([], false) }  // the transfer is being cancelled
             let filled = Self.fill(&state, from: bytes)
@@ -127,7 +127,7 @@ final class FileSink: Sendable {
             state.withLock { $0.partial = made }
             return made
         } catch {
-            fail(error as? FileFailure ?? FileFailure(step: .create, file: TemporaryFolders.folder, code: EIO))
+            fail(error as? FileFailure ?? FileFailure(operation: .create, file: TemporaryFolders.folder, code: EIO))
             return nil
         }
     }
@@ -142,7 +142,7 @@ final class FileSink: Sendable {
                 offset += count
                 position += Int64(count)
             } else if errno != EINTR {
-                let failure = FileFailure(step: .write, file: file.url, code: count == 0 ? ENOSPC : errno)
+                let failure = FileFailure(operation: .write, file: file.url, code: count == 0 ? ENOSPC : errno)
                 state.withLock { $0.writtenByteCount = position }
                 return fail(failure)
             }

@@ -141,14 +141,14 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
     /// The requests that waited for a refresh, and their error; without an error they continue with the current
     /// credential.
-    struct Ending: Sendable {
+    struct CompletedRefresh: Sendable {
         let adapts: [Adapt]
         let retries: [Retry]
         let error: (any Error)?
     }
 
     /// Records the result of a refresh; `nil` for a refresh that has already ended.
-    mutating func end(_ number: Int, _ result: Result<Credential, any Error>) -> Ending? {
+    mutating func end(_ number: Int, _ result: Result<Credential, any Error>) -> CompletedRefresh? {
         guard case .refreshing(let running) = phase, running.number == number else { return nil }
         phase = .idle
         var failure: (any Error)?
@@ -161,7 +161,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
                 failure = error
             }
         }
-        return Ending(adapts: running.adapts, retries: running.retries, error: failure)
+        return CompletedRefresh(adapts: running.adapts, retries: running.retries, error: failure)
     }
 }
 

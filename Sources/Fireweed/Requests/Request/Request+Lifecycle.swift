@@ -183,12 +183,12 @@ extension Request {
     ///
     /// When there is none, the request is done and its handlers are called.
     private func nextHandler() -> (any ResponseHandler)? {
-        enum Step {
+        enum ConclusionAction {
             case serialise(any ResponseHandler), deliver(
                 TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void], retryDelay: (any ScheduledCall)?)
         }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.
-        let step = mutable.withLock { state -> Step in
+        let step = mutable.withLock { state -> ConclusionAction in
             if state.serialisedCount < state.handlers.count { return .serialise(state.handlers[state.serialisedCount]) }
             _ = state.lifecycle.handle(.serialised)
             defer {
@@ -333,7 +333,7 @@ extension Request {
         return delegateDecision(about: head, of: attempt) ?? parts.receiver.receive(head, of: attempt, for: self)
     }
 
-    func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
+    func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Demand {
         let intake = parts.receiver.receive(bytes, of: attempt)
         progress.downloaded(attempt)
         notifyOfContent(bytes, attempt)

@@ -36,7 +36,7 @@ protocol ResponseReceiver: AnyObject, Sendable {
     var coalescesContent: Bool { get }
 
     /// Takes content.
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand
 
     /// No more content is at hand; called where `coalescesContent` is true.
     func readComplete()
@@ -93,7 +93,7 @@ extension ResponseReceiver {
 
     var coalescesContent: Bool { false }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .wantsMore }
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand { .wantsMore }
 
     func readComplete() {}
 
@@ -114,7 +114,7 @@ enum HeadDisposition {
 }
 
 /// The answer of a receiver of content to each piece.
-enum Intake {
+enum Demand {
     /// More content may come.
     case wantsMore
     /// No more content may come until `Attempt.resumeIntake()`.

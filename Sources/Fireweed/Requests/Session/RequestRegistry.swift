@@ -7,13 +7,13 @@ import Synchronization
 /// A request that has begun is kept alive until it ends. A request that waits for `resume()` is referenced weakly, so
 /// that releasing it leaves nothing behind. A request that begins with its first handler is not registered before that.
 final class RequestRegistry: Sendable {
-    private struct Dormant {
+    private struct SuspendedRequest {
         weak var request: Request?
     }
 
     private struct State {
         var active: [ObjectIdentifier: Request] = [:]
-        var dormant: [ObjectIdentifier: Dormant] = [:]
+        var dormant: [ObjectIdentifier: SuspendedRequest] = [:]
     }
 
     private let state = Mutex(State())
@@ -23,7 +23,7 @@ final class RequestRegistry: Sendable {
     /// Adds a request that was not resumed yet.
     func add(_ request: Request) {
         hasDormant.store(true, ordering: .releasing)
-        state.withLock { $0.dormant[ObjectIdentifier(request)] = Dormant(request: request) }
+        state.withLock { $0.dormant[ObjectIdentifier(request)] = SuspendedRequest(request: request) }
     }
 
     /// Keeps a request alive, now that it has begun.

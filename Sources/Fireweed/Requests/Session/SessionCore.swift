@@ -105,7 +105,7 @@ final class SessionCore: Sendable {
         shownSession.withLock { shown in
             let session =
                 shown
-                ?? ShownSession(
+                ?? FacadeURLSession(
                     configuration: configuration.value, delegate: options.delegate, rootQueue: options.rootQueue,
                     tasks: { [weak self] in self?.runningTasks ?? [] },
                     didInvalidate: { [weak self] in

@@ -6,7 +6,7 @@
 /// The reader of a sequence cannot tell where a retry begins. So a sequence gets content only of a response that the
 /// validators accept, and no retry follows once a sequence got content. Pure: the receiver runs the validators.
 struct SequenceGate: Sendable {
-    private enum Verdict: Sendable {
+    private enum HeadValidation: Sendable {
         /// The head was not judged: there were no sequences when it came.
         case open
         /// The validators run.
@@ -19,7 +19,7 @@ struct SequenceGate: Sendable {
     private var hasSequences = false
     /// The attempt whose head came last, until it ends.
     private var attempt: Attempt?
-    private var verdict = Verdict.open
+    private var verdict = HeadValidation.open
     /// Whether a sequence got content.
     private(set) var hasDelivered = false
 

@@ -95,7 +95,7 @@ final class StreamReceiver: ResponseReceiver {
 
     var coalescesContent: Bool { true }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand {
         enum Arrival { case kept, enough, pass(Data, [any StreamSink]) }
         let arrival = state.withLock { state -> Arrival in
             state.errorContent?.append(bytes)

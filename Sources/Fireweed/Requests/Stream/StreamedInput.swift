@@ -80,7 +80,7 @@ final class InputConduit: StreamSink {
         }
     }
 
-    private enum Step {
+    private enum ReadResult {
         case bytes(Data, resuming: DataStreamRequest?)
         case end(Int)
         case wait(DispatchGroup)
@@ -113,7 +113,7 @@ final class InputConduit: StreamSink {
         }
     }
 
-    private func take(atMost most: Int) -> Step {
+    private func take(atMost most: Int) -> ReadResult {
         state.withLock { state in
             if state.piece.isEmpty, let next = state.pieces.popFirst() { state.piece = next }
             guard !state.piece.isEmpty else {

@@ -67,7 +67,7 @@ where Content.Element: DataProtocol {
 
     /// Waits for the next element on the caller's thread.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        let outcome = Outcome()
+        let outcome = ReadOutcome()
         let group = DispatchGroup()
         group.enter()
         read(into: buffer) { result in
@@ -78,7 +78,7 @@ where Content.Element: DataProtocol {
         return try outcome.result.withLock { $0 }.get()
     }
 
-    private final class Outcome: Sendable {
+    private final class ReadOutcome: Sendable {
         let result = Mutex<Result<Int, any Error>>(.success(0))
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The reference to the request is weak: the request holds the attempt, and the attempt holds this object.
 final class WebSocketEventListener: WebSocketListener {
-    struct Facts: Sendable {
+    struct CloseDetails: Sendable {
         var subprotocol: String?
         var closeCode: WebSocketCloseCode?
         var closeReason: Data?
@@ -16,7 +16,7 @@ final class WebSocketEventListener: WebSocketListener {
 
     private weak let owner: Request?
     private let receiver: WebSocketReceiver
-    private let known = Mutex(Facts())
+    private let known = Mutex(CloseDetails())
 
     init(request: Request, receiver: WebSocketReceiver) {
         owner = request
@@ -26,7 +26,7 @@ final class WebSocketEventListener: WebSocketListener {
     /// The request, for the attempt's task.
     var request: WebSocketRequest? { owner as? WebSocketRequest }
 
-    var facts: Facts { known.withLock { $0 } }
+    var facts: CloseDetails { known.withLock { $0 } }
 
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {
         known.withLock { $0.subprotocol = subprotocol }

@@ -71,7 +71,7 @@ final class WebSocketReceiver: ResponseReceiver {
     }
 
     /// Notifies every listener; `.isFull` when one of them is full.
-    func receive(_ incoming: WebSocketIncoming) -> Intake {
+    func receive(_ incoming: WebSocketIncoming) -> Demand {
         var (sinks, intake) = lifecycle.withLock { ($0.sinks, $0.keep(incoming)) }
         for sink in sinks where sink.receive(incoming) == .isFull { intake = .isFull }
         return intake
@@ -131,7 +131,7 @@ struct WebSocketLifecycle: Sendable {
     }
 
     /// Events that wait for a listener.
-    private struct KeptEvents {
+    private struct BufferedEvents {
         var events: [WebSocketIncoming] = []
         var backlog = Backlog()
         /// True while the first listener takes the events.
@@ -156,7 +156,7 @@ struct WebSocketLifecycle: Sendable {
     private(set) var isClosed = false
     private(set) var sinks: [any WebSocketSink] = []
     /// The events that wait for the first listener; `nil` when none are kept.
-    private var kept: KeptEvents?
+    private var kept: BufferedEvents?
     private var waiting: [Send] = []
     private var isOver = false
 
@@ -164,11 +164,11 @@ struct WebSocketLifecycle: Sendable {
 
     /// Keeps events from now on, if there is no listener.
     mutating func keepEvents() {
-        if sinks.isEmpty, kept == nil, !isOver { kept = KeptEvents() }
+        if sinks.isEmpty, kept == nil, !isOver { kept = BufferedEvents() }
     }
 
     /// Keeps an event for the first listener, if events are kept; `.isFull` when too much waits.
-    mutating func keep(_ incoming: WebSocketIncoming) -> Intake {
+    mutating func keep(_ incoming: WebSocketIncoming) -> Demand {
         guard kept != nil else { return .wantsMore }
         kept?.events.append(incoming)
         kept?.backlog.add(incoming.cost)

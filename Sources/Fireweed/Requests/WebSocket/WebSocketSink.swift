@@ -23,7 +23,7 @@ enum WebSocketIncoming: Sendable {
 /// Its end has a place among the request's handlers.
 protocol WebSocketSink: ResponseHandler {
     /// Takes an event on the transport's thread; `.isFull` when too much waits to be consumed.
-    func receive(_ incoming: WebSocketIncoming) -> Intake
+    func receive(_ incoming: WebSocketIncoming) -> Demand
 }
 
 extension WebSocketSink {
@@ -70,7 +70,7 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
         self.handler = handler
     }
 
-    func receive(_ incoming: WebSocketIncoming) -> Intake {
+    func receive(_ incoming: WebSocketIncoming) -> Demand {
         let cost = incoming.cost
         let isFull = backlog.withLock { backlog in
             backlog.add(cost)
@@ -110,7 +110,7 @@ final class SequenceWebSocketSink: WebSocketSink {
         buffer = StreamBuffer(limit: limit)
     }
 
-    func receive(_ incoming: WebSocketIncoming) -> Intake {
+    func receive(_ incoming: WebSocketIncoming) -> Demand {
         let isFull =
             isLossless
             && backlog.withLock { backlog in

@@ -7,7 +7,7 @@ import FoundationNetworking
 /// A message, with the properties that matter to a cache (RFC 9111 §4).
 struct CacheQuery: Sendable {
     /// The properties that follow from the fields alone: a field block that many requests share is parsed once.
-    struct Facts: Sendable {
+    struct CacheDirectives: Sendable {
         /// The fields that matter here.
         private enum Name: Sendable {
             case cacheControl, pragma, ownCondition, otherCondition, range, host
@@ -63,7 +63,7 @@ struct CacheQuery: Sendable {
     let url: URL
     /// The key of its stored responses.
     let key: CacheKey
-    let facts: Facts
+    let facts: CacheDirectives
     /// The client identity that the server may ask for.
     let clientIdentity: ClientIdentity?
     /// The digest of its certificate; `nil` without an identity.

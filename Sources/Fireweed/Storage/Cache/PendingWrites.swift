@@ -36,8 +36,8 @@ struct PendingWrites {
     }
 
     /// The combined effect of the writes of one key.
-    struct Outcome: Sendable {
-        static let none = Outcome()
+    struct CombinedWrites: Sendable {
+        static let none = CombinedWrites()
 
         /// Responses that are still to be written.
         fileprivate(set) var responses: [StoredResponse] = []
@@ -77,14 +77,14 @@ struct PendingWrites {
 
     /// Changed together with the writes: a response is either invalidated when it is stored, or removed after that.
     var invalidations = Invalidations()
-    private var outcomes: [String: Outcome] = [:]
+    private var outcomes: [String: CombinedWrites] = [:]
     private var byteCount = 0
     /// The writes by number; those from `nextNumber` on have not begun.
     private var queue: [Int: (key: String, write: Write)] = [:]
     private var nextNumber = 0
 
     /// The combined effect of the writes of a key; `nil` when there are none.
-    subscript(key: String) -> Outcome? { outcomes[key] }
+    subscript(key: String) -> CombinedWrites? { outcomes[key] }
 
     /// Adds a write, and returns the write that the store has to perform.
     ///
@@ -92,7 +92,7 @@ struct PendingWrites {
     mutating func add(_ write: Write, for key: String) -> Write {
         var accepted = write
         if case .store(let response, _) = write, byteCount + response.byteCount > Self.byteLimit { accepted = .remove }
-        var outcome = outcomes.removeValue(forKey: key) ?? Outcome()
+        var outcome = outcomes.removeValue(forKey: key) ?? CombinedWrites()
         let before = outcome.byteCount
         outcome.apply(accepted)
         outcome.writeCount += 1
@@ -122,6 +122,6 @@ struct PendingWrites {
         }
         byteCount -= outcome.byteCount
         guard hasFailed, outcomes.count < Self.failureLimit else { return }
-        outcomes[key] = Outcome(hidesStored: true, hasFailed: true)
+        outcomes[key] = CombinedWrites(hidesStored: true, hasFailed: true)
     }
 }

@@ -52,9 +52,9 @@ extension ResponseCache {
     }
 
     /// The lead of a fetch that other processes wait for.
-    func claimedLead(of request: CacheQuery) -> FetchLead {
+    func claimedLead(of request: CacheQuery) -> FetchLeader {
         let key = request.key.text
-        return FetchLead { outcome in
+        return FetchLeader { outcome in
             let isShareable = if case .unshared = outcome { false } else { true }
             // Behind the write of the response.
             self.change { try await $0.endFetch(of: key, isShareable: isShareable) }

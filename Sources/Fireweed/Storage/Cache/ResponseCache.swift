@@ -17,7 +17,7 @@ final class ResponseCache: Sendable {
     let separatesCookies: Bool
     let backing: CacheBacking
     /// `nil` when equal requests are all sent.
-    let fetches: SharedFetches?
+    let fetches: CoalescedFetches?
     /// The clock of limits.
     let clock: any SessionClock
     private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
@@ -28,7 +28,7 @@ final class ResponseCache: Sendable {
     let scope: CacheScope
     /// The session's own fields, which most requests send unchanged, and their parsed meaning.
     private let sharedFields: FieldBlock
-    private let sharedFacts: CacheQuery.Facts
+    private let sharedFacts: CacheQuery.CacheDirectives
     /// The keys that are being validated while a stale response is used.
     private let refreshing = Mutex<Set<String>>([])
 
@@ -47,13 +47,13 @@ final class ResponseCache: Sendable {
         self.scope = scope
         self.now = now
         self.clock = clock
-        fetches = coalesces ? SharedFetches() : nil
+        fetches = coalesces ? CoalescedFetches() : nil
         separatesCookies =
             switch backing {
             case .direct(let store): store.separatesCookies
             case .remote(let store): store.separatesCookies
             }
-        sharedFacts = CacheQuery.Facts(sharedFields, scope.credentialFields)
+        sharedFacts = CacheQuery.CacheDirectives(sharedFields, scope.credentialFields)
     }
 
     convenience init(
@@ -105,8 +105,8 @@ final class ResponseCache: Sendable {
         return store.mayHoldResponses && store.mayHoldResponse(for: key)
     }
 
-    func facts(of fields: FieldBlock) -> CacheQuery.Facts {
-        fields === sharedFields ? sharedFacts : CacheQuery.Facts(fields, scope.credentialFields)
+    func facts(of fields: FieldBlock) -> CacheQuery.CacheDirectives {
+        fields === sharedFields ? sharedFacts : CacheQuery.CacheDirectives(fields, scope.credentialFields)
     }
 
     /// Whether a look-up in the store is needed to decide about a request.

@@ -9,11 +9,11 @@ import Foundation
 struct StoreSelection: Sendable {
     let key: String
     private let request: CacheQuery
-    private let pending: PendingWrites.Outcome
+    private let pending: PendingWrites.CombinedWrites
     /// The best of the responses that the store has yet to take.
     let arriving: StoredResponse?
 
-    init(_ request: CacheQuery, key: String, pending: PendingWrites.Outcome) {
+    init(_ request: CacheQuery, key: String, pending: PendingWrites.CombinedWrites) {
         self.request = request
         self.key = key
         self.pending = pending

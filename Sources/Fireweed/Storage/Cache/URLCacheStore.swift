@@ -20,7 +20,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     private let disk = DispatchQueue(label: "fireweed.urlcache", qos: .utility)
 
     private struct State {
-        var misses = MissMemory()
+        var misses = NegativeLookupCache()
         /// How many responses of each key are being stored: a miss of such a key is not remembered.
         var expected: [String: Int] = [:]
         /// How often a response has begun or finished being stored: a miss that saw it change is not remembered.
@@ -176,7 +176,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 }
 
 /// The keys of recent misses.
-private struct MissMemory {
+private struct NegativeLookupCache {
     private var keys: Set<String> = []
     private var isEmpty = false
     /// When they are forgotten, in nanoseconds of the monotonic clock.

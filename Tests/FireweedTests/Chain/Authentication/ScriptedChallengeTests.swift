@@ -51,7 +51,7 @@ struct ScriptedChallengeTests {
             String(repeating: "x=", count: 5_000), "Basic\trealm=x", "\t", "Basic realm=\"\u{7F}\"",
         ])
     func hostile(value: String) async throws {
-        let answer: [ScriptedServer.Step] = Array(
+        let answer: [ScriptedServer.Action] = Array(
             repeating: [.receiveHead, .send(Self.refusal([value]))], count: 20
         ).flatMap { $0 }
         let server = try ScriptedServer.start(answer)
@@ -82,7 +82,7 @@ struct ScriptedChallengeTests {
             (["Negotiate", "Basic realm=x"], "Authorization: Basic dTpw"), (["Negotiate"], nil),
         ] as [([String], String?)])
     func withoutTicket(challenges: [String], answer: String?) async throws {
-        let refusal = ScriptedServer.Step.send(Self.refusal(challenges))
+        let refusal = ScriptedServer.Action.send(Self.refusal(challenges))
         // A message that may use Negotiate has a connection of its own.
         let server = try ScriptedServer.start(
             [.receiveHead, refusal, .receiveHead, .send(Self.welcome), .hold], [.receiveHead, refusal, .hold])
@@ -97,7 +97,7 @@ struct ScriptedChallengeTests {
 
     @Test("a server that calls every nonce stale is given up, with its 401")
     func staleForEver() async throws {
-        let steps = (0..<50).flatMap { number -> [ScriptedServer.Step] in
+        let steps = (0..<50).flatMap { number -> [ScriptedServer.Action] in
             [.receiveHead, .send(Self.refusal(["Digest realm=\"x\", nonce=\"n\(number)\", stale=true, qop=\"auth\""]))]
         }
         let server = try ScriptedServer.start(steps)
@@ -129,7 +129,7 @@ struct ScriptedChallengeTests {
         ])
     func strongest(challenges: [String], scheme: String) async throws {
         for isStored in [false, true] {
-            let steps: [ScriptedServer.Step] = Array(
+            let steps: [ScriptedServer.Action] = Array(
                 repeating: [.receiveHead, .send(Self.refusal(challenges))], count: 8
             ).flatMap { $0 }
             let server = try ScriptedServer.start(steps)
@@ -184,7 +184,7 @@ struct ScriptedChallengeTests {
             (["Digest realm=r, nonce=n, algorithm=SHA3"], nil),
         ] as [([String], String?)])
     func unknownAlgorithm(challenges: [String], answer: String?) async throws {
-        let steps: [ScriptedServer.Step] = Array(
+        let steps: [ScriptedServer.Action] = Array(
             repeating: [.receiveHead, .send(Self.refusal(challenges))], count: 8
         ).flatMap { $0 }
         let server = try ScriptedServer.start(steps)
@@ -202,7 +202,7 @@ struct ScriptedChallengeTests {
 
     @Test("Negotiate alone, without a ticket, ends in the 401")
     func noTicket() async throws {
-        let steps: [ScriptedServer.Step] = Array(
+        let steps: [ScriptedServer.Action] = Array(
             repeating: [.receiveHead, .send(Self.refusal(["Negotiate"]))], count: 8
         ).flatMap { $0 }
         let server = try ScriptedServer.start(steps)
@@ -239,7 +239,7 @@ struct ScriptedChallengeTests {
 
     @Test("a proxy that refuses us ends in the 407")
     func refusedByProxy() async throws {
-        let steps: [ScriptedServer.Step] = Array(
+        let steps: [ScriptedServer.Action] = Array(
             repeating: [.receiveHead, .send(Self.refusal(["Basic realm=x"], status: 407))], count: 8
         ).flatMap { $0 }
         for authentication in [AuthenticationSchemes.basic, .password] {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Connection routes and rates", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ConnectionRouteTests {
-    private static let answering: [ScriptedServer.Step] = [
+    private static let answering: [ScriptedServer.Action] = [
         .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold,
     ]
 

@@ -180,7 +180,7 @@ struct ConnectionTests {
         #expect(dates.compactMap { $0 } == dates.compactMap { $0 }.sorted())
     }
 
-    private static let answering: [ScriptedServer.Step] = [
+    private static let answering: [ScriptedServer.Action] = [
         .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold,
     ]
 

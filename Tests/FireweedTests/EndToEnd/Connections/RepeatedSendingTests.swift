@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Resending after a closed connection", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RepeatedSendingTests {
-    private static let answer: [ScriptedServer.Step] = [
+    private static let answer: [ScriptedServer.Action] = [
         .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
     ]
 
@@ -25,7 +25,7 @@ struct RepeatedSendingTests {
         let (method, isRepeated) = method
         if byteCount > 0, [.get, .head, .options].contains(method) { return }
         let closing = Self.answer + [.receiveHead, .receive(byteCount: byteCount), .close]
-        let final: [ScriptedServer.Step] = [
+        let final: [ScriptedServer.Action] = [
             .receiveHead, .receive(byteCount: byteCount), .send("HTTP/1.1 204 No\r\n\r\n"), .close,
         ]
         let server = try ScriptedServer.start(closing, final)

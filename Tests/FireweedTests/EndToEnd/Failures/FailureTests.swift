@@ -6,7 +6,7 @@ import Testing
 /// What a server does, and the code that comes of it.
 struct Fault: Sendable, CustomTestStringConvertible {
     let name: String
-    let script: [ScriptedServer.Step]
+    let script: [ScriptedServer.Action]
     let code: URLError.Code
     var testDescription: String { name }
 }

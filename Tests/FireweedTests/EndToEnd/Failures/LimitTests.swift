@@ -14,7 +14,7 @@ struct LimitTests {
     }
 
     private func response(
-        to script: [ScriptedServer.Step], _ change: (inout TransportOptions) -> Void = { _ in }
+        to script: [ScriptedServer.Action], _ change: (inout TransportOptions) -> Void = { _ in }
     ) async throws -> AFDataResponse<Data> {
         let server = try ScriptedServer.start(script)
         var options = TransportOptions()
@@ -28,7 +28,7 @@ struct LimitTests {
     func edges() async throws {
         let fields = String(repeating: "A: b\r\n", count: 9) + "Content-Length: 1\r\n\r\nx"
         let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 5)
-        func play(_ text: String) -> [ScriptedServer.Step] { [.receiveHead, .send(text), .close] }
+        func play(_ text: String) -> [ScriptedServer.Action] { [.receiveHead, .send(text), .close] }
         let passing = try await response(to: play(interim + ok + fields)) {
             $0.maximumHeaderFieldCount = 10
             $0.maximumInterimResponseCount = 5
@@ -52,7 +52,7 @@ struct LimitTests {
     @Test("the default limits end what never ends")
     func defaults() async throws {
         let many = 10_000_000
-        func play(_ begin: String, _ again: String) -> [ScriptedServer.Step] {
+        func play(_ begin: String, _ again: String) -> [ScriptedServer.Action] {
             [.receiveHead, .send(begin), .sendRepeatedly(again, count: many), .close]
         }
         #expect(

@@ -19,7 +19,7 @@ struct HostileScript: Sendable, CustomTestStringConvertible {
     }
 
     let name: String
-    let steps: [ScriptedServer.Step]
+    let steps: [ScriptedServer.Action]
     let outcome: Outcome
 
     var testDescription: String { name }
@@ -29,7 +29,7 @@ struct HostileScript: Sendable, CustomTestStringConvertible {
         HostileScript(name: name, steps: [.receiveHead] + text.map { .send($0) } + [.close], outcome: outcome)
     }
 
-    static func plays(_ name: String, _ steps: ScriptedServer.Step..., then outcome: Outcome) -> HostileScript {
+    static func plays(_ name: String, _ steps: ScriptedServer.Action..., then outcome: Outcome) -> HostileScript {
         HostileScript(name: name, steps: [.receiveHead] + steps, outcome: outcome)
     }
 }
@@ -48,7 +48,7 @@ struct HostileServerTests {
         "each ends in time, with the response or an error, and leaves the session whole",
         arguments: HostileScripts.all)
     func script(_ script: HostileScript) async throws {
-        let clean: [ScriptedServer.Step] = [
+        let clean: [ScriptedServer.Action] = [
             .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nclean"), .close,
         ]
         let server = try ScriptedServer.start(clean, script.steps, clean)

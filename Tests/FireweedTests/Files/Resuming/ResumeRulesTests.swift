@@ -25,7 +25,7 @@ struct ResumeRulesTests {
         let fields: [String]
         var validator = ResumeRulesTests.tag
         var expected: Int64? = 10
-        let decision: ResumeRules.Verdict
+        let decision: ResumeRules.ResumeDecision
     }
 
     static let rows: [Row] = [

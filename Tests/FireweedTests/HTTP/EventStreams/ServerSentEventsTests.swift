@@ -6,7 +6,7 @@ import Testing
 @Suite("Server-sent events", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ServerSentEventsTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-    private static let stop: [ScriptedServer.Step] = [.receiveHead, .send("HTTP/1.1 204 No Content\r\n\r\n"), .close]
+    private static let stop: [ScriptedServer.Action] = [.receiveHead, .send("HTTP/1.1 204 No Content\r\n\r\n"), .close]
 
     private func heads(_ server: ScriptedServer) -> [String] {
         server.events.events.compactMap { if case .head(_, let text) = $0 { text.lowercased() } else { nil } }

@@ -126,7 +126,7 @@ struct RepeatedCompletionTests {
     @Test("a redirect handler that completes twice: the first answer is followed, once")
     func redirect() async {
         let paths = ProtectedList<String>()
-        let session = Session.scripted(keptBy: sessions) { message -> [ScriptedTransport.Step] in
+        let session = Session.scripted(keptBy: sessions) { message -> [ScriptedTransport.Action] in
             paths.append(message.url)
             let isFirst = message.url == "https://service.example/"
             let fields = isFirst ? [Field(name: "Location", value: "/next")] : []

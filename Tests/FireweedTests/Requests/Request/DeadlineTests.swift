@@ -24,7 +24,7 @@ struct DeadlineTests {
     private let ample = Duration.seconds(2)
 
     /// Takes a request and never answers.
-    private func silentServer(_ steps: ScriptedServer.Step...) throws -> ScriptedServer {
+    private func silentServer(_ steps: ScriptedServer.Action...) throws -> ScriptedServer {
         try ScriptedServer.start([.receiveHead] + steps + [.hold])
     }
 
@@ -81,7 +81,7 @@ struct DeadlineTests {
 
     @Test("content that does not end, of a request, a download and a stream")
     func content() async throws {
-        let head = ScriptedServer.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf\n")
+        let head = ScriptedServer.Action.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf\n")
         let session = Session.isolated()
         let data = try silentServer(head)
         #expect(isPastDeadline(await session.request(data.url()).deadline(brief).serializingData().response.error))

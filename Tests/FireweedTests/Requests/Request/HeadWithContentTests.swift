@@ -50,7 +50,7 @@ struct HeadWithContentTests {
 
     @Test("whose credentials are refused has the challenge as its response")
     func challenge() async throws {
-        let refusal: [ScriptedServer.Step] = [
+        let refusal: [ScriptedServer.Action] = [
             .receiveHead, .receive(byteCount: 3),
             .send(
                 "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\nContent-Length: 1000\r\n\r\n"),

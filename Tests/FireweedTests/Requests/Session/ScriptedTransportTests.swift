@@ -65,7 +65,7 @@ struct ScriptedTransportTests {
     @Test("two sessions share neither cookies nor stored responses, with each other or with the machine")
     func apart() async {
         let sent = ProtectedList<String?>()
-        let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step] = { message in
+        let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Action] = { message in
             sent.append(message.fields.fields.first { $0.name == "Cookie" }?.value)
             let fields = [
                 Field(name: "Set-Cookie", value: "a=b; Max-Age=600"),

@@ -11,13 +11,13 @@ struct CacheLifetimeTests {
         "no attempt outlives its request, however a cacheable response ends", arguments: Ending.allCases, [false, true])
     func released(ending: Ending, isStoredAlready: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=0\r\nContent-Length: 8\r\n\r\nhalf"
-        let rest: [ScriptedServer.Step] =
+        let rest: [ScriptedServer.Action] =
             switch ending {
             case .whole: [.send("half"), .close]
             case .failed: [.close]
             case .cancelled, .cancelledAtHead: [.hold]
             }
-        let first: [ScriptedServer.Step] = [.receiveHead, .send(head), .send("half"), .close]
+        let first: [ScriptedServer.Action] = [.receiveHead, .send(head), .send("half"), .close]
         let scripts = (isStoredAlready ? [first] : []) + [[.receiveHead, .send(head)] + rest]
         let server = try ScriptedServer.start(scripts: scripts)
         weak var transport: (any Transport)?

@@ -299,7 +299,7 @@ private final class OptionedTransport: Transport {
     let executor: (any TaskExecutor)? = nil
     private let base: ScriptedTransport
 
-    init(_ options: TransportOptions, answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Step]) {
+    init(_ options: TransportOptions, answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Action]) {
         self.options = options
         base = ScriptedTransport(answer: answer)
     }

@@ -55,7 +55,7 @@ struct CachePlay {
                 configuration: configuration, cachedResponseHandler: handler, eventMonitors: eventMonitors,
                 responseStore: store, asyncResponseStore: asyncStore)
         }
-        let scripts = answers.map { [ScriptedServer.Step.receiveHead, .send($0.text), .close] }
+        let scripts = answers.map { [ScriptedServer.Action.receiveHead, .send($0.text), .close] }
         let none = Answer(599, [], "the origin was asked once too often")
         server = try ScriptedServer.start(scripts: scripts + [[.receiveHead, .send(none.text), .close]])
     }

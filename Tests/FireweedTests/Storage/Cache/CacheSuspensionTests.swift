@@ -50,7 +50,7 @@ private final class HookedTransport: Transport {
 
     init(
         onSuspend: @escaping @Sendable () -> Void,
-        answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Step]
+        answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Action]
     ) {
         inner = ScriptedTransport(answer: answer)
         self.onSuspend = onSuspend

@@ -27,12 +27,14 @@ struct CachedRequestTests {
         "a response that a change at the origin has overtaken is not stored (RFC 9111 §4.4)", arguments: [false, true])
     func overtaken(isStoredAlready: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
-        let stale: [ScriptedServer.Step] = [.receiveHead, .send(head + "Cache-Control: max-age=0\r\n\r\nold"), .close]
-        let late: [ScriptedServer.Step] = [
+        let stale: [ScriptedServer.Action] = [
+            .receiveHead, .send(head + "Cache-Control: max-age=0\r\n\r\nold"), .close,
+        ]
+        let late: [ScriptedServer.Action] = [
             .receiveHead, .wait(for: "changed"), .send(head + fresh + "\r\n\r\none"), .close,
         ]
-        let post: [ScriptedServer.Step] = [.receiveHead, .send(head + "\r\n204"), .close]
-        let second: [ScriptedServer.Step] = [.receiveHead, .send(head + fresh + "\r\n\r\ntwo"), .close]
+        let post: [ScriptedServer.Action] = [.receiveHead, .send(head + "\r\n204"), .close]
+        let second: [ScriptedServer.Action] = [.receiveHead, .send(head + fresh + "\r\n\r\ntwo"), .close]
         let server = try ScriptedServer.start(scripts: (isStoredAlready ? [stale] : []) + [late, post, second])
         let store = MemoryResponseStore(tellsMisses: true)
         let session = Session(configuration: .af.ephemeral, responseStore: store)

@@ -25,11 +25,11 @@ struct CoalescingTests {
     }
 
     /// A connection that answers when the test says so.
-    private func late(_ signal: String, _ answer: Answer) -> [ScriptedServer.Step] {
+    private func late(_ signal: String, _ answer: Answer) -> [ScriptedServer.Action] {
         [.receiveHead, .wait(for: signal), .send(answer.text), .close]
     }
 
-    private func atOnce(_ answer: Answer) -> [ScriptedServer.Step] {
+    private func atOnce(_ answer: Answer) -> [ScriptedServer.Action] {
         [.receiveHead, .send(answer.text), .close]
     }
 

@@ -48,7 +48,7 @@ enum CookieStage {
     ///
     /// The server plays a proxy, so that any host can be named.
     static func overTheWire(_ played: CookieCase) async throws -> String? {
-        let scripts: [[ScriptedServer.Step]] = (played.responses.map(\.fields) + [[]]).map { fields in
+        let scripts: [[ScriptedServer.Action]] = (played.responses.map(\.fields) + [[]]).map { fields in
             let lines = fields.map { "Set-Cookie: \($0)\r\n" }.joined()
             return [.receiveHead, .send("HTTP/1.1 204 OK\r\n\(lines)Connection: close\r\n\r\n"), .close]
         }

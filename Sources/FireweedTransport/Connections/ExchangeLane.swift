@@ -3,7 +3,7 @@
 /// A connection of HTTP/1.1, or a stream of HTTP/2: what moves the bytes of one exchange.
 ///
 /// Used on the loop's thread.
-protocol ExchangeCarrier: AnyObject {
+protocol ExchangeLane: AnyObject {
     /// Detaches an exchange that has ended.
     ///
     /// With `keeps`, a connection that carries one exchange at a time may carry the next one.

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-extension Attempt: LinkHost {
+extension Attempt: LinkContext {
     private var owner: Owner? { state.withLock { $0.owner } }
 
     var handlesCookies: Bool { record.existing?.httpShouldHandleCookies ?? true }

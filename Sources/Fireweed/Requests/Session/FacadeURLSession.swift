@@ -8,7 +8,7 @@ import FoundationNetworking
 /// ``Session``, and sends nothing.
 ///
 /// `invalidateAndCancel()` ends the requests of the ``Session`` too. `finishTasksAndInvalidate()` lets them finish.
-final class ShownSession: URLSession, @unchecked Sendable {
+final class FacadeURLSession: URLSession, @unchecked Sendable {
     // SAFETY: URLSession is Sendable, and the properties that are added are `let`s of Sendable types.
     private let tasks: @Sendable () -> [URLSessionTask]
     private let didInvalidate: @Sendable () -> Void

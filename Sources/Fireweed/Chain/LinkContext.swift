@@ -7,7 +7,7 @@ import FoundationNetworking
 /// The attempt, as its links see it.
 ///
 /// Every member may be used from any thread.
-protocol LinkHost: AnyObject, Sendable {
+protocol LinkContext: AnyObject, Sendable {
     /// The moment at which the whole attempt times out, on the transport's clock.
     var deadlineNanoseconds: UInt64? { get }
     /// The idle time-out of the request, in seconds.
@@ -38,7 +38,7 @@ protocol LinkHost: AnyObject, Sendable {
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion?
     /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `completion` takes `nil`
     /// when none does.
-    func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void)
+    func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void)
     /// Validates a stored response while the response is being used (RFC 5861 §3).
     func refresh(_ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache)
 }

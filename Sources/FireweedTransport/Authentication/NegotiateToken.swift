@@ -7,7 +7,7 @@ import Glibc
 /// The library of MIT or of Heimdal is opened when the first token is asked for: few programs need one, and where there
 /// is none they run without. The functions are those of RFC 2744. They may ask a server for the ticket, so that callers
 /// may block.
-enum NegotiateTicket {
+enum NegotiateToken {
     /// The token for HTTP at a host; `nil` without a library, or without a ticket for it.
     static func token(forHost host: String) -> [UInt8]? {
         library?.token(for: "HTTP@\(host)")

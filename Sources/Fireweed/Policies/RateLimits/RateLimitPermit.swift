@@ -5,7 +5,7 @@ import FoundationNetworking
 import Synchronization
 
 /// A request on its way through a limiter.
-struct RateLimitPassage: Sendable {
+struct RateLimitPermit: Sendable {
     let urlRequest: URLRequest
     let request: Request?
     let key: String

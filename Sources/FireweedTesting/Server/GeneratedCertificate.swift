@@ -4,7 +4,7 @@ import COpenSSL
 import Foundation
 
 /// A certificate and its key.
-final class MadeCertificate: @unchecked Sendable {
+final class GeneratedCertificate: @unchecked Sendable {
     // SAFETY: OpenSSL counts references to certificates and keys atomically, and nothing here changes one that is made.
     struct Options {
         /// Seconds from now.
@@ -27,7 +27,7 @@ final class MadeCertificate: @unchecked Sendable {
     let key: OpaquePointer
 
     /// Makes a certificate; it is self-signed when there is no issuer.
-    init(_ name: String, signedBy issuer: MadeCertificate?, _ options: Options) throws {
+    init(_ name: String, signedBy issuer: GeneratedCertificate?, _ options: Options) throws {
         guard let key = Self.makeKey(isWeak: options.hasWeakKey), let certificate = X509_new() else {
             throw MockServerError(description: "OpenSSL cannot make a key")
         }

@@ -1,7 +1,7 @@
 // First come, first served.
 
 /// A line in which places can be given up: entering, leaving and being served take constant time.
-struct WaitingLine<Member> {
+struct WaitingQueue<Member> {
     /// The members from the first one on; `nil` where a place was given up.
     private var places: [Member?] = []
     /// What stands before it has been served.

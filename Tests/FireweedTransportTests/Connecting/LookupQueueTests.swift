@@ -6,10 +6,10 @@ import Testing
 struct LookupLineTests {
     private let second: LoopInstant = 1_000_000_000
 
-    private func next(_ line: inout LookupLine, _ now: LoopInstant) -> String? { line.next(at: now) }
+    private func next(_ line: inout LookupQueue, _ now: LoopInstant) -> String? { line.next(at: now) }
 
     /// Looks a name up, which takes so long.
-    private func lookUp(_ name: String, _ line: inout LookupLine, taking duration: LoopInstant) {
+    private func lookUp(_ name: String, _ line: inout LookupQueue, taking duration: LoopInstant) {
         line.enter(name)
         #expect(next(&line, 0) == name)
         line.didEnd(name, at: duration)
@@ -17,7 +17,7 @@ struct LookupLineTests {
 
     @Test("names leave the line in order, as threads are free")
     func order() {
-        var line = LookupLine(threadLimit: 4)
+        var line = LookupQueue(threadLimit: 4)
         for name in ["a", "b", "c"] { line.enter(name) }
         let begun = [line.next(at: 0), line.next(at: 0), line.next(at: 0)]
         #expect(begun == ["a", "b", nil])
@@ -27,7 +27,7 @@ struct LookupLineTests {
 
     @Test("names that were never answered take half of the threads, so that others are looked up at once")
     func neverAnswered() {
-        var line = LookupLine(threadLimit: 8)
+        var line = LookupQueue(threadLimit: 8)
         for number in 0..<4 { lookUp("known\(number)", &line, taking: 5) }
         for number in 0..<20 { line.enter("silent\(number)") }
         let silent = (0..<8).compactMap { _ in next(&line, 10) }
@@ -39,7 +39,7 @@ struct LookupLineTests {
 
     @Test("names whose last look-up was slow take a quarter of the threads, so that new names are looked up")
     func slow() {
-        var line = LookupLine(threadLimit: 8)
+        var line = LookupQueue(threadLimit: 8)
         for number in 0..<6 { lookUp("slow\(number)", &line, taking: 5 * second) }
         for number in 0..<6 { line.enter("slow\(number)") }
         line.enter("new")
@@ -53,7 +53,7 @@ struct LookupLineTests {
 
     @Test("a name that hangs now counts as slow")
     func hanging() {
-        var line = LookupLine(threadLimit: 4)
+        var line = LookupQueue(threadLimit: 4)
         lookUp("slow", &line, taking: 2 * second)
         line.enter("new")
         _ = line.next(at: 3 * second)
@@ -68,7 +68,7 @@ struct LookupLineTests {
 
     @Test("an untried name that hangs gives its place back after a second, and a quarter of the threads stay free")
     func placesGivenBack() {
-        var line = LookupLine(threadLimit: 8)
+        var line = LookupQueue(threadLimit: 8)
         lookUp("known", &line, taking: 5)
         for number in 0..<20 { line.enter("silent\(number)") }
         var begunCounts: [Int] = []
@@ -84,7 +84,7 @@ struct LookupLineTests {
 
     @Test("the time of the next room is when the oldest of the untried look-ups turns slow, while names wait for it")
     func nextRoom() {
-        var line = LookupLine(threadLimit: 8)
+        var line = LookupQueue(threadLimit: 8)
         for number in 0..<4 {
             line.enter("silent\(number)")
             _ = next(&line, LoopInstant(number))
@@ -102,7 +102,7 @@ struct LookupLineTests {
 
     @Test("a name without waiters leaves the line, unless it is being looked up")
     func leave() {
-        var line = LookupLine(threadLimit: 1)
+        var line = LookupQueue(threadLimit: 1)
         line.enter("a")
         line.enter("b")
         _ = line.next(at: 0)
@@ -116,7 +116,7 @@ struct LookupLineTests {
     func random() {
         for _ in 0..<100 {
             let limit = [1, 2, 3, 8, 64].randomElement() ?? 1
-            var line = LookupLine(threadLimit: limit)
+            var line = LookupQueue(threadLimit: limit)
             var (waiting, running, now): (Set<String>, Set<String>, LoopInstant) = ([], [], 0)
             for _ in 0..<300 {
                 now += LoopInstant.random(in: 0...second)

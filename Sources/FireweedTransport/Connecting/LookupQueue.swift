@@ -9,7 +9,7 @@
 /// - Names whose last look-up was slow are looked up while fewer than a quarter of the threads are with slow look-ups.
 ///
 /// Among equals, the first name in the line is the first to be looked up.
-struct LookupLine {
+struct LookupQueue {
     /// What earlier look-ups say about a name, the most urgent kind first.
     private enum Kind: Int, CaseIterable {
         case answered, untried, slow
@@ -22,7 +22,7 @@ struct LookupLine {
 
     private let threadLimit: Int
     /// The names that wait, by kind.
-    private var lines = Kind.allCases.map { _ in WaitingLine<String>() }
+    private var lines = Kind.allCases.map { _ in WaitingQueue<String>() }
     private var places: [String: (kind: Kind, number: Int)] = [:]
     private var running: [String: (kind: Kind, start: LoopInstant)] = [:]
     private var known: [String: Kind] = [:]
@@ -95,7 +95,7 @@ struct LookupLine {
     mutating func removeAll() -> [String] {
         let names = Array(places.keys)
         self.places = [:]
-        lines = Kind.allCases.map { _ in WaitingLine<String>() }
+        lines = Kind.allCases.map { _ in WaitingQueue<String>() }
         return names
     }
 

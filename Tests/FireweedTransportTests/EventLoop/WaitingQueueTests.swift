@@ -6,7 +6,7 @@ import Testing
 struct WaitingLineTests {
     @Test("first come, first served")
     func order() {
-        var line = WaitingLine<Int>()
+        var line = WaitingQueue<Int>()
         for member in 0..<1000 { _ = line.enter(member) }
         var served: [Int] = []
         while let member = line.next() { served.append(member) }
@@ -16,7 +16,7 @@ struct WaitingLineTests {
 
     @Test("who waits again stands in front, who leaves is not served")
     func places() {
-        var line = WaitingLine<String>()
+        var line = WaitingQueue<String>()
         let first = line.enter("a")
         _ = line.enter("b")
         let third = line.enter("c")
@@ -38,7 +38,7 @@ struct WaitingLineTests {
     @Test("a line behaves as a list does, whatever is done to it")
     func model() {
         var random = SystemRandomNumberGenerator()
-        var line = WaitingLine<Int>()
+        var line = WaitingQueue<Int>()
         var list: [(member: Int, place: Int)] = []
         for member in 0..<20_000 {
             switch Int.random(in: 0...9, using: &random) {

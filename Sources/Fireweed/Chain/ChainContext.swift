@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 
 /// A message on its way out, and the notes of the links until its response comes.
-struct AttemptExchange: Sendable {
+struct ChainContext: Sendable {
     private var box: MessageBox
     /// The message as the user, a redirect or an answer to a challenge made it.
     ///
@@ -33,7 +33,7 @@ struct AttemptExchange: Sendable {
     /// Stores the response's content while it comes.
     var recorder: ResponseRecorder?
     /// What tells the requests that wait for the response; `nil` when none can.
-    var lead: FetchLead?
+    var lead: FetchLeader?
     /// Whether nothing is sent: the request accepts only a stored response, and none is suitable; or the request waited
     /// for an equal request, which failed.
     var isUnsent = false

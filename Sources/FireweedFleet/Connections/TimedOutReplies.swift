@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A server answers in order. Until a reply arrives, or the connection is given up, a command with the same limit would
 /// wait in vain as well: a request that sends several commands does not pay a deadline for each.
-final class OverdueReplies: Sendable {
+final class TimedOutReplies: Sendable {
     /// The longest limit that passed, in nanoseconds; zero while no reply is overdue.
     private let limit = Atomic<UInt64>(0)
 

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The first of several equal requests leads: it is sent. The others wait until its response is stored, and then look
 /// into the cache. A response that may not be reused, or is not stored, sends the others on their own.
-final class SharedFetches: Sendable {
+final class CoalescedFetches: Sendable {
     /// What two requests have in common when one response answers both, whatever the response's `Vary` names.
     struct Key: Hashable, Sendable {
         let url: String
@@ -45,11 +45,11 @@ final class SharedFetches: Sendable {
     }
 
     /// The place of a request among its equals.
-    enum Place: Sendable {
+    enum FetchRole: Sendable {
         /// The request is sent, and others may wait for it.
-        case leads(FetchLead)
+        case leads(FetchLeader)
         /// An equal request has been sent.
-        case waits(FetchWaiter)
+        case waits(FetchFollower)
         /// The request is sent, and no other request waits for it.
         case alone
     }
@@ -57,7 +57,7 @@ final class SharedFetches: Sendable {
     private struct Flight {
         let number: Int
         let takesWaiters: Bool
-        var waiters: [ObjectIdentifier: FetchWaiter] = [:]
+        var waiters: [ObjectIdentifier: FetchFollower] = [:]
     }
 
     private struct State {
@@ -73,12 +73,12 @@ final class SharedFetches: Sendable {
     private let state = Mutex(State())
 
     /// Gives a request its place; `mayLead` is true when the request's response would be stored.
-    func enter(_ key: Key, mayLead: Bool) -> Place {
-        enum Found { case flight(Int), waiter(FetchWaiter), none }
+    func enter(_ key: Key, mayLead: Bool) -> FetchRole {
+        enum Found { case flight(Int), waiter(FetchFollower), none }
         let found = state.withLock { state -> Found in
             if let flight = state.flights[key] {
                 guard flight.takesWaiters else { return .none }
-                let waiter = FetchWaiter()
+                let waiter = FetchFollower()
                 state.flights[key]?.waiters[ObjectIdentifier(waiter)] = waiter
                 return .waiter(waiter)
             }
@@ -89,19 +89,19 @@ final class SharedFetches: Sendable {
             return .flight(state.flightCount)
         }
         switch found {
-        case .flight(let number): return .leads(FetchLead { [weak self] in self?.end(key, number, $0) })
+        case .flight(let number): return .leads(FetchLeader { [weak self] in self?.end(key, number, $0) })
         case .waiter(let waiter): return .waits(waiter)
         case .none: return .alone
         }
     }
 
     /// Forgets a waiter that waits no longer.
-    func leave(_ key: Key, _ waiter: FetchWaiter) {
+    func leave(_ key: Key, _ waiter: FetchFollower) {
         _ = state.withLock { $0.flights[key]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
     }
 
     private func end(_ key: Key, _ number: Int, _ outcome: FetchOutcome) {
-        let waiters = state.withLock { state -> [FetchWaiter] in
+        let waiters = state.withLock { state -> [FetchFollower] in
             guard state.flights[key]?.number == number, let flight = state.flights.removeValue(forKey: key) else {
                 return []
             }
@@ -137,7 +137,7 @@ enum FetchOutcome: Sendable {
 /// The duty of the first of several equal requests to say what became of its response.
 ///
 /// The first call counts. A lead that is released without a call hands its fetch over.
-final class FetchLead: Sendable {
+final class FetchLeader: Sendable {
     private let notify: Mutex<(@Sendable (FetchOutcome) -> Void)?>
 
     init(_ notify: @escaping @Sendable (FetchOutcome) -> Void) {
@@ -154,7 +154,7 @@ final class FetchLead: Sendable {
 }
 
 /// A request that waits for the response to an equal one.
-final class FetchWaiter: Sendable {
+final class FetchFollower: Sendable {
     private enum State {
         case new
         case waiting(@Sendable (FetchOutcome) -> Void)
