@@ -1,5 +1,7 @@
 // The kinds of network interfaces.
 
+import FireweedTransport
+
 /// The kind of a network interface; the cases are those of Apple's `NWInterface.InterfaceType`.
 public enum NetworkInterfaceType: Sendable, Hashable, CaseIterable {
     /// A virtual interface, or one of an unknown kind.

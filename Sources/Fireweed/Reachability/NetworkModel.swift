@@ -1,5 +1,9 @@
 // Links and routes, and what can be reached by them.
 
+import CLinux
+import FireweedTransport
+import Glibc
+
 /// The links and routes of this machine; pure, and built from the kernel's messages.
 struct NetworkModel: Equatable, Sendable {
     typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
@@ -11,7 +15,7 @@ struct NetworkModel: Equatable, Sendable {
         switch message {
         case .link(let link): links[link.index] = link
         case .route(let route): if route.isDefault { defaultRoutes.append(route) }
-        case .done, .error, .other: break
+        case .address, .removedAddress, .done, .error, .other: break
         }
     }
 
@@ -50,5 +54,26 @@ struct NetworkModel: Equatable, Sendable {
 
     private func link(of route: NetworkRoute) -> NetworkLink? {
         route.links.compactMap { links[$0] }.first(where: \.isUsable)
+    }
+}
+
+extension NetworkModel {
+    /// The network as the kernel describes it; `nil` when the kernel cannot be asked.
+    static func current() -> NetworkModel? {
+        guard let socket = NetlinkSocket() else { return nil }
+        return current(socket)
+    }
+
+    static func current(_ socket: borrowing NetlinkSocket) -> NetworkModel {
+        var model = NetworkModel()
+        for message in socket.dump(Int(RTM_GETLINK), family: AF_UNSPEC, fixedSize: MemoryLayout<ifinfomsg>.size) {
+            model.apply(message)
+        }
+        for family in [AF_INET, AF_INET6] {
+            for message in socket.dump(Int(RTM_GETROUTE), family: family, fixedSize: MemoryLayout<rtmsg>.size) {
+                model.apply(message)
+            }
+        }
+        return model
     }
 }

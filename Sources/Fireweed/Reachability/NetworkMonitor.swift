@@ -2,6 +2,7 @@
 
 import CLinux
 import Dispatch
+import FireweedTransport
 import Glibc
 
 /// Calls back when the kernel reports a change of links, addresses or routes.

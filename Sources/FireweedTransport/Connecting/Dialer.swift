@@ -342,16 +342,24 @@ final class Dialer: DeadlineEntry {
 extension Dialer: SocketWatcher {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
         guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
-        let attempt = attempts[index]
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         _ = getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
         guard error != 0 else {
             // Readiness may tell of nothing but the registration of a socket that is still connecting.
             guard readiness.contains(.writable) else { return }
-            return connected(attempt, isReadable: readiness.contains(.readable) || readiness.tellsOfEnd)
+            return connected(attempts[index], isReadable: readiness.contains(.readable) || readiness.tellsOfEnd)
         }
-        attempts.remove(at: index)
+        attemptFailed(at: index, error)
+    }
+
+    func socket(_ descriptor: Int32, lostAddress address: IPAddress) {
+        guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
+        attemptFailed(at: index, EADDRNOTAVAIL)
+    }
+
+    private func attemptFailed(at index: Int, _ error: Int32) {
+        let attempt = attempts.remove(at: index)
         close(attempt)
         causes.append((attempt.address, error))
         if attempt.address.family == nil { failWhole() } else { handle(.attemptFailed) }

@@ -52,6 +52,9 @@ class Connection: DeadlineEntry {
     /// The socket has become ready for something.
     func socketIsReady() {}
 
+    /// The connection is of no use any more: exchanges on it are sent again or fail, and an idle one closes.
+    func isLost(by failure: TransferFailure) {}
+
     /// The connection was closed: gives back what it holds.
     func didClose() {}
 
@@ -187,5 +190,9 @@ extension Connection: SocketWatcher {
         }
         arrivals.handle(.reported(bytes: readiness.contains(.readable), end: readiness.tellsOfEnd))
         socketIsReady()
+    }
+
+    final func socket(_ descriptor: Int32, lostAddress address: IPAddress) {
+        if !isClosed { isLost(by: .lostAddress(address)) }
     }
 }

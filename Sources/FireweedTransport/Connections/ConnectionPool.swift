@@ -56,6 +56,7 @@ final class ConnectionPool {
         http2Writer = HTTP2RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         context.add(self)
+        AddressWatch.add(context.loop)
     }
 
     // MARK: Exchanges

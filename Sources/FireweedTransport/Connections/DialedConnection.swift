@@ -166,6 +166,10 @@ extension DialedConnection: SocketWatcher {
         if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
         tellOwner()
     }
+
+    func socket(_ descriptor: Int32, lostAddress address: IPAddress) {
+        owner.connectionDidFail(.lostAddress(address))
+    }
 }
 
 extension DialedConnection: NextIteration {

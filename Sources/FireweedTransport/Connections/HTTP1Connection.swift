@@ -126,6 +126,8 @@ final class HTTP1Connection: Connection {
         if isReadable { receive() }
     }
 
+    override func isLost(by failure: TransferFailure) { lost(failure) }
+
     override func didClose() {
         content = .none
         unread = []

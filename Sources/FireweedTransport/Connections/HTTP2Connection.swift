@@ -214,6 +214,8 @@ final class HTTP2Connection: Connection {
         }
     }
 
+    override func isLost(by failure: TransferFailure) { lost(failure) }
+
     override func didClose() {
         pending = []
         pendingOffset = 0

@@ -22,6 +22,8 @@ struct SocketReadiness: OptionSet {
 /// Takes the readiness of sockets; called on the loop's thread.
 protocol SocketWatcher: AnyObject {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness)
+    /// The machine has lost the address of the socket's own end: nothing that is sent there arrives.
+    func socket(_ descriptor: Int32, lostAddress address: IPAddress)
 }
 
 /// The table of registered sockets, indexed by descriptor.
@@ -84,6 +86,12 @@ struct SocketRegistry {
         if readiness.tellsOfEnd { entries[index].hasPeerClosed = true }
         return (descriptor, watcher)
     }
+
+    /// All registered descriptors are below it.
+    var descriptorLimit: Int32 { Int32(entries.count) }
+
+    /// The watcher of a descriptor; `nil` for one that is not registered.
+    func watcher(of descriptor: Int32) -> (any SocketWatcher)? { entries[Int(descriptor)].watcher }
 
     private func tag(of descriptor: Int32) -> UInt64 {
         UInt64(entries[Int(descriptor)].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))

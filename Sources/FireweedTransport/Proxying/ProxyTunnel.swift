@@ -164,4 +164,8 @@ extension ProxyTunnel: SocketWatcher {
         channel.flush()
         drive()
     }
+
+    func socket(_ descriptor: Int32, lostAddress address: IPAddress) {
+        if !isOver { fail(.lostAddress(address)) }
+    }
 }

@@ -265,6 +265,10 @@ extension TLSHandshake: SocketWatcher {
         stream?.flush()
         driveSoon()
     }
+
+    func socket(_ descriptor: Int32, lostAddress address: IPAddress) {
+        if !isOver { fail(.lostAddress(address)) }
+    }
 }
 
 extension TLSHandshake: NextIteration {

@@ -1,3 +1,4 @@
+import FireweedTransport
 import Testing
 
 @testable import Fireweed
@@ -158,6 +159,12 @@ struct NetlinkMessageTests {
         #expect(messages == expected)
         #expect(parsed(message(2, bytes(Int32(-101)))) == [.error(101)])
         #expect(parsed(message(25, head)) == [.other] && parsed(message(21, [])) == [.other])
+        // ifaddrmsg: family, prefix length, flags, scope, index
+        let local = [2, 24, 0, 0] + bytes(UInt32(7))
+        let address = attribute(1, [10, 0, 0, 9]) + attribute(2, [10, 0, 0, 1])
+        #expect(parsed(message(20, local + address)) == [.address([10, 0, 0, 1])])
+        #expect(parsed(message(21, local + attribute(1, [10, 0, 0, 1]))) == [.removedAddress([10, 0, 0, 1])])
+        #expect(parsed(message(21, local + attribute(1, [10, 0]))) == [.other], "an address of no family")
     }
 
     @Test("bytes that end too early are no message, and nothing is read beyond them")

@@ -44,6 +44,7 @@ private final class TestSocket {
 
 private final class Watcher: SocketWatcher {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {}
+    func socket(_ descriptor: Int32, lostAddress address: IPAddress) {}
 }
 
 /// A registry on an epoll set of its own; tests read the tags of the events that the kernel reports.

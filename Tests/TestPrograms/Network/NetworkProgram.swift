@@ -9,6 +9,8 @@ import FoundationNetworking
 /// - `network get "URL …"` requests each URL and prints its content, or the code of the failure.
 /// - `network watch [HOST]` prints each status.
 /// - `network retry URL [SECONDS]` makes a request with an `OfflineRetrier` that waits so long; two minutes by default.
+/// - `network pooled URL` makes a request whose response does not end, one whose response does not begin, and one that
+///   leaves an idle connection; when the first two are over, another one.
 /// - `network wait URL [SECONDS]` makes a request of a session that waits for connectivity, so long in all.
 struct NetworkProgram {
     private let arguments: [String]
@@ -23,6 +25,7 @@ struct NetworkProgram {
         case ("get", let urls?): await get(urls.split(separator: " ").map(String.init))
         case ("watch", let host): await watch(host)
         case ("retry", let url?): await retry(url, seconds: seconds)
+        case ("pooled", let url?): await pooled(url)
         case ("wait", let url?): await wait(url, seconds: seconds)
         default: exit(64)
         }
@@ -36,6 +39,32 @@ struct NetworkProgram {
             let response = await session.request(url).serializingString().response
             Self.say(response.value ?? "failed \((response.error?.underlyingError as? URLError)?.code.rawValue ?? 0)")
         }
+    }
+
+    private func pooled(_ url: String) async {
+        let session = Session(configuration: .af.ephemeral)
+        let outcome: @Sendable (String, AFDataResponse<String>) -> Void = { path, response in
+            let code = (response.error?.underlyingError as? URLError)?.code.rawValue
+            Self.say("\(path) \(code.map(String.init) ?? response.value ?? "")")
+        }
+        let others = DispatchGroup()
+        await withCheckedContinuation { begun in
+            others.enter()
+            session.request(url + "endless").onHTTPResponse { _ in begun.resume() }.responseString { response in
+                outcome("endless", response)
+                others.leave()
+            }
+        }
+        outcome("first", await session.request(url + "first").serializingString().response)
+        others.enter()
+        // On the connection of the first request, so that the message may be sent again.
+        session.request(url + "waiting").responseString { response in
+            outcome("waiting", response)
+            others.leave()
+        }
+        outcome("idle", await session.request(url + "idle").serializingString().response)
+        await withCheckedContinuation { done in others.notify(queue: .global()) { done.resume() } }
+        outcome("last", await session.request(url + "last").serializingString().response)
     }
 
     private func watch(_ host: String?) async {

@@ -76,8 +76,11 @@ final class Remains: Sendable {
         }
     }
 
-    /// What the process keeps once it has made something: each event loop an epoll and an eventfd, Dispatch its own.
-    private static let lasting = ["anon_inode:[eventpoll]": 8, "anon_inode:[eventfd]": 8, "anon_inode:[timerfd]": 8]
+    /// What the process keeps once it has made something: each event loop an epoll and an eventfd, Dispatch its own,
+    /// the watch over local addresses a socket.
+    private static let lasting = [
+        "anon_inode:[eventpoll]": 8, "anon_inode:[eventfd]": 8, "anon_inode:[timerfd]": 8, "socket": 1,
+    ]
 
     /// Dispatch and Swift's concurrency keep some for each core, and event loops one each.
     private static let mostThreads = 40

@@ -2,60 +2,73 @@
 
 import CLinux
 
-/// One message of rtnetlink(7), with the parts that reachability needs.
+/// One message of rtnetlink(7), with the parts that reachability and the watch over local addresses need.
 package enum NetlinkMessage: Equatable, Sendable {
     case link(NetworkLink)
     case route(NetworkRoute)
+    /// A local address: its 4 or 16 bytes.
+    case address([UInt8])
+    /// A local address that an interface has lost.
+    case removedAddress([UInt8])
     /// The end of a response of several messages.
     case done
     /// A request was refused, with the errno; 0 is an acknowledgement.
     case error(Int32)
-    /// Another message, such as an address or a removal; only its arrival matters.
+    /// Another message, such as the removal of a link; only its arrival matters.
     case other
 }
 
 /// A network interface.
 package struct NetworkLink: Equatable, Sendable {
-    var index: Int32
-    var name: String
+    package var index: Int32
+    package var name: String
     /// `IFF_…` of netdevice(7).
-    var flags: UInt32
+    package var flags: UInt32
     /// `ARPHRD_…`: the kind of hardware.
-    var kind: UInt16
+    package var kind: UInt16
 
     private static let (up, loopback, running): (UInt32, UInt32, UInt32) = (0x1, 0x8, 0x40)
     private static let (kindPPP, kindRawIP): (UInt16, UInt16) = (512, 519)
-    static let kindEthernet: UInt16 = 1
-    static let wirelessKinds: ClosedRange<UInt16> = 801...803
+    package static let kindEthernet: UInt16 = 1
+    package static let wirelessKinds: ClosedRange<UInt16> = 801...803
     private static let cellularNames = ["ww", "ppp", "rmnet"]
 
+    package init(index: Int32, name: String, flags: UInt32, kind: UInt16) {
+        (self.index, self.name, self.flags, self.kind) = (index, name, flags, kind)
+    }
+
     /// True when it is switched on and has a carrier.
-    var isUsable: Bool { flags & Self.up != 0 && flags & Self.running != 0 }
-    var isLoopback: Bool { flags & Self.loopback != 0 }
+    package var isUsable: Bool { flags & Self.up != 0 && flags & Self.running != 0 }
+    package var isLoopback: Bool { flags & Self.loopback != 0 }
     /// Mobile broadband: WWAN, PPP and Qualcomm's rmnet, by name or by kind.
-    var isCellular: Bool {
+    package var isCellular: Bool {
         kind == Self.kindPPP || kind == Self.kindRawIP || Self.cellularNames.contains(where: name.hasPrefix)
     }
 }
 
 /// A route.
 package struct NetworkRoute: Equatable, Sendable {
-    var family: UInt8
+    package var family: UInt8
     /// How many bits of the destination count; 0 for a default route.
-    var prefixLength: UInt8
+    package var prefixLength: UInt8
     /// `RTN_…`: 1 is unicast, 2 local.
-    var type: UInt8
-    var isDead: Bool
+    package var type: UInt8
+    package var isDead: Bool
     /// The links it leads to; several for a multipath route.
-    var links: [Int32]
+    package var links: [Int32]
     /// Lower is preferred.
-    var metric: UInt32
+    package var metric: UInt32
 
     private static let (unicast, local): (UInt8, UInt8) = (1, 2)
 
-    var isDefault: Bool { prefixLength == 0 && type == Self.unicast && !isDead }
-    var leadsSomewhere: Bool { (type == Self.unicast || type == Self.local) && !isDead }
-    var isLocal: Bool { type == Self.local }
+    package init(family: UInt8, prefixLength: UInt8, type: UInt8, isDead: Bool, links: [Int32], metric: UInt32) {
+        (self.family, self.prefixLength, self.type) = (family, prefixLength, type)
+        (self.isDead, self.links, self.metric) = (isDead, links, metric)
+    }
+
+    package var isDefault: Bool { prefixLength == 0 && type == Self.unicast && !isDead }
+    package var leadsSomewhere: Bool { (type == Self.unicast || type == Self.local) && !isDead }
+    package var isLocal: Bool { type == Self.local }
 }
 
 extension NetlinkMessage {
@@ -81,6 +94,8 @@ extension NetlinkMessage {
         case Int(NLMSG_ERROR): payload.count >= 4 ? .error(0 &- payload.loadUnaligned(as: Int32.self)) : .error(0)
         case Int(RTM_NEWLINK): link(payload).map { .link($0) } ?? .other
         case Int(RTM_NEWROUTE): route(payload).map { .route($0) } ?? .other
+        case Int(RTM_NEWADDR): localAddress(payload).map { .address($0) } ?? .other
+        case Int(RTM_DELADDR): localAddress(payload).map { .removedAddress($0) } ?? .other
         default: .other
         }
     }
@@ -93,6 +108,17 @@ extension NetlinkMessage {
             if type == 3 { link.name = String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }  // IFLA_IFNAME
         }
         return link
+    }
+
+    private static func localAddress(_ payload: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard payload.count >= MemoryLayout<ifaddrmsg>.size else { return nil }
+        var (local, address): ([UInt8]?, [UInt8]?)
+        forEachAttribute(in: payload, after: MemoryLayout<ifaddrmsg>.size) { type, value in
+            guard value.count == 4 || value.count == 16 else { return }
+            if type == 1 { address = Array(value) }  // IFA_ADDRESS: the peer's, on a point-to-point link
+            if type == 2 { local = Array(value) }  // IFA_LOCAL
+        }
+        return local ?? address
     }
 
     private static func route(_ payload: UnsafeRawBufferPointer) -> NetworkRoute? {

@@ -1,17 +1,16 @@
 // A socket to the kernel's routing tables.
 
 import CLinux
-import Foundation
 import Glibc
 
 /// Owns a socket of rtnetlink(7).
-struct NetlinkSocket: ~Copyable {
-    let descriptor: Int32
+package struct NetlinkSocket: ~Copyable {
+    package let descriptor: Int32
 
     /// Opens a socket; with groups it also receives changes.
     ///
     /// `nil` when the kernel refuses, as in a sandbox without AF_NETLINK.
-    init?(groups: Int32 = 0) {
+    package init?(groups: Int32 = 0) {
         let flags = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue) | (groups == 0 ? 0 : Int32(SOCK_NONBLOCK.rawValue))
         descriptor = socket(AF_NETLINK, flags, Int32(NETLINK_ROUTE))
         guard descriptor >= 0 else { return nil }
@@ -34,19 +33,27 @@ struct NetlinkSocket: ~Copyable {
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// The groups that tell of links, addresses and routes.
-    static let changes =
+    package static let changes =
         Int32(RTMGRP_LINK) | Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV4_ROUTE) | Int32(RTMGRP_IPV6_IFADDR)
         | Int32(RTMGRP_IPV6_ROUTE)
 
-    /// Every link or route, as `type` asks, in one address family.
-    func dump(_ type: Int, family: Int32, fixedSize: Int) -> [NetlinkMessage] {
+    /// The groups that tell of local addresses.
+    static let addressChanges = Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV6_IFADDR)
+
+    /// Every link, route or address, as `type` asks, in one address family.
+    package func dump(_ type: Int, family: Int32, fixedSize: Int) -> [NetlinkMessage] {
         var body = [UInt8](repeating: 0, count: fixedSize)
         body[0] = UInt8(family)
         return exchange(type, flags: Int(NLM_F_REQUEST) | Int(NLM_F_DUMP), body)
     }
 
+    /// Every local address, of both families.
+    func addresses() -> [NetlinkMessage] {
+        dump(Int(RTM_GETADDR), family: AF_UNSPEC, fixedSize: MemoryLayout<ifaddrmsg>.size)
+    }
+
     /// The route that the kernel would take to an address: 4 or 16 bytes.
-    func route(to address: [UInt8]) -> NetworkRoute? {
+    package func route(to address: [UInt8]) -> NetworkRoute? {
         var fixed = rtmsg()
         fixed.rtm_family = UInt8(address.count == 4 ? AF_INET : AF_INET6)
         fixed.rtm_dst_len = UInt8(address.count * 8)
@@ -79,31 +86,10 @@ struct NetlinkSocket: ~Copyable {
             let isOver = more.contains { message in
                 switch message {
                 case .done, .error: true
-                case .link, .route, .other: !isDump
+                case .link, .route, .address, .removedAddress, .other: !isDump
                 }
             }
             if isOver { return messages }
         }
-    }
-}
-
-extension NetworkModel {
-    /// The network as the kernel describes it; `nil` when the kernel cannot be asked.
-    static func current() -> NetworkModel? {
-        guard let socket = NetlinkSocket() else { return nil }
-        return current(socket)
-    }
-
-    static func current(_ socket: borrowing NetlinkSocket) -> NetworkModel {
-        var model = NetworkModel()
-        for message in socket.dump(Int(RTM_GETLINK), family: AF_UNSPEC, fixedSize: MemoryLayout<ifinfomsg>.size) {
-            model.apply(message)
-        }
-        for family in [AF_INET, AF_INET6] {
-            for message in socket.dump(Int(RTM_GETROUTE), family: family, fixedSize: MemoryLayout<rtmsg>.size) {
-                model.apply(message)
-            }
-        }
-        return model
     }
 }
