@@ -240,7 +240,7 @@ final class RequestRunner: @unchecked Sendable {
         case .stream(let stream): request.httpBodyStream = stream
         case .form(let form):
             request.httpBody = try? form.encode()
-            request.headers.update(.contentType(form.contentType))
+            request.headers.update(.contentType(form.sentContentType))
         case nil: break
         }
         return request

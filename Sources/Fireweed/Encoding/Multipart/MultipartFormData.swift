@@ -34,10 +34,22 @@ open class MultipartFormData {
 
     /// The form's `Content-Type`: `multipart/form-data` with the boundary, unless it is set.
     ///
-    /// A content type that you set is sent unchanged: its `boundary` parameter must be the boundary of the form.
+    /// A content type that you set is sent unchanged where it has a `boundary` parameter, which must be the boundary of
+    /// the form. Without one, a content type that begins with `multipart/` is sent with the boundary of the form. The
+    /// content type replaces a `Content-Type` of the request's own.
     open lazy var contentType: String =
         // Quoted where the boundary is not a token (RFC 2046 §5.1.1).
-        "multipart/form-data; boundary=\(FieldSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")"
+        "multipart/form-data; \(boundaryParameter)"
+
+    private var boundaryParameter: String {
+        "boundary=\(FieldSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")"
+    }
+
+    /// The content type that is sent: `contentType`, with the boundary where it lacks one (RFC 2046 §5.1.1).
+    package var sentContentType: String {
+        guard let type = MIMEType(contentType), type.type == "multipart", !type.hasBoundary else { return contentType }
+        return "\(contentType); \(boundaryParameter)"
+    }
 
     /// The length of the parts' content in bytes, without headers and boundaries.
     public var contentLength: UInt64 { parts.reduce(0) { $0 + $1.byteCount } }

@@ -8,6 +8,8 @@ package struct MIMEType: Equatable {
     package let subtype: String
     /// The `charset` parameter, without quotes, in lower case.
     package let charset: String?
+    /// Whether there is a `boundary` parameter (RFC 2046 §5.1.1).
+    package let hasBoundary: Bool
 
     /// Reads `type/subtype; charset=…`; `nil` when there is no slash.
     package init?(_ text: String) {
@@ -15,14 +17,15 @@ package struct MIMEType: Equatable {
         let parts = text.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false).map { String($0) }
         let essence = parts[0].trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "*" {
-            (type, subtype, charset) = ("*", "*", nil)
+            (type, subtype, charset, hasBoundary) = ("*", "*", nil, false)
             return
         }
         let halves = essence.unicodeScalars.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, !halves[0].isEmpty, !halves[1].isEmpty else { return nil }
         type = String(halves[0])
         subtype = String(halves[1])
-        charset = parts.dropFirst().lazy.compactMap(Self.charset).first
+        charset = parts.dropFirst().lazy.compactMap { Self.value(of: "charset", in: $0) }.first
+        hasBoundary = parts.dropFirst().contains { Self.value(of: "boundary", in: $0)?.isEmpty == false }
     }
 
     /// True for `*/*`.
@@ -37,9 +40,9 @@ package struct MIMEType: Equatable {
         return fits(type, other.type) && fits(subtype, other.subtype)
     }
 
-    private static func charset(_ parameter: String) -> String? {
+    private static func value(of name: String, in parameter: String) -> String? {
         let halves = parameter.unicodeScalars.split(separator: "=", maxSplits: 1).map { String($0) }
-        guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else {
+        guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == name else {
             return nil
         }
         return halves[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'")).lowercased()

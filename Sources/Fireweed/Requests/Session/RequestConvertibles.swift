@@ -53,7 +53,7 @@ struct FormRequest: URLRequestConvertible {
 
     func asURLRequest() throws -> URLRequest {
         var request = try request.asURLRequest()
-        request.headers.add(.contentType(form.form.contentType))
+        request.headers.add(.contentType(form.form.sentContentType))
         return request
     }
 }

@@ -59,7 +59,7 @@ extension Session {
         case .file(let file): return .given(.success(.file(file)))
         case .stream(let stream): return .given(.success(.oneShot(stream, byteCount: nil)))
         case .form(let form):
-            request.headers.update(.contentType(form.contentType))
+            request.headers.update(.contentType(form.sentContentType))
             let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold
             return .given(Result { isSmall ? .data(try form.encode()) : try form.source() })
         }

@@ -57,6 +57,37 @@ struct MultipartUploadTests {
         #expect(response.value?.headers["Content-Type"] == form.contentType)
     }
 
+    @Test(
+        "a content type that is set without a boundary gets the form's, and so does the request's own field",
+        arguments: [
+            ("multipart/form-data", true), ("Multipart/Form-Data; charset=utf-8", true),
+            ("multipart/form-data; boundary=", true), ("multipart/mixed", true),
+            ("multipart/form-data; boundary=x", false),
+            ("application/x-form", false),
+        ])
+    func ownContentType(type: String, isCompleted: Bool) async throws {
+        for boundary in ["b", "two words"] {
+            let parameter = boundary == "b" ? "boundary=b" : "boundary=\"two words\""
+            let form = MultipartFormData(boundary: boundary)
+            form.append(Data("a".utf8), withName: "f")
+            let own = session.upload(
+                multipartFormData: form, to: server.url("/anything"), headers: [.contentType("multipart/form-data")])
+            #expect(
+                try await own.serializingDecodable(Anything.self).value.headers["Content-Type"]
+                    == "multipart/form-data; \(parameter)")
+            form.contentType = type
+            let sent = isCompleted ? "\(type); \(parameter)" : type
+            let upload = session.upload(multipartFormData: form, to: server.url("/anything"))
+            #expect(try await upload.serializingDecodable(Anything.self).value.headers["Content-Type"] == sent)
+            let request = try URLRequest(url: server.url("/anything"), method: .post)
+            let stream = session.streamRequest(request, uploading: .form(form))
+            var content = Data()
+            for try await bytes in stream.content() { content += bytes }
+            #expect(try JSONDecoder().decode(Anything.self, from: content).headers["Content-Type"] == sent)
+            #expect(form.contentType == type)
+        }
+    }
+
     /// Adds a part to a form while the request is being made.
     private struct Completing: URLRequestConvertible, @unchecked Sendable {
         // SAFETY: the form is touched by the request alone once it has begun.
