@@ -57,9 +57,10 @@ enum SessionMaker {
         configuration.urlCache = nil
         if invocation.parallelCount > 1 { configuration.httpMaximumConnectionsPerHost = invocation.parallelCount }
         // Not the default fields: looking for the name of a program in its bundle takes a millisecond.
-        configuration.headers = [
-            .defaultAcceptEncoding, .defaultAcceptLanguage, .userAgent("fireweed/\(AFInfo.version)"),
+        let headers: [HTTPHeader?] = [
+            .defaultAcceptEncoding, .languageOfUser, .userAgent("fireweed/\(AFInfo.version)"),
         ]
+        configuration.headers = HTTPHeaders(headers.compactMap(\.self))
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration
     }

@@ -1,14 +1,24 @@
 // The three fields that every request carries unless it says otherwise.
 
 import Foundation
+import Glibc
 
 extension HTTPHeader {
     /// `Accept-Encoding` with Brotli, gzip and deflate.
     public static let defaultAcceptEncoding = HTTPHeader.acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
 
-    /// `Accept-Language` with the first six of the user's languages, with falling weights.
-    public static let defaultAcceptLanguage = HTTPHeader.acceptLanguage(
-        qualityList(Locale.preferredLanguages.prefix(6)))
+    /// `Accept-Language` with the first six of the user's languages, with falling weights; `*` without any.
+    ///
+    /// The environment has the languages, as for gettext(3): that of the first of `LC_ALL`, `LC_MESSAGES` and `LANG`
+    /// that is set and not empty, behind those that `LANGUAGE` lists. The locales `C` and `POSIX` have none, and
+    /// ``HTTPHeaders/default`` then has no such field.
+    public static let defaultAcceptLanguage = languageOfUser ?? .acceptLanguage("*")
+
+    /// `Accept-Language` with the user's languages; `nil` without any.
+    package static let languageOfUser = {
+        let languages = PreferredLanguages.list { getenv($0).map { String(cString: $0) } }
+        return languages.isEmpty ? nil : HTTPHeader.acceptLanguage(qualityList(languages.prefix(6)))
+    }()
 
     /// `User-Agent` with the program, the system and this library.
     public static let defaultUserAgent: HTTPHeader = {

@@ -153,8 +153,10 @@ extension HTTPHeaders: CustomStringConvertible {
 }
 
 extension HTTPHeaders {
-    /// The fields that every request of a default session carries: encodings, languages and user agent.
-    public static let `default`: HTTPHeaders = [.defaultAcceptEncoding, .defaultAcceptLanguage, .defaultUserAgent]
+    /// The fields that every request of a default session carries: encodings, languages, where the user has any, and
+    /// user agent.
+    public static let `default` = HTTPHeaders(
+        [.defaultAcceptEncoding, .languageOfUser, .defaultUserAgent].compactMap(\.self))
 }
 
 extension URLRequest {

@@ -39,7 +39,7 @@ struct ScriptedTransportTests {
                 return [.head(ResponseHead(status: 204, fields: []))]
             })
         _ = await session.request("https://any.example/", headers: ["X-Own": "1"]).serializingData().response
-        #expect(Set(seen.all.first ?? []) == ["Accept-Encoding", "Accept-Language", "User-Agent", "X-Own"])
+        #expect(Set(seen.all.first ?? []) == Set(HTTPHeaders.default.map(\.name) + ["X-Own"]))
     }
 
     @Test("a report has real times, so that a deadline of the retry policy lets the request be retried")
