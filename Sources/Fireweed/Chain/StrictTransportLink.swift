@@ -7,8 +7,8 @@ import Foundation
 struct StrictTransportLink: Link {
     let store: StrictTransportSecurity
     let clock: any SessionClock
-    /// The session's rules about servers; `nil` when the authorities decide.
-    var trust: ServerTrustManager?
+    /// Whether the session accepts servers of a host only after a check of their identity.
+    let checksIdentity: @Sendable (_ host: String) -> Bool
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
@@ -25,7 +25,7 @@ struct StrictTransportLink: Link {
 
     func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) {
         // A server that was accepted without a check may be anyone (RFC 6797 §8.1).
-        guard let host = exchange.url.host, trust?.checksIdentity(ofHost: host) ?? true else { return }
+        guard let host = exchange.url.host, checksIdentity(host) else { return }
         store.note(head, from: exchange.url, at: clock.now)
     }
 }

@@ -97,7 +97,7 @@ struct LinkTests {
     func strictTransport() {
         let store = StrictTransportSecurity(file: nil, maximumHostCount: 10)
         store.add("a.test", lifetime: 60)
-        let link = StrictTransportLink(store: store, clock: SystemClock())
+        let link = StrictTransportLink(store: store, clock: SystemClock()) { _ in true }
         for (given, sent) in [
             ("http://a.test/x", "https://a.test/x"), ("http://a.test:80/", "https://a.test:443/"),
             ("http://b.test/", "http://b.test/"), ("https://a.test/", "https://a.test/"),

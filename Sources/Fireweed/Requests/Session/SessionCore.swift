@@ -72,7 +72,7 @@ final class SessionCore: Sendable {
         let links: [(any Link)?] = [
             RedirectLink(settings: settings, queue: options.rootQueue),
             options.strictTransportSecurity.map {
-                StrictTransportLink(store: $0, clock: clock, trust: options.serverTrustManager)
+                StrictTransportLink(store: $0, clock: clock, checksIdentity: trust.checksIdentity(ofHost:))
             },
             AuthenticationLink(credentials: credentials),
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),

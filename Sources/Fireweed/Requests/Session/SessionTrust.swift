@@ -17,6 +17,9 @@ final class SessionTrust: Sendable {
     let ownPartition = "session \(UUID())"
     private let delegate: SessionDelegate
     private let owner = Mutex(WeakCore())
+    /// The canonical hosts that the delegate has accepted without a check of ours. Their connections may be used again
+    /// as long as the session lives.
+    private let unchecked = Mutex<Set<String>>([])
     /// What the delegate gave, by canonical host.
     private let identities = Mutex<[String: ClientIdentity]>([:])
 
@@ -35,6 +38,14 @@ final class SessionTrust: Sendable {
 
     /// Whether the delegate may give client identities.
     var mayGiveIdentities: Bool { delegate.isSubclass }
+
+    /// Whether servers of a host were accepted after a check of their identity alone.
+    ///
+    /// A delegate that accepts a server itself may have checked the server, or not.
+    func checksIdentity(ofHost host: String) -> Bool {
+        guard manager?.checksIdentity(ofHost: host) ?? true else { return false }
+        return !delegate.isSubclass || !unchecked.withLock { $0.contains(CanonicalHost.text(of: host)) }
+    }
 
     /// Names a delegate that may decide about servers, for caches.
     var delegatePartition: String? { delegate.isSubclass ? "delegate \(type(of: delegate))" : nil }
@@ -62,7 +73,8 @@ final class SessionTrust: Sendable {
         }
         let answer = ask(NSURLAuthenticationMethodServerTrust, about: trust, for: attempt)
         switch answer?.disposition {
-        case .useCredential where answer?.credential != nil: break
+        case .useCredential where answer?.credential != nil:
+            unchecked.withLock { _ = $0.insert(CanonicalHost.text(of: trust.host)) }
         case .useCredential, .performDefaultHandling: try decideByDefault(trust)
         default: throw Self.refusal
         }

@@ -167,6 +167,25 @@ struct StrictTransportSecurityTests {
         }
     }
 
+    @Test("a server that a delegate accepted by itself sets no policy; one that it left to the session does")
+    func acceptedByDelegate() async throws {
+        let testCertificates = try TestCertificates.shared
+        let answer = "HTTP/1.1 200 OK\r\nStrict-Transport-Security: max-age=1000\r\nContent-Length: 2\r\n\r\nok"
+        let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .answering(answer))
+        let pinned = PublicKeysTrustEvaluator(
+            keys: [try Certificate(contentsOf: testCertificates.server.certificate).publicKey],
+            performDefaultValidation: false, validateHost: false)
+        for accepts in [true, false] {
+            let store = StrictTransportSecurity()
+            let session = Session(
+                configuration: .af.ephemeral, delegate: AcceptingDelegate(accepts),
+                serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): pinned]),
+                strictTransportSecurity: store)
+            let response = await session.request("https://a.localhost:\(peer.port)/").serializingData().response
+            #expect(response.error == nil && store.hosts.isEmpty == accepts, "\(accepts) \(response)")
+        }
+    }
+
     @Test("a host that asked for it is reached over TLS from then on, by requests and redirects; clear text cannot ask")
     func wire() async throws {
         let testCertificates = try TestCertificates.shared
@@ -208,4 +227,25 @@ private final class TickingClock: Sendable {
 
     var now: Date { time.withLock { $0 } }
     func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
+}
+
+/// Accepts every server, or leaves servers to the session.
+private final class AcceptingDelegate: SessionDelegate, @unchecked Sendable {
+    // SAFETY: its one stored property is a `let` of `Sendable` type.
+    private let accepts: Bool
+
+    init(_ accepts: Bool) {
+        self.accepts = accepts
+        super.init()
+    }
+
+    override func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        guard accepts, let trust = challenge.protectionSpace.serverTrust else {
+            return completionHandler(.performDefaultHandling, nil)
+        }
+        completionHandler(.useCredential, URLCredential(trust: trust))
+    }
 }
