@@ -64,14 +64,22 @@ struct CredentialSource: @unchecked Sendable {
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage) -> OutgoingMessage? {
         guard !message.hasOwnCredentials, !message.fields.contains("Authorization") else { return nil }
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
-        for challenge in challenges.sorted(by: { $0.strength > $1.strength }) {
-            guard let scheme = challenge.known else { continue }
-            for (user, password) in candidates(for: challenge, of: message.url) {
-                let made = RequestMessage.Credentials(user: user, password: password, schemes: scheme)
-                if let next = self.message(message, with: made, answering: challenge, refused: refused) { return next }
+        let answers = challenges.flatMap { challenge in
+            candidates(for: challenge, of: message.url).map { candidate in
+                (challenge, candidate, strength: challenge.strength(byTicket: Self.isTicket(candidate)))
             }
         }
+        for (challenge, candidate, _) in answers.sorted(by: { $0.strength > $1.strength }) {
+            guard let scheme = challenge.known else { continue }
+            let made = RequestMessage.Credentials(user: candidate.user, password: candidate.password, schemes: scheme)
+            if let next = self.message(message, with: made, answering: challenge, refused: refused) { return next }
+        }
         return nil
+    }
+
+    /// Whether credentials stand for the user's Kerberos ticket: an empty user and an empty password.
+    private static func isTicket(_ credentials: (user: String, password: String)) -> Bool {
+        credentials.user.isEmpty && credentials.password.isEmpty
     }
 
     /// The message again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after
@@ -83,8 +91,7 @@ struct CredentialSource: @unchecked Sendable {
         // The challenge was for these: a field of the request itself would contradict the answer.
         message.fields = FieldBlock(message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
-        // An empty user and an empty password stand for the user's Kerberos ticket.
-        let isTicket = (credential.user ?? "").isEmpty && (credential.password ?? "").isEmpty
+        let isTicket = Self.isTicket((credential.user ?? "", credential.password ?? ""))
         for challenge in challenges.sorted(by: { $0.strength(byTicket: isTicket) > $1.strength(byTicket: isTicket) }) {
             guard let scheme = challenge.known else { continue }
             let made = RequestMessage.Credentials(

@@ -174,6 +174,31 @@ struct ScriptedChallengeTests {
         }
     }
 
+    @Test("an empty user and password stand for a ticket: Negotiate is tried first, then the next scheme")
+    func ticketFirst() async throws {
+        let steps: [ScriptedServer.Action] = Array(
+            repeating: [.receiveHead, .send(Self.refusal(["Basic realm=x", "Negotiate"]))], count: 4
+        ).flatMap { $0 }
+        for isStored in [false, true] {
+            // A message that may use Negotiate has a connection of its own.
+            let server = try ScriptedServer.start(steps, steps, steps)
+            let credential = URLCredential(user: "", password: "", persistence: .forSession)
+            let delegate = TicketDelegate(isStored ? nil : credential)
+            let configuration = URLSessionConfiguration.af.ephemeral
+            if isStored {
+                let space = URLProtectionSpace(
+                    host: "127.0.0.1", port: Int(server.port), protocol: "http", realm: nil,
+                    authenticationMethod: NSURLAuthenticationMethodDefault)
+                configuration.urlCredentialStorage?.set(credential, for: space)
+            }
+            let session = Session(configuration: configuration, delegate: delegate)
+            _ = await session.request(server.url()).serializingData(emptyResponseCodes: [401]).response
+            let sent = heads(server).map { authorization($0) }
+            // Without a ticket here, Negotiate sends nothing.
+            #expect(sent.prefix(3) == [nil, nil, "Authorization: Basic Og=="], "stored \(isStored): \(sent)")
+        }
+    }
+
     @Test(
         "an unknown algorithm is ignored (RFC 7616 §3.3)",
         arguments: [
@@ -251,5 +276,24 @@ struct ScriptedChallengeTests {
             let response = await session.request("http://service.example/").serializingData().response
             #expect(response.response?.statusCode == 407 && heads(server).count <= 3)
         }
+    }
+}
+
+/// Answers challenges with one credential, or as a session without a delegate does.
+private final class TicketDelegate: SessionDelegate, @unchecked Sendable {
+    // SAFETY: its one stored property is a `let`, and never changes what it holds.
+    private let credential: URLCredential?
+
+    init(_ credential: URLCredential?) {
+        self.credential = credential
+        super.init()
+    }
+
+    override func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        if let credential { return completionHandler(.useCredential, credential) }
+        super.urlSession(session, task: task, didReceive: challenge, completionHandler: completionHandler)
     }
 }
