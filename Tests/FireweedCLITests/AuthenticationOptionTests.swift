@@ -71,10 +71,11 @@ struct AuthenticationOptionTests {
         try FileManager.default.moveItem(at: file, to: home)
         let atHome = try run("--check-status", "--netrc", url, environment: ["NETRC": "", "HOME": folder.url.path])
         #expect(atHome.code == 0)
-        try "machine h login \"secret".write(to: home, atomically: true, encoding: .utf8)
-        // Without a home in the environment the account's counts, and never the folder that the command runs in.
+        // Without a home in the environment the account's counts, and never the folder that the command runs in, where
+        // a valid file is.
         let elsewhere = try run("--check-status", "--netrc", url, environment: ["NETRC": "", "HOME": ""])
         #expect(elsewhere.code != 0)
+        try "machine h login \"secret".write(to: home, atomically: true, encoding: .utf8)
         let broken = try run("--netrc", url, environment: ["NETRC": home.path])
         #expect(broken.code == 64 && broken.errors.contains("Line 1") && !broken.errors.contains("secret"))
     }
