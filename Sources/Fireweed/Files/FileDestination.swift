@@ -62,6 +62,7 @@ package enum FileDestination: Equatable {
 
     /// The target of a link of procfs: an open descriptor, which need not have a name (proc_pid_fd(5)).
     private static func descriptor(at path: String, of url: URL) throws -> FileDestination {
+        BlockingCall.check("stat")
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure.current(.create, url) }
         _ = try destination(at: path, status, of: url)

@@ -58,6 +58,7 @@ package enum FileInstaller {
     // MARK: Files
 
     private static func refuseAnything(at target: URL) throws {
+        BlockingCall.check("lstat")
         var status = stat()
         guard lstat(target.path, &status) == 0 else { return }
         let isFolder = status.st_mode & S_IFMT == S_IFDIR
@@ -87,6 +88,7 @@ package enum FileInstaller {
 
     /// Gives a new file the mode and the owner of the file that it replaces.
     private static func keep(_ attributes: FileDestination.Attributes, on file: URL) throws {
+        BlockingCall.check("lstat")
         var status = stat()
         guard lstat(file.path, &status) == 0 else { throw FileFailure.current(.create, file) }
         var mode = attributes.mode
@@ -103,6 +105,7 @@ package enum FileInstaller {
 
     /// A copy, and its open descriptor: without the lock on it, another process would take the copy for a leftover.
     private static func copy(_ source: URL, beside path: String) throws -> (copy: URL, descriptor: Int32) {
+        BlockingCall.check("stat")
         var status = stat()
         guard stat(source.path, &status) == 0 else { throw FileFailure.current(.create, source) }
         let (sibling, output) = try SiblingFile.make(beside: path, mode: status.st_mode & 0o777)
@@ -138,6 +141,7 @@ package enum FileInstaller {
     }
 
     private static func openStream(_ path: String, of target: URL) throws -> Int32 {
+        BlockingCall.check("open")
         // A pipe without a reader is an error, and nothing to wait for. A descriptor may be a file: the content goes
         // behind what is there.
         let output = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
@@ -170,6 +174,7 @@ package enum FileInstaller {
     // MARK: Bytes
 
     private static func pour(_ source: URL, into output: Int32, of target: URL) throws {
+        BlockingCall.check("open")
         let input = open(source.path, O_RDONLY | O_CLOEXEC)
         guard input >= 0 else { throw FileFailure.current(.create, source) }
         defer { close(input) }

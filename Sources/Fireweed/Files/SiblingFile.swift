@@ -35,6 +35,7 @@ enum SiblingFile {
 
     /// Removes the files that killed processes have left for `target`.
     private static func removeAbandoned(beside target: String) {
+        BlockingCall.check("open")
         let (folder, prefix) = (folder(of: target), prefix(for: target))
         // A folder that can be written but not listed keeps its leftovers.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {

@@ -65,6 +65,7 @@ enum TemporaryFolders {
     static func isPartialFile(_ file: URL) -> Bool {
         let path = file.deletingLastPathComponent()
         guard file.lastPathComponent == content, path.lastPathComponent.hasPrefix(prefix) else { return false }
+        BlockingCall.check("open")
         let folder = open(path.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { return false }
         defer { close(folder) }

@@ -24,6 +24,7 @@ final class OpenFile: Sendable {
     ///
     /// Throws `URLError`: `.fileDoesNotExist`, `.fileIsDirectory`, `.noPermissionsToReadFile` or `.cannotOpenFile`.
     init(_ url: URL) throws {
+        BlockingCall.check("open")
         // Without waiting for the writer of a pipe: the reader waits for it, and can be stopped.
         let opened = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard opened >= 0 else { throw URLError.unreadable(url, code: errno) }
@@ -59,6 +60,7 @@ final class OpenFile: Sendable {
 
     /// The number of bytes that the file has, or one that is greater than `limit`.
     private static func count(_ opened: Int32, of url: URL, limit: Int) throws -> Int {
+        BlockingCall.check("pread")
         var total = 0
         // Whole pages: some files of the kernel refuse to be read in other pieces.
         return try withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
@@ -84,6 +86,7 @@ final class OpenFile: Sendable {
     ///
     /// Waits for the disk or the pipe's writers. Throws `POSIXError`.
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        BlockingCall.check("read")
         while true {
             if isPipe { try awaitPipe() }
             let count =

@@ -30,6 +30,7 @@ public final class StreamBodyReader: BodyReader, @unchecked Sendable {
 
     /// Reads the next bytes; throws the stream's own error.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        BlockingCall.check("an InputStream")
         if !isOpen {
             isOpen = true
             if stream.streamStatus == .notOpen { stream.open() }

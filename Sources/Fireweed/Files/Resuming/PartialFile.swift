@@ -29,6 +29,7 @@ final class PartialFile: Sendable {
 
     /// Makes a new file in a temporary place.
     init(temporary: TemporaryFile) throws {
+        BlockingCall.check("open")
         url = temporary.url
         hasSidecar = false
         owner = temporary

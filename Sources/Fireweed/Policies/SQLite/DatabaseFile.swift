@@ -17,6 +17,7 @@ struct DatabaseFile {
     /// `becomesPrivate` also takes the permissions of other users away from a file that exists, and from its companion
     /// files. SQLite gives the companion files that it makes the mode of the database.
     func prepare(becomesPrivate: Bool) throws(SQLiteFailure) {
+        BlockingCall.check("stat")
         try make()
         guard becomesPrivate else { return }
         for companion in ["", "-wal", "-shm", "-journal"] {

@@ -1,6 +1,7 @@
 // The database of a store: its file, its tables, and what becomes of a damaged one.
 
 import CLinux
+import FireweedTransport
 import Foundation
 import Glibc
 
@@ -71,6 +72,7 @@ struct StoreDatabase: Sendable {
 
     /// The inode of the file at the path; 0 without a file.
     var inode: UInt {
+        BlockingCall.check("stat")
         var status = stat()
         return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
     }
