@@ -47,4 +47,45 @@ struct OnePlaceTests {
         let others = Self.lines.filter { $0.text.contains("CacheKey.text(") && !places.contains($0.file) }
         #expect(others.isEmpty, "make a CacheKey: \(others)")
     }
+
+    @Test("connections, OpenSSL, databases, locks and heads of HTTP/2 have one place each (Scripts/check-places)")
+    func script() async throws {
+        let folder = try TemporaryFolder()
+        let script = Repository.root.appending(path: "Scripts/check-places").path
+        let output = try await Program.run(script, [], in: folder.url)
+        #expect(output.code == 0, "\(output.errors)")
+    }
+
+    @Test("Scripts/check-places names a second place, and one that has lost what it is there for")
+    func scriptFails() async throws {
+        let folder = try TemporaryFolder()
+        let sources = folder.file("Sources")
+        let scripts = folder.file("Scripts")
+        for created in [sources, scripts] {
+            try FileManager.default.createDirectory(at: created, withIntermediateDirectories: true)
+        }
+        let script = scripts.appending(path: "check-places")
+        try FileManager.default.copyItem(at: Repository.root.appending(path: "Scripts/check-places"), to: script)
+        for target in ["Fireweed", "FireweedTransport", "FireweedFleet", "FireweedTesting"] {
+            try FileManager.default.copyItem(
+                at: Repository.root.appending(path: "Sources/\(target)"), to: sources.appending(path: target))
+        }
+        let second = sources.appending(path: "Fireweed/Second.swift")
+        let rules = [
+            "connect(descriptor, $0, $1)", "OPENSSL_init_ssl(0, nil)", "sqlite3_open_v2(path, &handle, 0, nil)",
+            "flock(descriptor, LOCK_EX)", "var list = HTTP2FieldList()", "nghttp2_submit_request2(session)",
+        ]
+        for code in rules {
+            try "// \(code)\nlet text = \"\(code)\"\n".write(to: second, atomically: true, encoding: .utf8)
+            #expect(try await Program.run(script.path, [], in: folder.url).code == 0, "a comment, or a text: \(code)")
+            try "let first = 1\n\(code)\n".write(to: second, atomically: true, encoding: .utf8)
+            let output = try await Program.run(script.path, [], in: folder.url)
+            #expect(output.code == 1 && output.errors.hasPrefix("Sources/Fireweed/Second.swift:2: a second place."))
+        }
+        try "".write(to: second, atomically: true, encoding: .utf8)
+        let lock = sources.appending(path: "Fireweed/Files/FileLock.swift")
+        try "".write(to: lock, atomically: true, encoding: .utf8)
+        let output = try await Program.run(script.path, [], in: folder.url)
+        #expect(output.code == 1 && output.errors.contains("Sources/Fireweed/Files/FileLock.swift: no longer has"))
+    }
 }
