@@ -2,6 +2,7 @@
 
 import Foundation
 import FuzzTargets
+import Glibc
 
 #if FUZZING
     @_silgen_name("LLVMFuzzerRunDriver")
@@ -66,11 +67,24 @@ enum FireweedFuzz {
 
     /// A property that does not hold ends the process as a trap does, which is what a fuzzer looks for.
     fileprivate static func run(_ target: FuzzTarget, _ bytes: [UInt8]) {
+        let start = cpuMilliseconds
         do {
             try target.check(bytes)
         } catch {
             // libFuzzer knows a failure by the end of its process.
             fatalError("\(target.name): \(error)")
         }
+        let time = cpuMilliseconds - start
+        if time > timeLimit { fatalError("\(target.name): \(bytes.count) bytes took \(time) ms of CPU time") }
+    }
+
+    /// The most CPU time for one input, in milliseconds, with AddressSanitizer.
+    private static let timeLimit = 2000
+
+    /// The CPU time of this thread, in milliseconds.
+    private static var cpuMilliseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
     }
 }

@@ -32,13 +32,17 @@ struct ChaosTests {
     }
 
     @Test(
-        "`make chaos` fails for a fault and for a turn of a loop that was too long, which a sanitizer may have",
+        "`make chaos` fails for a fault and for a turn of a loop of more than 500 ms, and lists those of more than 20 ms",
         arguments: [
-            ("", "", 0), ("exit 2", "", 2), ("exit 1", "thread", 1), ("echo 'fireweed: a turn of' >&2", "", 1),
-            ("[ \"${FIREWEED_TURN_LIMIT:-none}\" = none ]", "thread", 0),
-            ("[ \"$FIREWEED_TURN_LIMIT\" = 500 ]", "", 0),
+            ("", "", 0, ""), ("exit 2", "", 2, ""), ("exit 1", "thread", 1, ""),
+            (turn(501), "", 1, "2 turns of event loops used more than 20 ms of CPU time; the longest:"),
+            (turn(21), "", 0, "fireweed: a turn of an event loop used 21 ms of CPU time, 7 ms of it in Connection"),
+            ("\(turn(99)); \(turn(100))", "", 0, "longest:\nfireweed: a turn of an event loop used 100 ms"),
+            ("\(turn(21)); exit 3", "", 3, "2 turns of event loops"),
+            ("[ \"${FIREWEED_TURN_LIMIT:-none}\" = none ]", "thread", 0, ""),
+            ("[ \"$FIREWEED_TURN_LIMIT\" = 20 ]", "", 0, ""),
         ])
-    func turns(program script: String, sanitizer: String, code: Int) async throws {
+    func turns(program script: String, sanitizer: String, code: Int, text: String) async throws {
         let program = folder.file("program")
         try "#!/bin/bash\n\(script)\n".write(to: program, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program.path)
@@ -50,5 +54,12 @@ struct ChaosTests {
             ],
             in: folder.url)
         #expect(output.code == Int32(code), "\(output.text) \(output.errors)")
+        #expect(text.isEmpty ? output.text.isEmpty : output.text.contains(text), "\(output.text)")
+    }
+
+    /// Prints what `TurnWatch` reports.
+    private static func turn(_ milliseconds: Int) -> String {
+        let text = "a turn of an event loop used \(milliseconds) ms of CPU time, 7 ms of it in Connection"
+        return "echo 'fireweed: \(text)' >&2"
     }
 }
