@@ -7,6 +7,9 @@ import Foundation
 enum NumberedResponse {
     static func key(_ number: Int) -> String { "http://probe.example/\(number % 40)" }
 
+    /// The key of a response that one worker alone replaces.
+    static func key(worker: Int, _ slot: Int) -> String { "http://probe.example/worker\(worker)/\(slot)" }
+
     static func size(_ number: Int) -> Int { 500 + number * 7919 % 90_000 }
 
     static func make(_ number: Int) -> StoredResponse {
@@ -17,9 +20,13 @@ enum NumberedResponse {
             content: Data(repeating: UInt8(truncatingIfNeeded: number), count: size(number)))
     }
 
+    static func number(_ stored: StoredResponse) -> Int? {
+        stored.head.response.value(of: "X-Number").flatMap { Int($0) }
+    }
+
     /// True when head and content belong together, and nothing is missing.
     static func isWhole(_ stored: StoredResponse) -> Bool {
-        guard let number = stored.head.response.value(of: "X-Number").flatMap(Int.init) else { return false }
+        guard let number = number(stored) else { return false }
         return stored.content == Data(repeating: UInt8(truncatingIfNeeded: number), count: size(number))
     }
 }

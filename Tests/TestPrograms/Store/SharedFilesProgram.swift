@@ -7,7 +7,8 @@ import Glibc
 /// A worker of `shared FOLDER NUMBER COUNT`, one of COUNT, which prints a line after each round.
 ///
 /// The worker ends with a status when something is wrong: 1 for a torn response, 2 for a credential that was lost, 3
-/// for a lock that this process should have, 4 for an error other than a lock of another process.
+/// for a lock that this process should have, 4 for an error other than a lock of another process, 5 for a response that
+/// was lost.
 struct SharedFilesProgram {
     private let folder: URL
     private let number: Int
@@ -22,6 +23,8 @@ struct SharedFilesProgram {
     }
 
     private var responses: URL { folder.appending(path: "responses.sqlite") }
+    /// A store with room for everything that is ever kept in it, so that nothing is evicted.
+    private var kept: URL { folder.appending(path: "kept.sqlite") }
     private var limits: URL { folder.appending(path: "limits.sqlite") }
     private func log(_ name: String) -> URL { folder.appending(path: "\(name).log") }
 
@@ -47,14 +50,16 @@ struct SharedFilesProgram {
     /// Opens everything twice, as programs with two sessions do, and closes it at the end.
     private func round() async throws {
         let stores = try (0..<2).map { _ in try SQLiteResponseStore(url: responses, maximumByteCount: 4 << 20) }
+        let keepers = try (0..<2).map { _ in try SQLiteResponseStore(url: kept, maximumByteCount: 64 << 20) }
         let limiters = try (0..<2).map { _ in try SQLiteRateLimits(file: limits, name: "shared", fallback: .open) }
         for turn in 0..<10 {
             try useResponses(stores[turn % 2])
+            try keepResponse(keepers[turn % 2])
             try await takeSlot(limiters[turn % 2])
             try await useCredentials()
-            guard hasLock(on: responses), hasLock(on: limits) else { exit(3) }
+            guard hasLock(on: responses), hasLock(on: kept), hasLock(on: limits) else { exit(3) }
         }
-        withExtendedLifetime((stores, limiters)) {}
+        withExtendedLifetime((stores, keepers, limiters)) {}
     }
 
     private func useResponses(_ store: SQLiteResponseStore) throws {
@@ -62,6 +67,34 @@ struct SharedFilesProgram {
         try store.store(NumberedResponse.make(number), for: NumberedResponse.key(number))
         let read = try store.response(for: NumberedResponse.key(.random(in: 0..<40))) { $0.isEmpty ? nil : 0 }
         if let read, !NumberedResponse.isWhole(read) { exit(1) }
+    }
+
+    /// How many responses each worker keeps.
+    static let keptCount = 10
+
+    /// Replaces one of this worker's responses in the store that evicts nothing, and reads one of another worker: it is
+    /// there, and not older than was written down before it was read.
+    private func keepResponse(_ store: SQLiteResponseStore) throws {
+        let slot = Int.random(in: 0..<Self.keptCount)
+        try check(store, worker: .random(in: 0..<count), slot)
+        let next = try check(store, worker: number, slot) + 1
+        try store.store(NumberedResponse.make(next), for: NumberedResponse.key(worker: number, slot))
+        append("\(next)", to: log("response\(number)-\(slot)"))
+    }
+
+    /// The number of a kept response; 0 where none was stored.
+    @discardableResult
+    private func check(_ store: SQLiteResponseStore, worker: Int, _ slot: Int) throws -> Int {
+        let least = lastNumber(in: log("response\(worker)-\(slot)"))
+        let key = NumberedResponse.key(worker: worker, slot)
+        guard let read = try store.response(for: key, choosing: { $0.isEmpty ? nil : 0 }) else {
+            if least > 0 { exit(5) }
+            return 0
+        }
+        guard NumberedResponse.isWhole(read) else { exit(1) }
+        let found = NumberedResponse.number(read) ?? 0
+        if found < least { exit(5) }
+        return found
     }
 
     private func takeSlot(_ limits: SQLiteRateLimits) async throws {
@@ -73,11 +106,11 @@ struct SharedFilesProgram {
     /// before it was read.
     private func useCredentials() async throws {
         let other = Int.random(in: 0..<count)
-        let least = lastNumber(of: other)
+        let least = lastNumber(in: log("credential\(other)"))
         let read = try await vault(of: other).credential()?.number ?? 0
         if read < least { exit(2) }
         let next = try await (vault(of: number).credential()?.number ?? 0) + 1
-        if next <= lastNumber(of: number) { exit(2) }
+        if next <= lastNumber(in: log("credential\(number)")) { exit(2) }
         try await vault(of: number).set(ProbeToken(number: next))
         append("\(next)", to: log("credential\(number)"))
     }
@@ -96,8 +129,8 @@ struct SharedFilesProgram {
         close(descriptor)
     }
 
-    private func lastNumber(of worker: Int) -> Int {
-        let text = (try? String(contentsOf: log("credential\(worker)"), encoding: .utf8)) ?? ""
+    private func lastNumber(in file: URL) -> Int {
+        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").last.flatMap { Int($0) } ?? 0
     }
 

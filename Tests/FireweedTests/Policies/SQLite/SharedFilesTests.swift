@@ -17,6 +17,8 @@ private enum SharedTime {
 private final class Record: Sendable {
     let failures = Mutex<[String]>([])
     let killCount = Atomic(0)
+    /// How often a lock on the vault was looked for, and found.
+    let lockCount = Atomic(0)
 }
 
 @Suite("Files that eight processes share", .timeLimit(.minutes(SharedTime.minutes)))
@@ -48,8 +50,25 @@ struct SharedFilesTests {
                     }
                 }
             }
+            group.addTask {
+                await withCheckedContinuation { continuation in
+                    Thread.detachNewThread {
+                        while ContinuousClock.now < end, record.failures.withLock(\.isEmpty) {
+                            do {
+                                try lockVault()
+                                record.lockCount.add(1, ordering: .relaxed)
+                            } catch {
+                                record.failures.withLock { $0.append("vault: \(error)") }
+                            }
+                            usleep(20_000)  // the workers need the vault too
+                        }
+                        continuation.resume()
+                    }
+                }
+            }
         }
         #expect(record.failures.withLock { $0 } == [])
+        #expect(record.lockCount.load(ordering: .relaxed) > 0)
         #expect(record.killCount.load(ordering: .relaxed) >= Self.workerCount)
         try checkFiles()
         try checkSlots()
@@ -73,8 +92,37 @@ struct SharedFilesTests {
         return isKilled ? nil : "worker \(number): \(process.terminationReason) \(process.terminationStatus)"
     }
 
+    /// Writes to the vault beside the workers, and opens it a second time meanwhile: the lock stays.
+    ///
+    /// A vault's connection has a lock only during a transaction, so that the workers cannot look for theirs.
+    private func lockVault() throws {
+        let file = folder.file("vault.sqlite")
+        let first = try SQLiteCredentialStore(file: file)
+        let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 60_000)
+        var isLost = false
+        try connection.transaction { () throws(SQLiteFailure) in
+            let second = try? SQLiteCredentialStore(file: file)
+            isLost = second == nil || !hasLock(on: file)
+        }
+        withExtendedLifetime(first) {}
+        if isLost { throw POSIXError(.ENOLCK) }
+    }
+
+    /// The kernel's list changes while it is read: a lock that is not found is looked for again.
+    private func hasLock(on file: URL) -> Bool {
+        (0..<100).contains { _ in
+            var status = stat()
+            guard stat(file.path, &status) == 0,
+                let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+            else { return false }
+            return table.split(separator: "\n").contains {
+                $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ")
+            }
+        }
+    }
+
     private func checkFiles() throws {
-        for name in ["responses", "limits", "vault"] {
+        for name in ["responses", "kept", "limits", "vault"] {
             let file = folder.file("\(name).sqlite")
             let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
             var answers: [String] = []
