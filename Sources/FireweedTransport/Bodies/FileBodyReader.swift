@@ -18,6 +18,8 @@ public final class FileBodyReader: BodyReader, @unchecked Sendable {
 
     /// Opens a file or a pipe, which may wait for a disk or a server: an upload's file is opened on another thread.
     ///
+    /// On an event loop it ends a debug build: ``BodySource/reader(make:)`` of an `EngineTransport` may not open files.
+    ///
     /// Throws `URLError`: `.fileDoesNotExist`, `.fileIsDirectory`, `.noPermissionsToReadFile`, or `.cannotOpenFile` for
     /// anything else, such as a device or a socket.
     public init(opening url: URL) throws {

@@ -24,7 +24,7 @@ struct FileContentTests {
 
     private func put(_ message: inout RequestMessage) {
         message.method = "PUT"
-        message.body = .reader { [file] in try FileBodyReader(opening: file) }
+        message.content = .file(file)
     }
 
     private struct Upload: Decodable {
