@@ -64,38 +64,38 @@ struct AwaitingTasks: ~Copyable, Sendable {
 
 /// A response that Swift tasks await.
 ///
-/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the
-/// response.
+/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop.
 ///
 /// The response need not be `Sendable`: JSON as Foundation's objects is `Any`. The request makes it from content that
 /// nothing else refers to, and hands it over with the last reference of its own.
-class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked Sendable {
+final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked Sendable {
     private let tasks = AwaitingTasks()
+    private let make: @Sendable () -> (Response, AFError?)
     // SAFETY: the request's conclusion writes it, one at a time; it is read only after the tasks are woken.
     private var made: Response?
 
-    /// Makes the response from the request's outcome.
-    func make() -> (Response, AFError?) {
-        preconditionFailure("subclasses override make()")
+    /// `make` makes the response from the request's outcome; called once, by the request's conclusion.
+    init(make: @escaping @Sendable () -> (Response, AFError?)) {
+        self.make = make
     }
 
     // Specialised, like what calls it: generic code asks the runtime for a type wherever it copies a response.
     @specialized(where Response == AFDataResponse<Data>)
-    final func serialise() -> AFError? {
+    func serialise() -> AFError? {
         let (response, error) = make()
         made = response
         return error
     }
 
-    final func fail(with error: AFError) {
+    func fail(with error: AFError) {
         made = made?.failed(with: error)
     }
 
-    final func deliver() {
+    func deliver() {
         tasks.wakeAll()
     }
 
-    final func wakeForConclusion() -> Bool {
+    func wakeForConclusion() -> Bool {
         tasks.wakeForConclusion()
     }
 
@@ -103,50 +103,15 @@ class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked S
     ///
     /// Decoding stays off the actor of the caller, which `response` is read on.
     @concurrent
-    final func finish(_ request: Request) async {
+    func finish(_ request: Request) async {
         while !tasks.isReady {
             if await tasks.wait() == .runConclusion { request.runConclusion() }
         }
     }
 
     /// The response, after `finish(_:)`.
-    final var response: Response {
+    var response: Response {
         guard let made else { preconditionFailure("a finished request has its response") }
         return made
-    }
-}
-
-/// A response that a closure makes.
-final class AwaitingClosureHandler<Response: FailableResponse>: AwaitingHandler<Response>,
-    @unchecked Sendable
-{
-    // SAFETY: as for every handler; what is added is constant.
-    private let making: @Sendable () -> (Response, AFError?)
-
-    init(make: @escaping @Sendable () -> (Response, AFError?)) {
-        making = make
-    }
-
-    override func make() -> (Response, AFError?) { making() }
-}
-
-/// The response of a data request that one of the library's serialisers makes, without the closures of
-/// `AwaitingClosureHandler`.
-final class AwaitingSerializerHandler<Serializer: ContextSerializing>: AwaitingHandler<
-    AFDataResponse<Serializer.SerializedObject>
->,
-@unchecked Sendable
-{
-    // SAFETY: as for every handler; what is added is constant.
-    private let request: DataRequest
-    private let serializer: Serializer
-
-    init(request: DataRequest, serializer: Serializer) {
-        self.request = request
-        self.serializer = serializer
-    }
-
-    override func make() -> (AFDataResponse<Serializer.SerializedObject>, AFError?) {
-        request.serialised(by: serializer)
     }
 }

@@ -115,7 +115,7 @@ extension DataRequest {
             emptyRequestMethods: emptyRequestMethods)
         return DataTask(
             request: self, automaticallyCancelling: shouldAutomaticallyCancel,
-            handler: AwaitingSerializerHandler(request: self, serializer: serializer))
+            handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 
     /// A value that is decoded from the content, to be awaited.
@@ -144,7 +144,7 @@ extension DataRequest {
             emptyRequestMethods: emptyRequestMethods)
         return DataTask(
             request: self, automaticallyCancelling: shouldAutomaticallyCancel,
-            handler: AwaitingSerializerHandler(request: self, serializer: serializer))
+            handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 
     /// The content as text, to be awaited.
@@ -169,7 +169,7 @@ extension DataRequest {
             emptyRequestMethods: emptyRequestMethods)
         return DataTask(
             request: self, automaticallyCancelling: shouldAutomaticallyCancel,
-            handler: AwaitingSerializerHandler(request: self, serializer: serializer))
+            handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 
     /// The value that a serialiser makes of the response, to be awaited.
@@ -184,6 +184,6 @@ extension DataRequest {
     ) -> DataTask<Serializer.SerializedObject> {
         DataTask(
             request: self, automaticallyCancelling: shouldAutomaticallyCancel,
-            handler: AwaitingClosureHandler { self.serialised(by: serializer) })
+            handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 }

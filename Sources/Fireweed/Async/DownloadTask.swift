@@ -28,7 +28,7 @@ public struct DownloadTask<Value>: Sendable {
         make: @escaping @Sendable () -> (AFDownloadResponse<Value>, AFError?)
     ) {
         self.request = request
-        handler = AwaitingClosureHandler(make: make)
+        handler = AwaitingHandler(make: make)
         shouldAutomaticallyCancel = automaticallyCancelling
         _ = request.add(handler)
     }

@@ -15,7 +15,7 @@ extension DataRequest {
     ) -> DataTask<Serializer.SerializedObject> {
         DataTask(
             request: self, automaticallyCancelling: shouldAutomaticallyCancel,
-            handler: AwaitingClosureHandler { self.serialised(by: serializer) })
+            handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 }
 
