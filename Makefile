@@ -36,7 +36,7 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps python build demo test samples compatibility autobahn lint count api-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
+.PHONY: help all deps python build demo test samples compatibility autobahn lint count api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
         program start-order install uninstall deb image
 
 all: build
@@ -99,6 +99,10 @@ lint: deps
 # Fails when the public API is another one than Scripts/public-api.txt says, which is the promise of the version.
 api-check: build
 	Scripts/check-api
+
+# Says whether this commit can be tagged: version, changelog, public API, and a clone that passes (RELEASING.md).
+release-check:
+	Scripts/release-check
 
 # Formats the sources in place.
 format:
