@@ -219,7 +219,8 @@ final class TLSHandshake {
     private func makeTrust(_ evidence: TrustGate.Evidence, mayWait: Bool) -> ServerTrust {
         ServerTrust(
             certificates: evidence.chain, host: peer.rule.host, authorities: peer.rule.authorities,
-            rules: TrustRules(), stapledStatus: evidence.status, mayWait: mayWait, statuses: client.settings.statuses)
+            rules: TrustRules(), stapledStatus: evidence.status, port: peer.port, mayWait: mayWait,
+            statuses: client.settings.statuses)
     }
 
     /// Notes a verdict.

@@ -24,6 +24,8 @@ public final class ServerTrust: Sendable {
     /// `nil` when it did not say, and when it was not asked: it is when the host's evaluator `mayWait`.
     public let stapledStatus: Data?
 
+    /// The port that the connection is for; `nil` for a trust of no connection.
+    package let port: UInt16?
     /// Whether the thread that evaluates the trust may wait for the network.
     package let mayWait: Bool
     /// Fetches revocation statuses, by the way of the session's requests; `nil` for a trust of no session.
@@ -57,18 +59,19 @@ public final class ServerTrust: Sendable {
     ) {
         self.init(
             certificates: certificates, host: host, authorities: authorities, rules: rules,
-            stapledStatus: stapledStatus, mayWait: true, statuses: nil)
+            stapledStatus: stapledStatus, port: nil, mayWait: true, statuses: nil)
     }
 
     init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities, rules: TrustRules,
-        stapledStatus: Data?, mayWait: Bool, statuses: (any StatusSource)?
+        stapledStatus: Data?, port: UInt16?, mayWait: Bool, statuses: (any StatusSource)?
     ) {
         presentedCertificates = certificates
         self.host = host
         self.authorities = authorities
         self.rules = rules
         self.stapledStatus = stapledStatus
+        self.port = port
         self.mayWait = mayWait
         self.statuses = statuses
     }

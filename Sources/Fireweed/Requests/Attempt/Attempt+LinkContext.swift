@@ -48,6 +48,9 @@ extension Attempt: LinkContext {
         message.cacheUse = .refreshing(stored)
         let validation = BackgroundValidation(
             of: key, in: cache, asksAboutStoring: storingPolicy.asks, decision: storingDecision)
-        Attempt(record: record, message: message, kind: kind, core: core, owner: .validation(validation)).resume()
+        let attempt = Attempt(
+            record: record, message: message, kind: kind, core: core, owner: .validation(validation))
+        core.registry.add(validation: attempt)
+        attempt.resume()
     }
 }

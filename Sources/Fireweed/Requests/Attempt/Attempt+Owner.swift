@@ -71,6 +71,7 @@ final class BackgroundValidation: Sendable {
 
     /// Ends the validation, so that the next stale answer of this target can begin another one.
     func finish(_ attempt: Attempt) {
+        attempt.core.registry.remove(validation: attempt)
         attempt.beginDeferredWork()
         // On the cache's queue, after the new response is stored: an earlier look would find the old response and begin
         // another validation.

@@ -14,6 +14,8 @@ final class RequestRegistry: Sendable {
     private struct State {
         var active: [ObjectIdentifier: Request] = [:]
         var dormant: [ObjectIdentifier: SuspendedRequest] = [:]
+        /// The attempts of no request, which validate stored responses.
+        var validations: [ObjectIdentifier: Attempt] = [:]
     }
 
     private let state = Mutex(State())
@@ -48,6 +50,21 @@ final class RequestRegistry: Sendable {
     func forget(_ identifier: ObjectIdentifier) {
         guard hasDormant.load(ordering: .acquiring) else { return }
         state.withLock { $0.dormant[identifier] = nil }
+    }
+
+    /// Adds an attempt that validates a stored response for no request.
+    func add(validation attempt: Attempt) {
+        state.withLock { $0.validations[ObjectIdentifier(attempt)] = attempt }
+    }
+
+    /// Releases a validation that has ended.
+    func remove(validation attempt: Attempt) {
+        _ = state.withLock { $0.validations.removeValue(forKey: ObjectIdentifier(attempt)) }
+    }
+
+    /// The last attempt of every request that is not finished, and those of no request.
+    var attempts: [Attempt] {
+        all.compactMap(\.lastAttempt) + state.withLock { Array($0.validations.values) }
     }
 
     /// Every request that is not finished.

@@ -23,6 +23,13 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         self.fileManager = fileManager
     }
 
+    /// Names the rules by which the delegate decides about servers, for caches that sessions share.
+    ///
+    /// What one session stored of `https` URLs answers another session whose delegate has the same text. `nil`, the
+    /// default, keeps stored responses to the session: another object of the same class may have other rules. Override
+    /// it where every session with this text trusts the same servers, such as in a delegate that only observes.
+    open var cachePartition: String? { nil }
+
     // MARK: Decisions
 
     /// Decides about a challenge: a server's certificates in the TLS handshake, or a 401 for HTTP credentials.

@@ -48,7 +48,12 @@ final class SessionTrust: Sendable {
     }
 
     /// Names a delegate that may decide about servers, for caches.
-    var delegatePartition: String? { delegate.isSubclass ? "delegate \(type(of: delegate))" : nil }
+    ///
+    /// One that does not name its rules shares stored responses with nobody: another object of its class may have other
+    /// rules.
+    var delegatePartition: String? {
+        delegate.isSubclass ? "delegate \(delegate.cachePartition ?? ownPartition)" : nil
+    }
 
     /// The rules for the transport; `nil` when the authorities decide alone.
     ///
@@ -68,8 +73,9 @@ final class SessionTrust: Sendable {
     }
 
     private func askDelegate(_ trust: ServerTrust) throws {
-        guard let core = owner.withLock({ $0.core }), let attempt = core.attempt(waitingFor: trust.host) else {
-            return try decideByDefault(trust)
+        // Whoever wanted the connection has gone. The delegate might have refused it, and others would use it.
+        guard let core = owner.withLock({ $0.core }), let attempt = core.attempt(waitingFor: trust) else {
+            throw Self.refusal
         }
         let answer = ask(NSURLAuthenticationMethodServerTrust, about: trust, for: attempt)
         switch answer?.disposition {
@@ -99,8 +105,7 @@ final class SessionTrust: Sendable {
         let answer = AwaitedAnswer<ChallengeAnswer>()
         let core = attempt.core
         core.options.rootQueue.async { [delegate] in
-            let space = TrustSpace(
-                trust, method: method, port: attempt.state.withLock { $0.message.url.effectivePort })
+            let space = TrustSpace(trust, method: method)
             let challenge = URLAuthenticationChallenge(
                 protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
                 error: nil, sender: InertChallengeSender())
@@ -117,13 +122,14 @@ final class SessionTrust: Sendable {
 }
 
 extension SessionCore {
-    /// An attempt that may be waiting for a connection to the host.
-    fileprivate func attempt(waitingFor host: String) -> Attempt? {
-        let attempts = registry.all.compactMap(\.lastAttempt)
-        return attempts.first { attempt in
+    /// An attempt that may be waiting for the connection whose server is judged.
+    fileprivate func attempt(waitingFor trust: ServerTrust) -> Attempt? {
+        let host = CanonicalHost.text(of: trust.host)
+        return registry.attempts.first { attempt in
             attempt.state.withLock { state in
-                state.life.isRunning && state.head == nil
-                    && state.message.url.host.map(CanonicalHost.text) == CanonicalHost.text(of: host)
+                let url = state.message.url
+                return state.life.isRunning && state.head == nil && ["https", "wss"].contains(url.scheme)
+                    && url.effectivePort == Int(trust.port ?? 443) && url.host.map(CanonicalHost.text) == host
             }
         }
     }
@@ -134,9 +140,10 @@ final class TrustSpace: URLProtectionSpace, @unchecked Sendable {
     // SAFETY: its one stored property is a `let` of `Sendable` type.
     let trust: ServerTrust
 
-    init(_ trust: ServerTrust, method: String, port: Int) {
+    init(_ trust: ServerTrust, method: String) {
         self.trust = trust
-        super.init(host: trust.host, port: port, protocol: "https", realm: nil, authenticationMethod: method)
+        super.init(
+            host: trust.host, port: Int(trust.port ?? 443), protocol: "https", realm: nil, authenticationMethod: method)
     }
 
     @available(*, unavailable)

@@ -231,8 +231,11 @@ final class CachePartitionTests: Sendable {
         #expect(try await answer(session()) == "2", "the default evaluator checks as the authorities do")
         let file = session { $0.certificateAuthorities = .file(URL(filePath: "/ca.pem")) }
         #expect(try await answer(file) == "10", "other authorities")
-        #expect(try await answer(session(delegate: Delegate())) == "11", "a delegate that may decide")
-        #expect(try await answer(session(delegate: Delegate())) == "11")
+        #expect(try await answer(session(delegate: Delegate("a"))) == "11", "a delegate that may decide")
+        #expect(try await answer(session(delegate: Delegate("a"))) == "11")
+        #expect(try await answer(session(delegate: Delegate("b"))) == "12", "with other rules")
+        #expect(try await answer(session(delegate: Delegate(nil))) == "13", "with rules that it does not name")
+        #expect(try await answer(session(delegate: Delegate(nil))) == "14")
     }
 
     @Test("an evaluator that does not name its rules keeps its responses to its session")
@@ -246,8 +249,17 @@ final class CachePartitionTests: Sendable {
         #expect(try await answer(session(manager: Self.manager(Own(isStrict: false)))) == "3")
     }
 
-    // SAFETY: it adds nothing to its superclass.
-    private final class Delegate: SessionDelegate, @unchecked Sendable {}
+    private final class Delegate: SessionDelegate, @unchecked Sendable {
+        // SAFETY: its one stored property is a `let` of `Sendable` type.
+        private let rules: String?
+
+        init(_ rules: String?) {
+            self.rules = rules
+            super.init()
+        }
+
+        override var cachePartition: String? { rules }
+    }
 
     @Test("rules about servers divide nothing that comes in clear text")
     func clearText() async throws {
