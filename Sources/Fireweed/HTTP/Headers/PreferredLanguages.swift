@@ -4,7 +4,7 @@
 enum PreferredLanguages {
     /// The languages in the order of preference, as tags of RFC 5646; empty in the locales `C` and `POSIX`.
     ///
-    /// - Parameter variable: the value of an environment variable.
+    /// `variable` gives the value of an environment variable.
     static func list(_ variable: (_ name: String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty } ?? "C"
         // As for gettext(3), `LANGUAGE` counts only beside a locale that has a language.

@@ -17,8 +17,9 @@ final class SessionTrust: Sendable {
     let ownPartition = "session \(UUID())"
     private let delegate: SessionDelegate
     private let owner = Mutex(WeakCore())
-    /// The canonical hosts that the delegate has accepted without a check of ours. Their connections may be used again
-    /// as long as the session lives.
+    /// The canonical hosts that the delegate has accepted without a check of ours.
+    ///
+    /// Their connections may be used again as long as the session lives.
     private let unchecked = Mutex<Set<String>>([])
     /// What the delegate gave, by canonical host.
     private let identities = Mutex<[String: ClientIdentity]>([:])
