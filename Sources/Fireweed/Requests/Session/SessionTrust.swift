@@ -50,8 +50,7 @@ final class SessionTrust: Sendable {
 
     /// Names a delegate that may decide about servers, for caches.
     ///
-    /// One that does not name its rules shares stored responses with nobody: another object of its class may have other
-    /// rules.
+    /// One that does not name its rules shares no stored responses: another object of its class may have other rules.
     var delegatePartition: String? {
         delegate.isSubclass ? "delegate \(delegate.cachePartition ?? ownPartition)" : nil
     }
@@ -74,7 +73,7 @@ final class SessionTrust: Sendable {
     }
 
     private func askDelegate(_ trust: ServerTrust) throws {
-        // Whoever wanted the connection has gone. The delegate might have refused it, and others would use it.
+        // No request waits for the connection any more. The delegate might have refused it, and others would use it.
         guard let core = owner.withLock({ $0.core }), let attempt = core.attempt(waitingFor: trust) else {
             throw Self.refusal
         }
