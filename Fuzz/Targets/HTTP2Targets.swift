@@ -104,7 +104,7 @@ private struct HTTP2Found {
                 let text = failure.failure.urlError(failingURL: "").localizedDescription
                 try expect(!text.hasControls, "a sentence steers no terminal")
                 try note(id) { $0.failure = text }
-            case .sentHead, .sentContent, .settings, .goAway: break
+            case .sentHead, .sentContent, .settings, .goAway, .pong: break
             }
         }
     }

@@ -159,12 +159,13 @@ extension ConnectionPool: NextIteration {
         guard idleCount == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
         var due: [Exchange] = []
         swap(&due, &arrivals)
+        putReturningFirst(&due)
         for (index, exchange) in due.enumerated() {
             if index > 0, context.turn.isOver { return keep(due[index...]) }
             context.turn.noteCost(2 * TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil, exchange.flow.level != .suspended else { continue }
-            if exchange.isRepeated { exchange.origin?.enterFirst(exchange) } else { exchange.origin?.enter(exchange) }
+            exchange.origin?.enter(exchange)
         }
         // The room is used again.
         due.removeAll(keepingCapacity: true)
@@ -173,6 +174,14 @@ extension ConnectionPool: NextIteration {
 }
 
 extension ConnectionPool {
+    /// Puts the exchanges that are to be sent again in front, in the order of their lines: whatever order their
+    /// connection dropped them in, the oldest gets the first connection.
+    private func putReturningFirst(_ exchanges: inout [Exchange]) {
+        guard exchanges.contains(where: \.isRepeated) else { return }
+        let returning = exchanges.filter(\.isRepeated).sorted { $0.number ?? 0 < $1.number ?? 0 }
+        exchanges = returning + exchanges.filter { !$0.isRepeated }
+    }
+
     /// Keeps exchanges that the turn has no time for, before those that have come meanwhile.
     private func keep(_ rest: ArraySlice<Exchange>) {
         if arrivals.isEmpty { context.continueAfterSockets(self) }

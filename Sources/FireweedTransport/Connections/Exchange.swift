@@ -29,8 +29,10 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// The parts of the message's URL.
     var target: RequestTarget?
     var origin: OriginPool?
-    /// The place in the origin's line.
+    /// The place in the origin's line, while the exchange waits there.
     var place: Int?
+    /// The number that the exchange got when it entered the line; it keeps it when it is sent again.
+    var number: Int?
     /// The place among the pool's active exchanges.
     var slot: Int?
     var isArriving = false
@@ -52,6 +54,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// Whether the next try needs a connection that was made after that: what was idle beside a lost connection is
     /// about to be lost as well.
     var wantsNewConnection: Bool { lostConnection != nil }
+    /// How often peers have refused the message.
+    var refusals = RefusalCount()
     var hasDeliveredHead = false
     var requestContent = TransferEnd.SentContent.untouched
     /// The content of the next try, which has begun to be read.
@@ -115,7 +119,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     ///   - connection: the connection that was lost; `nil` where any connection will do for the next try.
     func sendAgain(isAnswered: Bool, lostOn connection: Connection?) {
         if let connection { lostConnection = connection.number }
-        guard stage.handle(.detach) == .enterFirst, let pool else { return }
+        guard stage.handle(.detach) == .enterAgain, let pool else { return }
         report.total = moment(pool.context.now)
         earlierReports.append(report)
         let start = report.startNanoseconds
@@ -138,7 +142,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     func end(_ failure: TransferFailure?, keepsConnection: Bool = false) {
         let effect = stage.handle(.end)
         switch effect {
-        case .none, .enter, .send, .enterFirst: return
+        case .none, .enter, .send, .enterAgain: return
         case .report: break
         case .leaveAndReport: origin?.leave(self)
         case .releaseAndReport: break

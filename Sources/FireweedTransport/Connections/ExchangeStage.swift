@@ -28,8 +28,8 @@ enum ExchangeStage: Equatable {
         case enter
         /// Begin to send.
         case send
-        /// Wait for another connection, in front of all others.
-        case enterFirst
+        /// Wait for another connection.
+        case enterAgain
         /// Tell the consumer.
         case report
         /// Give the place in the line up, then tell the consumer.
@@ -44,7 +44,7 @@ enum ExchangeStage: Equatable {
         case (.made, .end): become(.finished, .report)
         case (.waiting, .attach): become(.running, .send)
         case (.waiting, .end): become(.finished, .leaveAndReport)
-        case (.running, .detach): become(.waiting, .enterFirst)
+        case (.running, .detach): become(.waiting, .enterAgain)
         case (.running, .end): become(.finished, .releaseAndReport)
         // A second start, and whatever comes after the end.
         case (.waiting, .start), (.running, .start), (.finished, _): .none

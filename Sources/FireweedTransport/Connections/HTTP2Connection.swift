@@ -24,6 +24,10 @@ final class HTTP2Connection: Connection {
     /// A PING was sent since then.
     private var hasPinged = false
     private var resets = ResetRate()
+    /// How many exchanges the connection gets until it has shown that it takes more; `nil` for any number.
+    private var trialStreamCount: Int?
+    /// The last stream of these.
+    private var lastTrialStream: Int32?
 
     /// So much is moved in one turn of the loop, each way; other connections are looked at before more is.
     private static let turnByteCount = 256 * 1024
@@ -34,6 +38,7 @@ final class HTTP2Connection: Connection {
         self.session = session
         super.init(socket, origin: origin)
         lastReceived = context.now
+        trialStreamCount = origin.knownStreamLimit
         session.source = self
         // The preface and the settings leave though no exchange begins.
         setNeedsFlush()
@@ -44,7 +49,10 @@ final class HTTP2Connection: Connection {
     // MARK: Exchanges
 
     /// Whether another exchange can begin: the peer's limit is kept in the origin's line.
-    var hasRoom: Bool { !isClosed && !isRetired && streams.count < session.streamLimit }
+    var hasRoom: Bool {
+        !isClosed && !isRetired && !session.isGoingAway && streams.count < session.streamLimit
+            && exchangeCount < trialStreamCount ?? .max
+    }
 
     override var isIdle: Bool { streams.isEmpty }
 
@@ -88,6 +96,7 @@ final class HTTP2Connection: Connection {
             hasPinged = true
             session.ping()
         }
+        if exchangeCount == trialStreamCount { lastTrialStream = id }
         if written.closesConnection || !session.hasStreamsLeft { retire() }
         setNeedsFlush()
     }
@@ -99,6 +108,7 @@ final class HTTP2Connection: Connection {
         if session.forget(stream.id), resets.note(at: context.now) { retire() }
         setNeedsFlush()
         guard streams.isEmpty else { return origin.connectionHasRoom(self) }
+        endTrial()
         // A peer that takes no streams would be waited for in vain.
         if session.streamLimit == 0 { retire() }
         guard !isRetired else { return }
@@ -177,17 +187,44 @@ final class HTTP2Connection: Connection {
     private func handle(_ event: HTTP2Event, _ bytes: UnsafeRawBufferPointer) {
         switch event {
         case .interim(let id, let head): streams[id]?.receive(.interim(head))
-        case .head(let id, let head, let byteCount): streams[id]?.receive(.head(head, byteCount: byteCount))
+        case .head(let id, let head, let byteCount):
+            origin.noteProgress()
+            streams[id]?.receive(.head(head, byteCount: byteCount))
         case .content(let id, let range): streams[id]?.receive(content: UnsafeRawBufferPointer(rebasing: bytes[range]))
         case .end(let id, let trailers): streams[id]?.receive(.end(trailers: trailers))
         case .failed(let id, let failure): streams[id]?.receive(.failed(failure))
-        case .sentHead(let id, let byteCount): streams[id]?.sentHead(byteCount)
+        case .sentHead(let id, let byteCount):
+            streams[id]?.sentHead(byteCount)
+            // The answer shows that the peer has read the heads and stays. A PING would overtake heads that wait.
+            guard id == lastTrialStream else { return }
+            session.ping()
+            setNeedsFlush()
         case .sentContent(let id, let byteCount, let isLast): streams[id]?.sentContent(byteCount, isLast: isLast)
         case .settings: settingsChanged()
-        case .goAway(let code):
+        case .goAway(let code, let lastStream):
+            learn(lastStream: lastStream)
             if code == HTTP2ErrorCode.http1Required { origin.requireHTTP1() }
             retire()
+        case .pong:
+            endTrial()
+            if hasRoom { origin.connectionHasRoom(self) }
         }
+    }
+
+    /// Remembers how many streams the peer took before it went away, where it refuses others.
+    private func learn(lastStream: Int32) {
+        // Our streams have odd numbers; the highest number of all is an early warning (RFC 9113 §6.8).
+        let takenCount = (Int(lastStream) + 1) / 2
+        guard takenCount > 0, takenCount < exchangeCount else { return }
+        origin.knownStreamLimit = takenCount
+        origin.noteProgress()
+    }
+
+    /// The peer has read or answered what the trial gave it, and has not gone away: it takes more.
+    private func endTrial() {
+        guard let count = trialStreamCount, exchangeCount >= count, !session.isGoingAway else { return }
+        trialStreamCount = nil
+        origin.knownStreamLimit = nil
     }
 
     /// Takes heads back that exceed the limit on streams, which may have changed: nghttp2 would keep them.
@@ -207,7 +244,7 @@ final class HTTP2Connection: Connection {
     private func lost(_ failure: TransferFailure) {
         guard !isClosed else { return }
         let cause = session.failure ?? session.goAwayFailure ?? failure
-        let dying = streams.values.sorted { $0.id > $1.id }.map { ($0, session.isHeadSent($0.id)) }
+        let dying = streams.values.sorted { $0.id < $1.id }.map { ($0, session.isHeadSent($0.id)) }
         close()
         for (stream, isHeadSent) in dying {
             stream.receive(.failed(HTTP2StreamFailure(failure: cause, isUnprocessed: !isHeadSent)))

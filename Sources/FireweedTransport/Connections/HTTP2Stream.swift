@@ -294,11 +294,12 @@ final class HTTP2Stream {
             return true
         }
         if failure.requiresHTTP1 { exchange.origin?.requireHTTP1() }
+        if failure.isUnprocessed { exchange.refusals.note(progress: connection.origin.progress) }
         let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused,
             hasWritten: exchange.report.requestHeaderByteCount > 0, hasAnswer: hasBegun,
             isRepeated: exchange.wantsNewConnection || exchange.isRepeated && !connection.isClosed,
-            isUnprocessed: failure.isUnprocessed,
+            isUnprocessed: failure.isUnprocessed, refusalCount: exchange.refusals.count,
             tryCount: exchange.earlierReports.count + 1)
         guard rule.allowsResend, exchange.discardedByteCount == nil else {
             guard failure.isUnprocessed, connection.session.hasSettings, connection.session.streamLimit == 0 else {

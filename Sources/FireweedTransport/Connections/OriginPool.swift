@@ -3,8 +3,9 @@
 /// The connections to one origin, and the line of exchanges that wait for one.
 ///
 /// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
-/// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came. An
-/// exchange whose connection was lost gets a connection that was made after that, ahead of all others.
+/// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came, also
+/// those that come back, since a peer did not process them. An exchange whose connection was lost gets a connection that
+/// was made after that, ahead of all others.
 final class OriginPool {
     let key: OriginKey
     unowned let pool: ConnectionPool
@@ -34,8 +35,17 @@ final class OriginPool {
     /// A socket could not be made, since the process was out of descriptors; connections that become free are used
     /// meanwhile.
     private var lacksDescriptors = false
+    /// The number of the exchange that entered the line last.
+    private var exchangeNumber = 0
     /// How many exchanges there are for the origin, those that have not entered the line included.
     var exchangeCount = 0
+    /// How many exchanges a connection took before it went away and refused others; `nil` where none has done so.
+    ///
+    /// A new connection gets no more until it has shown that it takes more: servers limit the requests of a connection
+    /// (`keepalive_requests` of nginx), and the others would have been sent for nothing.
+    var knownStreamLimit: Int?
+    /// Grows whenever a peer answers an exchange over HTTP/2, or goes away and keeps exchanges.
+    private(set) var progress = 0
 
     init(key: OriginKey, pool: ConnectionPool) {
         self.key = key
@@ -62,15 +72,21 @@ final class OriginPool {
 
     // MARK: The line
 
-    /// Takes an exchange in, behind all others.
+    /// Takes an exchange in, behind all others; one that is to be sent again, in the place that it had.
     func enter(_ exchange: Exchange) {
-        exchange.place = exchange.wantsNewConnection ? renewals.enter(exchange) : line.enter(exchange)
-        assignConnections()
-    }
-
-    /// Takes an exchange in that has waited before, in front of all others.
-    func enterFirst(_ exchange: Exchange) {
-        exchange.place = exchange.wantsNewConnection ? renewals.enterFirst(exchange) : line.enterFirst(exchange)
+        let number: Int
+        if exchange.isRepeated, let old = exchange.number {
+            number = old
+        } else {
+            exchangeNumber += 1
+            number = exchangeNumber
+        }
+        (exchange.number, exchange.place) = (number, number)
+        if exchange.wantsNewConnection {
+            renewals.enter(exchange, number: number)
+        } else {
+            line.enter(exchange, number: number)
+        }
         assignConnections()
     }
 
@@ -140,6 +156,11 @@ final class OriginPool {
         return line.next()
     }
 
+    /// Notes that the peer has taken exchanges: others that it refused may be sent again.
+    func noteProgress() {
+        progress += 1
+    }
+
     // MARK: New connections
 
     /// Retired connections may be as many again: long streams on them do not hold up all others.
@@ -155,13 +176,13 @@ final class OriginPool {
     }
 
     /// Makes connections for the exchanges that waited for the protocol of the first connection.
-    fileprivate func dialInParallel() {
+    func dialInParallel() {
         dialsInParallel = true
         assignConnections()
     }
 
     /// Makes a connection again, since descriptors may be free that other parts of the process had.
-    fileprivate func dialAgain() {
+    func dialAgain() {
         lacksDescriptors = false
         assignConnections()
     }
@@ -387,26 +408,5 @@ extension OriginPool: DialerOwner {
 
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool {
         pool.freeDescriptor()
-    }
-}
-
-/// A connection that is being made, and the exchange in the line that it is made for.
-private struct PendingDial {
-    let dialer: Dialer
-    var exchange: Exchange
-}
-
-/// Ends a wait of an origin.
-private final class OriginTimer: DeadlineEntry {
-    private weak var origin: OriginPool?
-    private let action: (OriginPool) -> Void
-
-    init(_ origin: OriginPool, _ action: @escaping (OriginPool) -> Void) {
-        self.origin = origin
-        self.action = action
-    }
-
-    override func timeReached(at now: LoopInstant) {
-        if let origin { action(origin) }
     }
 }

@@ -1,13 +1,22 @@
 // First come, first served.
 
-/// A line in which places can be given up: entering, leaving and being served take constant time.
+/// A line in the order of its members' numbers, in which places can be given up.
+///
+/// Entering behind all others, being served and entering in front of all others, into the room of a served place, take
+/// constant time; leaving takes the logarithm of the length.
 struct WaitingQueue<Member> {
-    /// The members from the first one on; `nil` where a place was given up.
-    private var places: [Member?] = []
+    private struct Place {
+        let number: Int
+        /// `nil` where the place was given up.
+        var member: Member?
+    }
+
+    /// The places from the first one on, by their numbers.
+    private var places: [Place] = []
     /// What stands before it has been served.
     private var head = 0
-    /// The number of the place at index 0.
-    private var base = 0
+    /// The highest number until now.
+    private var lastNumber = 0
     /// How many wait.
     private(set) var count = 0
 
@@ -16,37 +25,41 @@ struct WaitingQueue<Member> {
 
     /// Lets a member wait behind all others; returns the number of its place.
     mutating func enter(_ member: Member) -> Int {
-        places.append(member)
-        count += 1
-        return base + places.count - 1
+        enter(member, number: lastNumber + 1)
+        return lastNumber
     }
 
-    /// Lets a member that has waited before wait in front of all others; returns the number of its place.
-    mutating func enterFirst(_ member: Member) -> Int {
+    /// Lets a member wait behind those with lower numbers and in front of those with higher ones.
+    ///
+    /// No two members may wait with the same number.
+    mutating func enter(_ member: Member, number: Int) {
         count += 1
-        if head > 0 {
+        lastNumber = max(lastNumber, number)
+        let place = Place(number: number, member: member)
+        let index = index(of: number)
+        if index < places.count, places[index].number == number {
+            precondition(places[index].member == nil, "two members have one number")
+            places[index] = place
+        } else if index == head, head > 0 {
             head -= 1
-            places[head] = member
+            places[head] = place
         } else {
-            places.insert(member, at: 0)
-            base -= 1
+            places.insert(place, at: index)
         }
-        return base + head
     }
 
     /// Gives a place up.
     mutating func leave(_ number: Int) {
-        let index = number - base
-        guard index >= head, index < places.count, places[index] != nil else { return }
-        places[index] = nil
+        let index = index(of: number)
+        guard index < places.count, places[index].number == number, places[index].member != nil else { return }
+        places[index].member = nil
         count -= 1
     }
 
     /// Takes the first member out; `nil` when the line is empty.
     mutating func next() -> Member? {
         while head < places.count {
-            let member = places[head]
-            places[head] = nil
+            let member = places[head].member.take()
             head += 1
             compact()
             guard let member else { continue }
@@ -61,14 +74,26 @@ struct WaitingQueue<Member> {
 
     /// The first member for which `isWanted` is true; it stays in the line.
     func first(where isWanted: (Member) -> Bool) -> Member? {
-        for case let member? in places[head...] where isWanted(member) { return member }
+        for place in places[head...] {
+            if let member = place.member, isWanted(member) { return member }
+        }
         return nil
+    }
+
+    /// Where the place with a number is, or would be.
+    private func index(of number: Int) -> Int {
+        var (low, high) = (head, places.count)
+        if let last = places.last, last.number < number { return high }
+        while low < high {
+            let middle = (low + high) / 2
+            if places[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     private mutating func compact() {
         guard head == places.count || head >= Self.compactionLimit else { return }
         places.removeFirst(head)
-        base += head
         head = 0
     }
 }

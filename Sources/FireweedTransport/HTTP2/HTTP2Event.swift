@@ -20,8 +20,10 @@ package enum HTTP2Event {
     case sentContent(stream: Int32, byteCount: Int, isLast: Bool)
     /// The peer's limit on streams may have changed.
     case settings
-    /// The peer takes no further streams, for this reason (RFC 9113 §6.8).
-    case goAway(code: UInt32)
+    /// The peer takes no streams after this one, for this reason (RFC 9113 §6.8); those that began fail next.
+    case goAway(code: UInt32, lastStream: Int32)
+    /// The peer answered a PING: whatever left before, it has read.
+    case pong
 }
 
 /// Why a stream ended without a response.

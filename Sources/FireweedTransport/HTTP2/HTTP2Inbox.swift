@@ -158,7 +158,8 @@ final class HTTP2Inbox {
             events.append(.settings)
         case NGHTTP2_GOAWAY.rawValue:
             goAwayCode = frame.goaway.error_code
-            events.append(.goAway(code: frame.goaway.error_code))
+            events.append(.goAway(code: frame.goaway.error_code, lastStream: frame.goaway.last_stream_id))
+        case NGHTTP2_PING.rawValue where frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0: events.append(.pong)
         default: break
         }
     }

@@ -103,6 +103,9 @@ package final class HTTP2Session {
         return .goneAway(code)
     }
 
+    /// Whether the peer has said that it takes no further streams.
+    var isGoingAway: Bool { inbox.goAwayCode != nil }
+
     /// Whether the peer's first settings have come.
     var hasSettings: Bool { inbox.hasSettings }
 

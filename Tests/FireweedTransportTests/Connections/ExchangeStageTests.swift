@@ -23,6 +23,6 @@ struct ExchangeStageTests {
     func again() {
         var stage = ExchangeStage.made
         let effects = [ExchangeStage.Event.start, .attach, .detach, .attach, .end].map { stage.handle($0) }
-        #expect(effects == [.enter, .send, .enterFirst, .send, .releaseAndReport])
+        #expect(effects == [.enter, .send, .enterAgain, .send, .releaseAndReport])
     }
 }

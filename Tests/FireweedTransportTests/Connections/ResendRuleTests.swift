@@ -25,13 +25,26 @@ struct ResendRuleTests {
         #expect(rule.allowsResend == row.may)
     }
 
-    @Test("what the peer did not process may be sent again by any method, some times (RFC 9113 §8.7)")
-    func unprocessed() {
-        for (tryCount, hasAnswer) in [(1, false), (3, false), (4, false), (1, true)] {
-            let rule = ResendRule(
-                method: "POST", wasReused: false, hasWritten: true, hasAnswer: hasAnswer, isRepeated: tryCount > 1,
-                isUnprocessed: true, tryCount: tryCount)
-            #expect(rule.allowsResend == (tryCount < 4 && !hasAnswer))
+    @Test(
+        "what the peer did not process may be sent again by any method, until peers refuse too often (RFC 9113 §8.7)",
+        arguments: [
+            (1, 1, false, true), (3, 50, false, true), (4, 4, false, false), (1, 99, false, true), (1, 100, false, false),
+            (1, 1, true, false),
+        ])
+    func unprocessed(refusalCount: Int, tryCount: Int, hasAnswer: Bool, may: Bool) {
+        let rule = ResendRule(
+            method: "POST", wasReused: false, hasWritten: true, hasAnswer: hasAnswer, isRepeated: tryCount > 1,
+            isUnprocessed: true, refusalCount: refusalCount, tryCount: tryCount)
+        #expect(rule.allowsResend == may)
+    }
+
+    @Test("refusals count while no message gets ahead")
+    func refusals() {
+        var refusals = RefusalCount()
+        let counts = [0, 0, 3, 3, 3, 4, 5, 5].map { progress in
+            refusals.note(progress: progress)
+            return refusals.count
         }
+        #expect(counts == [1, 2, 1, 2, 3, 1, 1, 2])
     }
 }

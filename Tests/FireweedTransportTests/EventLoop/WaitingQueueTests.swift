@@ -14,42 +14,59 @@ struct WaitingLineTests {
         #expect(line.count == 0)
     }
 
-    @Test("who waits again stands in front, who leaves is not served")
+    @Test("who waits again has the place of its number, who leaves is not served")
     func places() {
         var line = WaitingQueue<String>()
         let first = line.enter("a")
         _ = line.enter("b")
         let third = line.enter("c")
-        let front = line.enterFirst("again")
         line.leave(third)
         line.leave(third)
-        #expect(line.count == 3)
-        #expect(line.first { $0 != "again" } == "a")
-        let next = line.next()
-        #expect(next == "again")
-        line.leave(front)
-        let place = line.enterFirst("once more")
-        #expect(place == front)
+        #expect(line.count == 2)
+        #expect(line.first { $0 != "a" } == "b")
+        #expect(line.next() == "a")
         line.leave(first)
-        let served = [line.next(), line.next(), line.next()]
-        #expect(served == ["once more", "b", nil])
+        line.enter("c", number: third)
+        line.enter("a", number: first)
+        #expect(line.first == "a")
+        let served = (0..<4).map { _ in line.next() }
+        #expect(served == ["a", "b", "c", nil])
     }
 
-    @Test("a line behaves as a list does, whatever is done to it")
+    @Test("members that come back in any order are served in their first one")
+    func returning() {
+        var line = WaitingQueue<Int>()
+        for member in 1...200 { _ = line.enter(member) }
+        let refused = (1...100).compactMap { _ in line.next() }
+        for member in refused.shuffled() { line.enter(member, number: member) }
+        _ = line.enter(201)
+        var served: [Int] = []
+        while let member = line.next() { served.append(member) }
+        #expect(served == Array(1...201))
+    }
+
+    @Test("a line behaves as a sorted list does, whatever is done to it")
     func model() {
         var random = SystemRandomNumberGenerator()
         var line = WaitingQueue<Int>()
-        var list: [(member: Int, place: Int)] = []
-        for member in 0..<20_000 {
+        var list: [Int] = []
+        var served: [Int] = []
+        for newest in 1...20_000 {
             switch Int.random(in: 0...9, using: &random) {
-            case 0...3: list.append((member, line.enter(member)))
-            case 4: list.insert((member, line.enterFirst(member)), at: 0)
+            case 0...3:
+                list.append(newest)
+                line.enter(newest, number: newest)
+            case 4 where !served.isEmpty:
+                let number = served.remove(at: Int.random(in: 0..<served.count, using: &random))
+                list.insert(number, at: list.firstIndex { $0 > number } ?? list.count)
+                line.enter(number, number: number)
             case 5 where !list.isEmpty:
-                let left = list.remove(at: Int.random(in: 0..<list.count, using: &random))
-                line.leave(left.place)
+                let number = list.remove(at: Int.random(in: 0..<list.count, using: &random))
+                line.leave(number)
+                served.append(number)
             default:
-                let next = line.next()
-                #expect(next == (list.isEmpty ? nil : list.removeFirst().member))
+                #expect(line.next() == list.first)
+                if !list.isEmpty { served.append(list.removeFirst()) }
             }
             #expect(line.count == list.count)
         }

@@ -104,7 +104,7 @@ struct HTTP2ConnectionTests {
         try await EngineStage.play(Self.http2) { stage in
             let transfer = try await stage.end(peer.url())
             #expect(transfer.code == .networkConnectionLost)
-            #expect(transfer.record.end?.earlierReports.count == ResendRule.unprocessedTryLimit - 1)
+            #expect(transfer.record.end?.earlierReports.count == ResendRule.refusalLimit - 1)
         }
     }
 

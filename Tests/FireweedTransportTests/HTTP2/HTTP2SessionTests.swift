@@ -70,7 +70,8 @@ struct HTTP2SessionTests {
         case .failed(let id, let failure):
             "\(id) failed\(failure.isUnprocessed ? " unprocessed" : ""): "
                 + failure.failure.urlError(failingURL: "").localizedDescription
-        case .goAway(let code): code == 0 ? "going away" : "going away by \(HTTP2ErrorCode.name(of: code))"
+        case .pong: "pong"
+        case .goAway(let code, _): code == 0 ? "going away" : "going away by \(HTTP2ErrorCode.name(of: code))"
         case .sentHead, .sentContent, .settings: nil
         }
     }

@@ -31,12 +31,13 @@ public final class NginxServer: Sendable {
     ///     `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
     ///   - speaksPlainHTTP2: whether there is a `plainHTTP2URL`.
+    ///   - requestsPerConnection: after so many requests a connection takes no more (`keepalive_requests`).
     ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
     /// - Throws: `ServerError` when nginx is missing or does not listen.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
         core: Int? = nil, pauseAfter pause: Int? = nil, logsAccess: Bool = false,
-        speaksPlainHTTP2: Bool = false, forwardingTo origin: URL? = nil
+        speaksPlainHTTP2: Bool = false, requestsPerConnection: Int = 100_000_000, forwardingTo origin: URL? = nil
     ) throws {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
@@ -54,9 +55,12 @@ public final class NginxServer: Sendable {
             let mask = "1" + String(repeating: "0", count: max(0, core))
             return "worker_cpu_affinity \(Array(repeating: mask, count: workers).joined(separator: " "));"
         }
-        let log = logsAccess ? "\(AccessLogLine.format) access_log \(folder.file("access.log").path) fireweed;" : ""
+        let log =
+            logsAccess
+            ? "\(AccessLogLine.format) access_log \(folder.file("access.log").path) fireweed;" : "access_log off;"
         let root = origin.map(Self.forwarding) ?? "\(rate) root \(documents.path);"
-        try Self.configuration(folder, port, secure, workers, affinity ?? "", limit, root, log)
+        let keeping = "keepalive_requests \(requestsPerConnection); \(log)"
+        try Self.configuration(folder, port, secure, workers, affinity ?? "", limit, root, keeping)
             .write(to: configuration, atomically: true, encoding: .utf8)
         process = try ChildProcess(
             "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
@@ -87,7 +91,7 @@ public final class NginxServer: Sendable {
 
     private static func configuration(
         _ folder: TemporaryFolder, _ port: UInt16, _ secure: String, _ workers: Int,
-        _ affinity: String, _ limit: String, _ root: String, _ log: String
+        _ affinity: String, _ limit: String, _ root: String, _ keeping: String
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
@@ -97,8 +101,8 @@ public final class NginxServer: Sendable {
             user root; pid \(folder.file("nginx.pid").path); error_log \(folder.file("error.log").path);
             events { worker_connections 16384; }
             http {
-                \(log.isEmpty ? "access_log off;" : log) \(limit)
-                keepalive_requests 100000000; keepalive_timeout 300; client_max_body_size 0; sendfile on;
+                \(keeping) \(limit)
+                keepalive_timeout 300; client_max_body_size 0; sendfile on;
                 \(temporary)
                 default_type application/octet-stream;
                 server {
