@@ -31,6 +31,7 @@ extension HTTP1Connection {
                 context.turn.noteCost(count)
                 guard hasWritten || !isReused else { return lost(.unaskedBytes) }
                 bytesCame(count, for: exchange)
+                eventCount = 0
                 process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             case .wouldBlock: break
             case .end: ended()
@@ -61,26 +62,49 @@ extension HTTP1Connection {
         return isHead ? exchange.mayReceiveHead : exchange.mayReceiveContent
     }
 
-    /// Takes bytes apart; what may not be told yet is kept.
+    /// Takes bytes apart; what may not be told yet, or what the turn has no time for, is kept.
     private func process(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
+        var isFirst = true
         while let exchange {
-            guard !incoming.isHoldingBack, mayTakeNext(exchange) else {
-                if !rest.isEmpty { unread = Array(rest) }
-                return
+            guard !incoming.isHoldingBack, mayTakeNext(exchange) else { return keep(rest) }
+            guard isFirst || eventCount < TurnBudget.eventCount || !context.turn.isOver else {
+                context.continueAfterSockets(self)
+                return keep(rest)
             }
+            isFirst = false
+            eventCount += 1
+            context.turn.noteCost(TurnBudget.callCost)
             do {
                 switch try parser.next(&rest) {
                 case .needsMore: return
                 case .interim(let head): took(interim: head, for: exchange)
                 case .head(let head, let framing): try took(head, framing, for: exchange)
-                case .content(let content): try took(content: content, for: exchange)
+                case .content(let content) where eventCount <= TurnBudget.eventCount:
+                    try took(content: content, for: exchange)
+                case .content(let content): try join(content, &rest, for: exchange)
                 case .end: return try responseEnded(exchange, hasExcess: !rest.isEmpty)
                 }
             } catch {
                 return exchange.end(error)
             }
         }
+    }
+
+    private func keep(_ rest: UnsafeRawBufferPointer) {
+        if !rest.isEmpty { unread = Array(rest) }
+    }
+
+    /// Takes content with that of the chunks behind it as one piece: chunks of a byte each would keep the loop busy.
+    private func join(
+        _ content: UnsafeRawBufferPointer, _ rest: inout UnsafeRawBufferPointer, for exchange: Exchange
+    ) throws(TransferFailure) {
+        var joined = Array(content)
+        let failure = parser.takeContent(&rest, into: &joined)
+        try joined.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
+            try took(content: UnsafeRawBufferPointer(bytes), for: exchange)
+        }
+        if let failure { throw failure }
     }
 
     private func took(interim head: ResponseHead, for exchange: Exchange) {

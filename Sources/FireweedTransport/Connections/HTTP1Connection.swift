@@ -17,6 +17,8 @@ final class HTTP1Connection: Connection {
 
     /// What was read and may not be told yet.
     var unread: [UInt8] = []
+    /// How many events of the last read were handled.
+    var eventCount = 0
     /// Takes the content codings of the present response off.
     let incoming: IncomingContent
     /// The content of the present response ends with the connection.

@@ -24,6 +24,10 @@ final class HTTP2Connection: Connection {
     /// A PING was sent since then.
     private var hasPinged = false
     private var resets = ResetRate()
+    /// How many events of the last read were told.
+    private var eventCount = 0
+    /// Streams that hold what the turn had no time for, or content that was joined.
+    private var owed = ElementQueue<HTTP2Stream>()
     /// How many exchanges the connection gets until it has shown that it takes more; `nil` for any number.
     private var trialStreamCount: Int?
     /// The last stream of these.
@@ -163,7 +167,9 @@ final class HTTP2Connection: Connection {
                 hasPinged = false
                 let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                 session.receive(bytes)
+                eventCount = 0
                 handleEvents(bytes)
+                deliverOwed()
                 if session.failure != nil { flush() }
             case .wouldBlock: break
             case .end: lost(.cutResponse("before the response was complete"))
@@ -182,6 +188,33 @@ final class HTTP2Connection: Connection {
         for event in due { handle(event, bytes) }
         due.removeAll(keepingCapacity: true)
         swap(&due, &events)
+    }
+
+    /// Whether a stream may tell an event now, or has to keep it and to call `owe(_:)`.
+    func maySay(content isContent: Bool) -> Bool {
+        eventCount += 1
+        context.turn.noteCost(TurnBudget.callCost)
+        return eventCount <= TurnBudget.eventCount || !isContent && !context.turn.isOver
+    }
+
+    /// Continues with a stream that keeps something when the events of the read are handled, or in a later turn.
+    func owe(_ stream: HTTP2Stream) {
+        if owed.isEmpty { context.continueAfterSockets(self) }
+        owed.append(stream)
+    }
+
+    /// Lets streams tell what they keep, some at least and as many as the turn has time for.
+    private func deliverOwed() {
+        let wasBusy = isBusy
+        isBusy = true
+        defer { isBusy = wasBusy }
+        var rest = TurnBudget.eventCount
+        while rest > 0 || !context.turn.isOver, let stream = owed.popFirst() {
+            stream.deliverOwed()
+            rest -= 1
+            context.turn.noteCost(TurnBudget.callCost)
+        }
+        if !owed.isEmpty { context.continueAfterSockets(self) }
     }
 
     private func handle(_ event: HTTP2Event, _ bytes: UnsafeRawBufferPointer) {
@@ -327,8 +360,10 @@ extension HTTP2Connection: HTTP2ContentSource {
 
 extension HTTP2Connection: NextIteration {
     func continueWork() {
+        deliverOwed()
         guard !isClosed else { return }
-        if isReadable { receive() }
+        // What is owed comes before what follows on the wire.
+        if isReadable, owed.isEmpty { receive() }
         flush()
     }
 }

@@ -33,6 +33,8 @@ final class HTTP2Stream {
     private var expectation = ResponseExpectation(method: "")
     private var hasBegun = false
     private var hasEnd = false
+    /// The connection continues with what is held.
+    private var isOwed = false
     /// Bytes of content that came and were not taken.
     private var untakenByteCount = 0
     /// Bytes that were taken since the window was set, without a pause.
@@ -144,6 +146,10 @@ final class HTTP2Stream {
         guard !isHoldingBack, mayTake(item, exchange), !exchange.isStopped else {
             return held.append(item)
         }
+        guard connection.maySay(content: false) else {
+            held.append(item)
+            return owe()
+        }
         perform(item, for: exchange)
     }
 
@@ -153,11 +159,27 @@ final class HTTP2Stream {
         exchange.touch()
         untakenByteCount += content.count
         guard !isHoldingBack, exchange.mayReceiveContent, !exchange.isStopped else {
-            takenInStride = 0
+            if !isOwed { takenInStride = 0 }
             return hold(content)
+        }
+        guard connection.maySay(content: true) else {
+            hold(content)
+            return owe()
         }
         perform(content, for: exchange)
         noteTaken()
+    }
+
+    private func owe() {
+        guard !isOwed else { return }
+        isOwed = true
+        connection.owe(self)
+    }
+
+    /// Tells what was held for want of time.
+    func deliverOwed() {
+        isOwed = false
+        deliver()
     }
 
     /// Keeps a copy of content, beside what was kept last: many small frames take no more room than one.

@@ -14,7 +14,10 @@ package struct TurnBudget {
     static let decodedByteCount = 256 * 1024
     /// The clock is read after work that costs as much as decoding so many bytes.
     static let costOfLook = 16 * 1024
-    /// The cost of one small piece of work: a system call, an event of a socket.
+    /// So many events that one read brings are handled even if the turn is over, and content is handed on in pieces as
+    /// it came; what a read holds besides is joined, and looks at the turn.
+    static let eventCount = 64
+    /// The cost of one small piece of work: a system call, an event of a socket or of a message.
     static let callCost = 2 * 1024
 
     private let end: LoopInstant

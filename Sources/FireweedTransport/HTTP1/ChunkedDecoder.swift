@@ -72,6 +72,17 @@ package struct ChunkedDecoder {
         return .needsMore
     }
 
+    /// Appends the content of all chunks in `bytes` to `content`; returns what is wrong behind that content.
+    mutating func takeContent(_ bytes: inout UnsafeRawBufferPointer, into content: inout [UInt8]) -> TransferFailure? {
+        do throws(TransferFailure) {
+            // The end of the last chunk is told again by the next call of `next`.
+            while case .content(let piece) = try next(&bytes) { content.append(contentsOf: piece) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Takes a byte of a line.
     private mutating func take(_ byte: UInt8) throws(TransferFailure) {
         try count(1)

@@ -124,6 +124,17 @@ package struct HTTP1ResponseParser {
         }
     }
 
+    /// Takes the content of all chunks that `bytes` still has, which would be an event each.
+    ///
+    /// - Parameters:
+    ///   - bytes: what follows the last event; what was taken is removed from its front.
+    ///   - content: where the content is appended.
+    /// - Returns: what is wrong with the response behind that content; `nil` where nothing is.
+    mutating func takeContent(_ bytes: inout UnsafeRawBufferPointer, into content: inout [UInt8]) -> TransferFailure? {
+        guard case .chunks = state else { return nil }
+        return chunks.takeContent(&bytes, into: &content)
+    }
+
     /// Says that the peer has closed the connection.
     ///
     /// Throws `networkConnectionLost` where that cuts the response (RFC 9112 §8). Otherwise the response has ended: the

@@ -103,6 +103,7 @@ enum PeerScript {
         def floods(stream, n, hasContent):
             good = frame(HEADERS, 4, n, OK)
             whole = good + frame(DATA, 1, n, b"hello")
+            drops = good + b"".join(frame(DATA, i == 65535, n, bytes([i * 31 & 255])) for i in range(65536)) if "one byte" in config["act"] else b""
             wrong = frame(HEADERS, 4, n, b"\x08\x03421") + frame(DATA, 1, n, b"wrong")
             acts = {
                 "answer": lambda: stream.sendall(whole),
@@ -138,6 +139,8 @@ enum PeerScript {
                 "length too long": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x0f\x0d\x0210") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
                 "length too short": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x0f\x0d\x012") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
                 "upper-case field": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x00\x01A\x01b") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
+                "one byte a frame, answer": lambda: stream.sendall(drops),
+                "one byte a frame, close": lambda: (stream.sendall(drops), stream.shutdown(socket.SHUT_WR), exactly(stream, 1 << 30)),
                 "http/1 instead": lambda: stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
                 "close the gate, answer": lambda: stream.sendall(whole + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0))),
                 "content, close": lambda: content(stream),
