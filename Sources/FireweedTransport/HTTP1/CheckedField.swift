@@ -20,6 +20,11 @@ struct CheckedField {
     }
 }
 
+extension Field {
+    /// Whether the field may go out; what a peer has sent may not be.
+    package var isSendable: Bool { (try? CheckedField(self)) != nil }
+}
+
 extension [UInt8] {
     /// Appends a field line.
     mutating func append(_ checked: CheckedField) {

@@ -6,7 +6,9 @@ import Foundation
 /// The rules for validating stored responses, on plain values.
 enum RevalidationRules {
     /// The fields with the conditions that validate a stored response (§4.3.1); the same block when it has no
-    /// validator.
+    /// validator that can be sent.
+    ///
+    /// A validator with a control character was accepted as it came, and would have every later request refused.
     static func fields(_ fields: FieldBlock, asking stored: StoredHead) -> FieldBlock {
         var conditions: [Field] = []
         if let tag = stored.response.values(of: "ETag").first {
@@ -15,6 +17,7 @@ enum RevalidationRules {
         if let modified = stored.response.values(of: "Last-Modified").first {
             conditions.append(Field(name: "If-Modified-Since", value: modified))
         }
+        conditions.removeAll { !$0.isSendable }
         return conditions.isEmpty ? fields : FieldBlock(fields.fields + conditions)
     }
 

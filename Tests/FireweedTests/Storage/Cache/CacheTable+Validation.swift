@@ -39,6 +39,21 @@ extension CacheTable {
                 .cache("two"),
             ]),
         CacheCase(
+            "4.3.1", "a validator that cannot be sent is not used",
+            [.ok("one", stale, "ETag: \"a\u{1}\""), .ok("two", stale)],
+            [
+                .network("one"), .network("two", after: 11, omits: ["If-None-Match", "If-Modified-Since"]),
+                .cache("two"),
+            ]),
+        CacheCase(
+            "4.3.1", "beside a validator that cannot be sent the other one is used",
+            [.ok("one", stale, modified, "ETag: \"\u{7F}\""), .notModified()],
+            [
+                .network("one"),
+                .validated(
+                    "one", after: 11, sends: ["If-Modified-Since: \(CacheCase.date(-1000))"], omits: ["If-None-Match"]),
+            ]),
+        CacheCase(
             "4.3.1", "a condition keeps the request's other fields",
             [.ok("one", stale, "ETag: \"a\""), .notModified()],
             [.network("one", ["X-A": "1"]), .validated("one", after: 11, ["X-A": "1"], sends: ["X-A: 1"])]),
