@@ -99,6 +99,7 @@ final class ConnectionPool {
     }
 
     private func origin(of exchange: Exchange) throws(TransferFailure) -> OriginPool {
+        guard exchange.message.method != "CONNECT" else { throw .tunnelMethod }
         let target = try RequestTarget(exchange.message.url)
         exchange.target = target
         let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil

@@ -6,8 +6,9 @@ import CZlib
 ///
 /// `deflate` is a zlib stream by RFC 9110 §8.4.1.2; some servers leave its header out, and browsers and curl read
 /// both. `gzip` may also be a zlib stream, as curl takes it. Behind a gzip member another one may follow (RFC 1952
-/// §2.2). Anything else behind the end is an error, but for 4 bytes behind a bare deflate stream, as with curl: they
-/// are a checksum without its header.
+/// §2.2), or zeros, as gzip(1) and curl accept them: blocks of a tape were filled up with zeros. Anything else behind
+/// the end is an error, but for 4 bytes behind a bare deflate stream, as with curl: they are a checksum without its
+/// header.
 final class InflateStream: ContentCodingStream {
     private enum State {
         /// Nothing came.
@@ -18,6 +19,8 @@ final class InflateStream: ContentCodingStream {
         case inflating
         /// Behind a gzip member.
         case betweenMembers
+        /// In the zeros behind a gzip member, of which so many may follow.
+        case padding(rest: Int)
         /// Behind the end, with so many bytes more that are let pass.
         case ended(tolerated: Int)
     }
@@ -25,6 +28,9 @@ final class InflateStream: ContentCodingStream {
     private enum Format {
         case gzip, zlib, bare
     }
+
+    /// So many zeros may follow a gzip member.
+    private static let paddingByteCount = 64 * 1024
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isOpen = false
@@ -51,7 +57,7 @@ final class InflateStream: ContentCodingStream {
 
     var isWhole: Bool {
         switch state {
-        case .untouched, .betweenMembers, .ended: true
+        case .untouched, .betweenMembers, .padding, .ended: true
         case .firstByte, .inflating: false
         }
     }
@@ -79,8 +85,17 @@ final class InflateStream: ContentCodingStream {
                 try open(windowBits: isWrapped ? 15 : -15)
             case .betweenMembers:
                 guard let first = input.first else { return 0 }
+                guard first != 0 else {
+                    state = .padding(rest: Self.paddingByteCount)
+                    continue
+                }
                 guard first == 0x1F, inflateReset2(stream, 15 + 16) == Z_OK else { throw trailing }
                 state = .inflating
+            case .padding(let rest):
+                guard input.count <= rest, input.allSatisfy({ $0 == 0 }) else { throw trailing }
+                state = .padding(rest: rest - input.count)
+                input = input.advanced(by: input.count)
+                return 0
             case .ended(let tolerated):
                 guard input.count <= tolerated else { throw trailing }
                 state = .ended(tolerated: tolerated - input.count)

@@ -31,6 +31,13 @@ extension TransferFailure {
             detail: "the head of the request has \(byteCount) bytes, and at most \(limit) are sent", engineCode: 0)
     }
 
+    /// A user's message has the method that makes a tunnel.
+    static var tunnelMethod: TransferFailure {
+        .badMessage(
+            "a request cannot have the method CONNECT, which makes a tunnel: the transport alone sends it, to proxies "
+                + "(RFC 9110 §9.3.6)")
+    }
+
     /// The message cannot be sent as it is.
     static func badMessage(_ detail: String) -> TransferFailure {
         .exchange(.badURL, detail: detail, engineCode: 0)

@@ -85,6 +85,12 @@ struct FloodGuard {
         return true
     }
 
+    /// Whether the next frame begins with these bytes, as far as it has come: `bytes` continue what was read before.
+    func isFrame(beginningWith start: some Collection<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
+        guard case .header = state else { return false }
+        return (header + bytes.prefix(max(0, start.count - header.count))).starts(with: start)
+    }
+
     private mutating func begin(_ streamState: (Int32) -> StreamState) {
         let stream = header[5...8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
         let frame = Frame(

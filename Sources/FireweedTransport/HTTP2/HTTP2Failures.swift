@@ -17,9 +17,10 @@ extension TransferFailure {
         .exchange(.badServerResponse, detail: "the server breaks HTTP/2: \(detail)", engineCode: 0)
     }
 
-    /// The peer does not speak HTTP/2.
+    /// The peer does not speak HTTP/2, though both sides agreed on it in TLS, or the options tell that it does.
     static let answersInHTTP1 = TransferFailure.exchange(
-        .badServerResponse, detail: "the server answers in HTTP/1, and not in HTTP/2", engineCode: 0)
+        .badServerResponse,
+        detail: "the connection is for HTTP/2, as was agreed or told, and the server answers in HTTP/1", engineCode: 0)
 
     /// The connection ended with an error code.
     static func goneAway(_ code: UInt32) -> TransferFailure {

@@ -123,8 +123,10 @@ package final class HTTP2Session {
     /// Takes bytes of the peer; what they bring is in `events`, also when the connection fails.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         guard inbox.failure == nil, !bytes.isEmpty else { return }
-        // The peer begins with SETTINGS (RFC 9113 §3.4); a server that knows HTTP/1 alone answers the preface in that.
-        guard inbox.hasSettings || !bytes.starts(with: "HTTP/1.".utf8) else { return inbox.fail(.answersInHTTP1) }
+        // A server that knows HTTP/1 alone answers the preface in that; read as a frame it would be too long.
+        guard !inbox.floodGuard.isFrame(beginningWith: "HTTP/1.".utf8, in: bytes) else {
+            return inbox.fail(.answersInHTTP1)
+        }
         let isWithinLimit = inbox.floodGuard.read(bytes) { inbox.streams[$0] == nil ? .closed : .open }
         inbox.base = bytes.baseAddress
         inbox.receivedByteCount = 0

@@ -109,6 +109,28 @@ struct ContentDecoderTests {
         }
     }
 
+    @Test("that are gzip may have zeros behind them, as blocks of a tape have, and nothing behind the zeros")
+    func padding() throws {
+        let coded = try Self.coded(Array("hello".utf8), "gzip")
+        for coding in ["gzip", "x-gzip"] {
+            for count in [1, 3, 10_240, 65_536] {
+                let padded = coded + [UInt8](repeating: 0, count: count)
+                #expect(try decode([padded[...]], coding) == Array("hello".utf8))
+                let wrong = padded + [1]
+                #expect(throws: TransferFailure.self) { try decode([wrong[...]], coding) }
+            }
+            let padded = coded + [UInt8](repeating: 0, count: 300)
+            #expect(try decode(padded.indices.map { padded[$0...$0] }, coding) == Array("hello".utf8))
+            let member = padded + coded
+            #expect(throws: TransferFailure.self) { try decode([member[...]], coding) }
+            // Zeros without an end would keep a transfer busy for ever.
+            let endless = coded + [UInt8](repeating: 0, count: 65_537)
+            #expect(throws: TransferFailure.self) { try decode([endless[...]], coding) }
+        }
+        let zeros = [UInt8](repeating: 0, count: 100)
+        #expect(throws: TransferFailure.self) { try decode([zeros[...]], "gzip") }
+    }
+
     @Test("gzip members and Zstandard frames may follow one another", arguments: ["gzip", "zstd"])
     func members(coding: String) throws {
         let (one, two) = (try Self.coded([1, 2], coding), try Self.coded([3], coding))

@@ -70,9 +70,8 @@ struct HTTP2SessionTests {
         case .failed(let id, let failure):
             "\(id) failed\(failure.isUnprocessed ? " unprocessed" : ""): "
                 + failure.failure.urlError(failingURL: "").localizedDescription
-        case .pong: "pong"
         case .goAway(let code, _): code == 0 ? "going away" : "going away by \(HTTP2ErrorCode.name(of: code))"
-        case .sentHead, .sentContent, .settings: nil
+        case .sentHead, .sentContent, .settings, .pong: nil
         }
     }
 
@@ -181,6 +180,20 @@ struct HTTP2SessionTests {
                 $1.hasSuffix(": ") ? $0.hasPrefix($1) && $0.count > $1.count : $0 == $1
             }
         #expect(isSame, "\(lines)")
+    }
+
+    @Test("an answer in HTTP/1 is called that, before and behind the first settings, wherever it is cut")
+    func answerInHTTP1() throws {
+        let answer = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
+        for hasSettings in [false, true] {
+            for cut in 0..<9 {
+                let session = hasSettings ? try Self.session() : try HTTP2Session(limits: ResponseLimits())
+                var lines = Self.events(of: Array(answer[..<cut]), in: session)
+                lines += Self.events(of: Array(answer[cut...]), in: session)
+                let sentence = "the connection is for HTTP/2, as was agreed or told, and the server answers in HTTP/1"
+                #expect(lines.last?.contains(sentence) == true, "\(lines)")
+            }
+        }
     }
 
     @Test("the fault of one stream is not told of another one")

@@ -4,7 +4,7 @@
 ///
 /// Methods are compared with case, as the RFC says.
 public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
-    /// `CONNECT`.
+    /// `CONNECT`, which makes a tunnel and not a request: it fails with `URLError.badURL` before anything is sent.
     public static let connect = HTTPMethod(rawValue: "CONNECT")
     /// `DELETE`.
     public static let delete = HTTPMethod(rawValue: "DELETE")
