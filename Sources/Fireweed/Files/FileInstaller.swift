@@ -6,6 +6,7 @@ import Glibc
 
 /// Moves files to destinations atomically: a destination has its old content or the new one, and never a part.
 ///
+/// This holds after a power cut too where a file is replaced: the new content is on the disk before it has the name.
 /// Only a regular file is ever replaced, and it keeps its mode and its owner. Symbolic links are followed, and stay.
 /// Devices, pipes and open descriptors are written to. Folders and sockets are errors.
 package enum FileInstaller {
@@ -13,8 +14,8 @@ package enum FileInstaller {
     ///
     /// Returns the file that has the content now, after following links; `nil` when the content was written to a device
     /// or a pipe. Throws `FileFailure`; source and destination are then unchanged, except for bytes that a device or a
-    /// pipe has accepted.
-    static func move(_ source: URL, to target: URL, replacing: Bool) throws -> URL? {
+    /// pipe has accepted. `newMode` is the mode of a file that replaces none; `nil` leaves it that of the source.
+    static func move(_ source: URL, to target: URL, replacing: Bool, newMode: UInt32? = nil) throws -> URL? {
         BlockingCall.check("rename")
         if !replacing { try refuseAnything(at: target) }
         switch try FileDestination(at: target) {
@@ -23,6 +24,7 @@ package enum FileInstaller {
             unlink(source.path)
             return nil
         case .vacant(let path):
+            if let newMode, chmod(source.path, newMode) != 0 { throw FileFailure.current(.create, target) }
             try install(source, at: path, keeping: nil, replacing: replacing)
             return URL(fileURLWithPath: path)
         case .file(let path, let attributes):
@@ -48,6 +50,7 @@ package enum FileInstaller {
                 try write(data, to: descriptor, of: target)
                 guard fsync(descriptor) == 0 else { throw FileFailure.current(.write, target) }
                 guard Glibc.rename(sibling.path, path) == 0 else { throw FileFailure.current(.create, target) }
+                synchronizeFolder(of: path)
             } catch {
                 unlink(sibling.path)
                 throw error
@@ -68,22 +71,51 @@ package enum FileInstaller {
     private static func install(
         _ source: URL, at path: String, keeping attributes: FileDestination.Attributes?, replacing: Bool
     ) throws {
-        if let attributes { try keep(attributes, on: source) }
-        if rename(source.path, path, replacing: replacing) { return }
+        if let attributes {
+            try synchronize(source)  // before the mode, which may forbid reading
+            try keep(attributes, on: source)
+        }
+        if rename(source.path, path, replacing: replacing) {
+            if attributes != nil { synchronizeFolder(of: path) }
+            return
+        }
         guard errno == EXDEV else { throw FileFailure.current(.create, URL(fileURLWithPath: path)) }
         // Another file system: copied beside the destination first, then renamed there.
         let (sibling, lock) = try copy(source, beside: path)
         defer { FileLock.close(lock) }
         do {
-            if let attributes { try keep(attributes, on: sibling) }
+            if let attributes {
+                try synchronize(sibling)
+                try keep(attributes, on: sibling)
+            }
             guard rename(sibling.path, path, replacing: replacing) else {
                 throw FileFailure.current(.create, URL(fileURLWithPath: path))
             }
+            if attributes != nil { synchronizeFolder(of: path) }
         } catch {
             unlink(sibling.path)
             throw error
         }
         unlink(source.path)
+    }
+
+    /// Waits until a file's content is on the disk.
+    private static func synchronize(_ file: URL) throws {
+        BlockingCall.check("fsync")
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileFailure.current(.write, file) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileFailure.current(.write, file) }
+    }
+
+    /// Waits until the new name of a file is on the disk, where the file system can do that: the file has been renamed.
+    private static func synchronizeFolder(of path: String) {
+        BlockingCall.check("fsync")
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
     }
 
     /// Gives a new file the mode and the owner of the file that it replaces.

@@ -51,6 +51,16 @@ enum FileLock {
         return .taken
     }
 
+    /// Whether an open file is the one at a path, which is not a symbolic link.
+    ///
+    /// Whoever had the lock may have replaced or removed the file before releasing it: the lock then protects nothing.
+    static func isFile(_ descriptor: Int32, at path: String) -> Bool {
+        BlockingCall.check("lstat")
+        var (opened, named) = (stat(), stat())
+        return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0
+            && (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
+    }
+
     /// Releases the lock; the file stays open.
     static func release(_ descriptor: Int32) {
         flock(descriptor, LOCK_UN)

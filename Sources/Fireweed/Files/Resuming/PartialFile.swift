@@ -9,7 +9,8 @@ import Synchronization
 ///
 /// With a sidecar, a file of the same name with `.resume` appended, a later download can continue even after this
 /// process was killed. The sidecar is replaced as a whole: after the file was emptied, and before the first byte of
-/// another representation is written.
+/// another representation is written. The sidecar has no secrets, and both files are this user's alone until the
+/// download is complete.
 final class PartialFile: Sendable {
     /// The lock, and the resume data, which is `nil` when a later download cannot use the bytes in the file.
     private struct State {
@@ -97,21 +98,28 @@ final class PartialFile: Sendable {
     /// Opens and locks a regular file of this user; `nil` when there is none.
     private static func open(_ url: URL, flags: Int32) throws -> Int32? {
         BlockingCall.check("open")
-        let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o666)
-        guard descriptor >= 0 else {
-            if errno == ENOENT, flags & O_CREAT == 0 { return nil }
-            throw ResumeError.unusable(url, underlying: POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO))
-        }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-            close(descriptor)
-            throw ResumeError.notPartial(url)
-        }
-        guard FileLock.take(descriptor, .exclusive) == .taken else {
+        while true {
+            let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o600)
+            guard descriptor >= 0 else {
+                if errno == ENOENT, flags & O_CREAT == 0 { return nil }
+                throw ResumeError.unusable(url, underlying: POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO))
+            }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
+            else {
+                close(descriptor)
+                throw ResumeError.notPartial(url)
+            }
+            let isTaken = FileLock.take(descriptor, .exclusive) == .taken
+            // The download that had the lock may have moved or removed its file meanwhile.
+            guard FileLock.isFile(descriptor, at: url.path) else {
+                FileLock.close(descriptor)
+                continue
+            }
+            if isTaken { return descriptor }
             close(descriptor)
             throw ResumeError.inUse(url)
         }
-        return descriptor
     }
 
     /// The length of the file at this moment.
@@ -149,18 +157,23 @@ final class PartialFile: Sendable {
 
     /// Prepares the file for bytes from `offset` on; off the event loop, before the first write.
     ///
-    /// `content` describes the representation that they belong to.
-    func prepare(offset: Int64, content: ResumeData?) throws {
+    /// `content` describes the representation that they belong to; the sidecar has no field of `credentials`.
+    func prepare(offset: Int64, content: ResumeData?, credentials: CredentialFields) throws {
+        if hasSidecar, fchmod(descriptor, 0o600) != 0 { throw FileFailure.current(.write, url) }
         guard ftruncate(descriptor, off_t(offset)) == 0 else { throw FileFailure.current(.write, url) }
         let isOther = state.withLock { state in
             defer { state.resumeData = content }
             return offset == 0 || state.resumeData?.validator != content?.validator
         }
         guard hasSidecar, isOther, let content else { return }
-        do {
-            try content.withoutCredentials.data.write(to: Self.sidecar(of: url), options: .atomic)
-        } catch {
-            throw FileFailure(operation: .create, file: Self.sidecar(of: url), code: Self.code(of: error))
+        try FileInstaller.writePrivately(content.withoutSecrets(credentials).data, to: Self.sidecar(of: url))
+    }
+
+    /// Notes the URL in the place of one from a sidecar, which has no secrets.
+    func complete(_ url: URL) {
+        state.withLock { state in
+            state.resumeData?.url = url
+            state.resumeData?.urlDigest = nil
         }
     }
 
@@ -171,13 +184,20 @@ final class PartialFile: Sendable {
         return data
     }
 
+    /// Gives a complete file that stays at its place the mode of new files.
+    func publish() {
+        if hasSidecar { fchmod(descriptor, FileMode.ofNewFiles) }
+    }
+
     /// The file is complete and at its destination.
     func complete() {
         state.withLock { state in
             state.resumeData = nil
             state.isComplete = true
         }
-        if hasSidecar { unlink(Self.sidecar(of: url).path) }
+        // Another download may have made a new file at the place that this one was moved from.
+        guard hasSidecar, access(url.path, F_OK) != 0 || FileLock.isFile(descriptor, at: url.path) else { return }
+        unlink(Self.sidecar(of: url).path)
     }
 
     /// Unlocks the file for other downloads, and removes an empty file that was made for nothing.
@@ -193,10 +213,5 @@ final class PartialFile: Sendable {
 
     static func sidecar(of url: URL) -> URL {
         url.appendingPathExtension("resume")
-    }
-
-    private static func code(of error: any Error) -> Int32 {
-        let below = (error as NSError).userInfo[NSUnderlyingErrorKey] as? POSIXError
-        return below?.code.rawValue ?? (error as? POSIXError)?.code.rawValue ?? EIO
     }
 }

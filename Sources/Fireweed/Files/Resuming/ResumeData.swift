@@ -11,6 +11,7 @@ public import Foundation
 /// |---|---|
 /// | `fireweedResumeData` | the version, 1 |
 /// | `url` | the URL that was asked for, before redirects |
+/// | `urlDigest` | only in a `.resume` file: SHA-256 of the URL whose secrets are missing in `url` |
 /// | `headers` | the request's own fields, as pairs of name and value |
 /// | `entityTag` | the strong `ETag` of the representation, else |
 /// | `lastModified` | its `Last-Modified`, where that is a strong validator |
@@ -51,6 +52,8 @@ public struct ResumeData: Sendable, Hashable {
     public var expectedByteCount: Int64?
     /// The partial file.
     public var file: URL
+    /// The digest of the URL, where `url` is without the URL's secrets.
+    var urlDigest: String?
 
     /// Makes resume data.
     ///
@@ -82,6 +85,7 @@ extension ResumeData {
     private struct Members: Codable {
         var fireweedResumeData: Int
         var url: String?
+        var urlDigest: String?
         var headers: [[String]]?
         var entityTag: String?
         var lastModified: String?
@@ -117,12 +121,13 @@ extension ResumeData {
             url: url, headers: try Self.headers(members.headers ?? []), validator: try Self.validator(members),
             byteCount: members.byteCount, expectedByteCount: members.expectedByteCount,
             file: URL(fileURLWithPath: path, isDirectory: false))
+        urlDigest = members.urlDigest
     }
 
     /// The form as bytes.
     public var data: Data {
         var members = Members(
-            fireweedResumeData: Self.version, url: url.absoluteString, byteCount: byteCount,
+            fireweedResumeData: Self.version, url: url.absoluteString, urlDigest: urlDigest, byteCount: byteCount,
             expectedByteCount: expectedByteCount, file: file.path)
         if !headers.isEmpty { members.headers = headers.map { [$0.name, $0.value] } }
         switch validator {
@@ -153,12 +158,5 @@ extension ResumeData {
             throw ResumeError.unreadable("its Last-Modified is no date")
         }
         return .lastModified(date)
-    }
-
-    /// The same without fields that hold credentials: for the sidecar of a partial file.
-    var withoutCredentials: ResumeData {
-        var stripped = self
-        for name in ["Authorization", "Proxy-Authorization", "Cookie"] { stripped.headers.remove(name: name) }
-        return stripped
     }
 }

@@ -7,8 +7,10 @@ import Foundation
 package enum ResumeRules {
     /// The decision about the response to a request for the rest of a download.
     enum ResumeDecision: Equatable {
-        /// The response is the rest: it is appended to the file. The length of the whole, where it is known.
-        case append(completeByteCount: Int64?)
+        /// The response is the rest, or a part of it: it is appended to the file.
+        ///
+        /// The length of the file after the last byte of the range, and the length of the whole, where it is known.
+        case append(rangeEnd: Int64, completeByteCount: Int64?)
         /// The response is the whole representation: it replaces the content of the file.
         case replace(Resumption.Reason)
         /// The response cannot be used: the whole representation is requested.
@@ -33,11 +35,16 @@ package enum ResumeRules {
     ) -> ResumeDecision {
         switch head.status {
         case 206: decide(onPart: head, offset: offset, validator: validator, expectedByteCount: expectedByteCount)
-        case 200...299: .replace(agrees(head, with: validator) ? .rangeIgnored : .representationChanged)
+        case _ where isWhole(head): .replace(agrees(head, with: validator) ? .rangeIgnored : .representationChanged)
         case 416: .askAgain(.rangeNotSatisfiable)
         default: .other
         }
     }
+
+    /// Whether the content is the representation that was asked for: of 200, and of a proxy's 203 (RFC 9110 §15.3.4).
+    ///
+    /// Other statuses say that something else happened, as 202 does: their content replaces no part.
+    static func isWhole(_ head: ResponseHead) -> Bool { head.status == 200 || head.status == 203 }
 
     private static func decide(
         onPart head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
@@ -54,7 +61,8 @@ package enum ResumeRules {
         if let complete = range.completeByteCount, let expectedByteCount, complete != expectedByteCount {
             return .askAgain(.representationChanged)
         }
-        return .append(completeByteCount: range.completeByteCount ?? expectedByteCount)
+        return .append(
+            rangeEnd: bounds.upperBound + 1, completeByteCount: range.completeByteCount ?? expectedByteCount)
     }
 
     /// Whether the response has the saved validator; true for a response without a validator.

@@ -29,14 +29,24 @@ extension FileReceiver {
         }
     }
 
-    /// Throws where a range ends before the representation ends: the range came as announced, and the file is
-    /// incomplete.
+    /// Throws where a range did not come as its `Content-Range` says, or ends before the representation ends.
     private func checkLength(_ sink: FileSink) throws {
-        guard let expected = content.withLock({ $0.expectedByteCount }), sink.writtenByteCount != expected else {
-            return
+        let (rangeEnd, expected) = content.withLock { ($0.rangeEnd, $0.expectedByteCount) }
+        let count = sink.writtenByteCount
+        if let rangeEnd, count > rangeEnd {
+            let text = "the server sent more bytes than its range has, which ends at byte \(rangeEnd)"
+            throw URLError(.badServerResponse, userInfo: [NSLocalizedDescriptionKey: text])
         }
-        let text = "the server's range ended at byte \(sink.writtenByteCount) of \(expected)"
+        guard let end = [rangeEnd, expected].compactMap({ $0 }).first(where: { $0 != count }) else { return }
+        let text = "the server's range ended at byte \(count) of \(end)"
         throw URLError(.networkConnectionLost, userInfo: [NSLocalizedDescriptionKey: text])
+    }
+
+    /// Removes a range that has more bytes than its `Content-Range` says: which of them count is unknown.
+    private func discardExcess() {
+        let (sink, rangeEnd, offset) = content.withLock { ($0.sink, $0.rangeEnd, $0.offset) }
+        guard let sink, let rangeEnd, sink.writtenByteCount > rangeEnd else { return }
+        sink.cut(at: offset)
     }
 
     /// Throws for a part of the representation where no part was asked for (RFC 9110 §15.3.7).
@@ -129,7 +139,8 @@ extension FileReceiver {
                     at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
             }
             installed = try FileInstaller.move(
-                file.url, to: target, replacing: options.contains(.removePreviousFile))
+                file.url, to: target, replacing: options.contains(.removePreviousFile),
+                newMode: file.hasSidecar ? FileMode.ofNewFiles : nil)
         } catch {
             // The content is complete: the file stays at the place that the error names.
             file.owner?.keep()
@@ -162,6 +173,7 @@ extension FileReceiver {
     // MARK: The end of a failure
 
     private func produceResumeData(_ head: ResponseHead?, _ attempt: Attempt?, of request: Request) {
+        discardExcess()
         let (error, isWanted) = request.mutable.withLock { ($0.error, $0.extras?.wantsResumeData ?? false) }
         guard let error, isWanted || !error.isExplicitlyCancelledError,
             let produced = remainder(head, attempt, of: request)
@@ -209,6 +221,7 @@ extension FileReceiver {
                 content.plannedMove = nil
                 content.produced = nil
                 content.expectedByteCount = nil
+                content.rangeEnd = nil
                 content.isFinal = false
             }
             return content.installed
@@ -227,7 +240,10 @@ extension FileReceiver {
             }
             return (content.partial, content.produced, content.resumeDataHandlers)
         }
-        if let partial, request.error == nil, file?.url == partial.url { partial.complete() }
+        if let partial, request.error == nil, file?.url == partial.url {
+            partial.publish()
+            partial.complete()
+        }
         partial?.release()
         guard !handlers.isEmpty else { return }
         // A cancelled request has no retry: the file is kept before a handler can use the data.

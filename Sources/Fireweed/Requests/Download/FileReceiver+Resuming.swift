@@ -11,6 +11,9 @@ struct ResumedDownload: URLRequestConvertible {
 
     func asURLRequest() throws -> URLRequest {
         let data = try ResumeData(data)
+        guard data.urlDigest == nil else {
+            throw ResumeError.unreadable("a .resume file is without the secrets of its URL; use resumable(at:)")
+        }
         return try URLRequest(url: data.url, method: .get, headers: data.headers)
     }
 }
@@ -44,9 +47,11 @@ extension FileReceiver {
             // In a content coding, ranges count other bytes than the file has (RFC 9110 §14.1).
             request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
+        let isSame = request.url.map { partial.resumeData?.describes($0) == true } ?? false
+        if isSame, let url = request.url { partial.complete(url) }
         var (offset, resumption) = (Int64(0), Resumption?.none)
         switch partial.usableByteCount {
-        case .success where partial.resumeData?.url != request.url:
+        case .success where !isSame:
             resumption = .startedAgain(.representationChanged)
         case .success(let count):
             offset = ResumeRules.offset(
@@ -77,7 +82,8 @@ extension FileReceiver {
         let (known, offset) = content.withLock { ($0.partial, $0.offset) }
         guard let partial = known else { return false }
         guard offset > 0, let saved = partial.resumeData, let validator = saved.validator else {
-            if (200...299).contains(head.status), head.status != 206 {
+            let isContent = (200...299).contains(head.status) && head.status != 206
+            if ResumeRules.isWhole(head) || isContent && partial.byteCount == 0 {
                 write(head, from: 0, to: partial, attempt, of: request)
             }
             return false
@@ -85,10 +91,11 @@ extension FileReceiver {
         let decision = ResumeRules.decide(
             on: head, offset: offset, validator: validator, expectedByteCount: saved.expectedByteCount)
         switch decision {
-        case .append(let total):
+        case .append(let end, let total):
             content.withLock { content in
                 content.resumption = .continued(offset: offset)
                 content.expectedByteCount = total
+                content.rangeEnd = end
             }
             attempt.startCounting(at: offset)
             request.notifyTaskMonitors { monitor, session in
@@ -118,10 +125,12 @@ extension FileReceiver {
         var data = offset > 0 ? partial.resumeData : describe(head, attempt, of: request, in: partial.url)
         if offset > 0 { data?.expectedByteCount = content.withLock { $0.expectedByteCount } }
         data?.byteCount = nil
+        let names = request.core.settings.credentialFieldNames + (attempt.redirectHandler?.credentialFieldNames ?? [])
+        let credentials = CredentialFields(names)
         let sink = FileSink(
             offset: offset,
             open: { [data] in
-                try partial.prepare(offset: offset, content: data)
+                try partial.prepare(offset: offset, content: data, credentials: credentials)
                 return partial
             }, onRoom: { [weak attempt] in attempt?.resumeIntake() },
             onFailure: { [weak attempt] in attempt?.cancel(with: $0.transferFailure) })

@@ -97,6 +97,8 @@ struct DownloadContent: Sendable {
     var offset: Int64 = 0
     /// The length of the whole representation, when only the rest comes.
     var expectedByteCount: Int64?
+    /// The end of the range that comes: the length of the file with its last byte.
+    var rangeEnd: Int64?
     var resumption: Resumption?
 
     var produced: ProducedResumeData?

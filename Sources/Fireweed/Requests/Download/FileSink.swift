@@ -105,6 +105,14 @@ final class FileSink: Sendable {
         if let failure { throw failure }
     }
 
+    /// Removes what was written from an offset on; after `finish`.
+    func cut(at offset: Int64) {
+        queue.sync {
+            guard let partial, ftruncate(partial.descriptor, off_t(offset)) == 0 else { return }
+            state.withLock { $0.writtenByteCount = offset }
+        }
+    }
+
     private func write(_ block: ContentBlock) {
         if let file = opened() { writeAll(block, to: file) }
         let hasRoom = state.withLock { state in

@@ -3,7 +3,6 @@
 import FireweedTransport
 public import Foundation
 public import FoundationNetworking
-import Glibc
 import Synchronization
 
 /// Stores cookies in a file that only its owner can read (mode 0600).
@@ -94,29 +93,10 @@ final class CookieFileWriter: Sendable {
         let folder = url.deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let temporary = folder.appendingPathComponent(".\(url.lastPathComponent).\(UUID().uuidString)").path
         do {
-            try Self.write(data, to: temporary)
-            guard rename(temporary, url.path) == 0 else { throw Self.systemError }
-        } catch {
-            unlink(temporary)
-            throw error
+            try FileInstaller.writePrivately(data, to: url)
+        } catch let failure as FileFailure {
+            throw failure.cocoaError
         }
     }
-
-    private static func write(_ data: Data, to path: String) throws {
-        BlockingCall.check("fsync")
-        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw systemError }
-        defer { close(descriptor) }
-        var left = data[...]
-        while !left.isEmpty {
-            let count = left.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw systemError }
-            left = left.dropFirst(count)
-        }
-    }
-
-    private static var systemError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }

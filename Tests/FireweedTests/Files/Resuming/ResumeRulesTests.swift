@@ -32,27 +32,27 @@ struct ResumeRulesTests {
         Row(
             reason: "the rest (RFC 9110 §15.3.7)", status: 206,
             fields: ["Content-Range: bytes 5-9/10", "Content-Length: 5", "ETag: \"v1\""],
-            decision: .append(completeByteCount: 10)),
+            decision: .append(rangeEnd: 10, completeByteCount: 10)),
         Row(
             reason: "the rest, without the validator", status: 206, fields: ["Content-Range: bytes 5-9/10"],
-            decision: .append(completeByteCount: 10)),
+            decision: .append(rangeEnd: 10, completeByteCount: 10)),
         Row(
             reason: "a length that is not said keeps the saved one (§14.4)", status: 206,
-            fields: ["Content-Range: bytes 5-9/*"], decision: .append(completeByteCount: 10)),
+            fields: ["Content-Range: bytes 5-9/*"], decision: .append(rangeEnd: 10, completeByteCount: 10)),
         Row(
             reason: "the length is unknown", status: 206, fields: ["Content-Range: bytes 5-9/*"], expected: nil,
-            decision: .append(completeByteCount: nil)),
+            decision: .append(rangeEnd: 10, completeByteCount: nil)),
         Row(
             reason: "a part of the rest", status: 206, fields: ["Content-Range: bytes 5-7/10", "Content-Length: 3"],
-            decision: .append(completeByteCount: 10)),
+            decision: .append(rangeEnd: 8, completeByteCount: 10)),
         Row(
             reason: "identity is no coding (§12.5.3)", status: 206,
             fields: ["Content-Range: bytes 5-9/10", "Content-Encoding: identity"],
-            decision: .append(completeByteCount: 10)),
+            decision: .append(rangeEnd: 10, completeByteCount: 10)),
         Row(
             reason: "the date still is the same", status: 206,
             fields: ["Content-Range: bytes 5-9/10", "Last-Modified: Sat, 01 Nov 2025 00:00:00 GMT"], validator: date,
-            decision: .append(completeByteCount: 10)),
+            decision: .append(rangeEnd: 10, completeByteCount: 10)),
         Row(
             reason: "another date", status: 206,
             fields: ["Content-Range: bytes 5-9/10", "Last-Modified: Sat, 01 Nov 2025 00:00:01 GMT"], validator: date,
@@ -95,6 +95,8 @@ struct ResumeRulesTests {
             reason: "the whole, from a server without ranges", status: 200, fields: ["ETag: \"v1\""],
             decision: .replace(.rangeIgnored)),
         Row(reason: "the whole, of a proxy", status: 203, fields: [], decision: .replace(.rangeIgnored)),
+        Row(reason: "accepted, to be done later (§15.3.3)", status: 202, fields: ["ETag: \"v1\""], decision: .other),
+        Row(reason: "no content (§15.3.5)", status: 204, fields: [], decision: .other),
         Row(
             reason: "no such range (§15.5.17)", status: 416, fields: ["Content-Range: bytes */3"],
             decision: .askAgain(.rangeNotSatisfiable)),
