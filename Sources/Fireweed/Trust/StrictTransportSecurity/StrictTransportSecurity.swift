@@ -26,6 +26,15 @@ public final class StrictTransportSecurity: Sendable {
         /// Whether the policy includes all subdomains.
         public let includesSubdomains: Bool
 
+        /// Whether another policy of this host has the same effect: the file need not be written for it.
+        ///
+        /// A server repeats its policy with each response, with an end that moves on by the time in between. A
+        /// twentieth of the lifetime, a day at most, makes no difference.
+        fileprivate func isLike(_ other: Host, lifetime: TimeInterval) -> Bool {
+            includesSubdomains == other.includesSubdomains
+                && abs(expiry.timeIntervalSince(other.expiry)) <= min(86_400, lifetime / 20)
+        }
+
         fileprivate func named(_ name: String) -> Host {
             Host(name: name, expiry: expiry, includesSubdomains: includesSubdomains)
         }
@@ -41,6 +50,8 @@ public final class StrictTransportSecurity: Sendable {
         var known: [String: Host]
         /// The changes of this process since it last wrote the file; `nil` for a host that was removed.
         var changes: [String: Host?] = [:]
+        /// The hosts that the file has, or is about to have.
+        var saved: [String: Host] = [:]
         /// The number of times that all hosts were removed, before the changes.
         var emptyingCount = 0
     }
@@ -66,7 +77,8 @@ public final class StrictTransportSecurity: Sendable {
         self.file = file
         self.maximumHostCount = max(1, maximumHostCount)
         self.now = now
-        state = Mutex(State(known: file.flatMap { Self.byName(StrictTransportFile(url: $0).read()) } ?? [:]))
+        let known = file.flatMap { Self.byName(StrictTransportFile(url: $0).read()) } ?? [:]
+        state = Mutex(State(known: known, saved: known))
     }
 
     private static func byName(_ hosts: [Host]?) -> [String: Host]? {
@@ -95,12 +107,16 @@ public final class StrictTransportSecurity: Sendable {
         // A year at most is what servers ask for; more must not overflow.
         let expiry = now.addingTimeInterval(min(lifetime, 100 * 365 * 86_400))
         let host = lifetime > 0 ? Host(name: name, expiry: expiry, includesSubdomains: includesSubdomains) : nil
-        state.withLock { state in
+        let isMaterial = state.withLock { state in
             state.known[name] = host
             bound(&state.known, at: now)
-            if file != nil { state.changes[name] = .some(host) }
+            guard file != nil else { return false }
+            if let host, let saved = state.saved[name], host.isLike(saved, lifetime: lifetime) { return false }
+            state.changes[name] = .some(host)
+            state.saved[name] = host
+            return true
         }
-        save()
+        if isMaterial { save() }
     }
 
     /// Removes the hosts whose policy ends first, where there are too many.
@@ -177,14 +193,20 @@ public final class StrictTransportSecurity: Sendable {
         let (hosts, written, emptyingCount) = state.withLock { state in
             // A file that is missing or damaged removes no host.
             var merged = state.emptyingCount > 0 ? [:] : stored ?? state.known
+            for (name, host) in state.known where stored?[name] != nil && stored?[name] == state.saved[name] {
+                merged[name] = host  // a repeated policy ends later than in the file
+            }
             for (name, host) in state.changes { merged[name] = host }
             merged = merged.filter { $0.value.expiry > now }
             bound(&merged, at: now)
             state.known = merged
+            state.saved = merged
             return (merged.values.sorted { $0.name < $1.name }, state.changes, state.emptyingCount)
         }
-        // Changes that cannot be written are tried again with the next one.
-        guard (try? file.write(hosts)) != nil else { return }
+        // Changes that cannot be written are tried again with the next one, and with the next repetition.
+        guard Self.byName(hosts) == stored || (try? file.write(hosts)) != nil else {
+            return state.withLock { $0.saved = [:] }
+        }
         state.withLock { state in
             state.emptyingCount -= emptyingCount
             state.changes = state.changes.filter { name, host in written[name] != .some(host) }

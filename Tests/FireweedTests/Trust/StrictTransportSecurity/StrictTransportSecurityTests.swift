@@ -99,6 +99,42 @@ struct StrictTransportSecurityTests {
         #expect(StrictTransportSecurity(file: file).hosts.isEmpty)
     }
 
+    @Test("the file is written when a policy changes, and not each time that a server repeats it")
+    func repetitions() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("hosts.json")
+        let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+        let store = StrictTransportSecurity(file: file, maximumHostCount: 10, now: { time.withLock { $0 } })
+        /// Whether the file was replaced.
+        func writes(after seconds: TimeInterval, _ lifetime: TimeInterval, _ includes: Bool = false) -> Bool {
+            time.withLock { $0 += seconds }
+            var (before, after) = (stat(), stat())
+            // An open file keeps its number from being given again.
+            let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+            defer { if descriptor >= 0 { close(descriptor) } }
+            stat(file.path, &before)
+            store.add("a.test", lifetime: lifetime, includesSubdomains: includes)
+            store.waitUntilSaved()
+            stat(file.path, &after)
+            return before.st_ino != after.st_ino
+        }
+        let year: TimeInterval = 365 * 86_400
+        #expect(writes(after: 0, year))
+        for _ in 0..<23 { #expect(!writes(after: 3600, year)) }
+        // The policy in memory is the last one, and reaches the file when the difference is a day.
+        #expect(store.hosts.first?.expiry == time.withLock { $0 } + year)
+        #expect(writes(after: 3601, year))
+        #expect(StrictTransportSecurity(file: file).hosts.isEmpty == false)
+        #expect(writes(after: 0, year, true))
+        #expect(!writes(after: 0, year, true))
+        #expect(writes(after: 0, 1000, true))
+        #expect(!writes(after: 49, 1000, true))
+        #expect(writes(after: 2, 1000, true))
+        #expect(writes(after: 0, 0))
+        #expect(!writes(after: 0, 0))
+        #expect(writes(after: 0, 1000))
+    }
+
     @Test("a pipe or a folder in place of a file counts as empty, and stops nobody")
     func noFile() throws {
         let folder = try TemporaryFolder()
