@@ -69,15 +69,12 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         do {
             let reader = try reader ?? Self.reader(of: part)
             self.reader = reader
-            var room = buffer
-            if case .stream = part.content {
-                // Only as many bytes as the part has are read from a stream; the rest of the stream stays unread.
-                room = UnsafeMutableRawBufferPointer(
-                    rebasing: buffer.prefix(Int(clamping: part.byteCount - readCount)))
-            }
+            // Only as many bytes as were announced: the rest of a stream, or of a file that has grown, stays unread.
+            let room = UnsafeMutableRawBufferPointer(
+                rebasing: buffer.prefix(Int(clamping: part.byteCount - readCount)))
             let count = room.isEmpty ? 0 : try reader.read(into: room)
             readCount += UInt64(count)
-            guard count == 0 || readCount > part.byteCount else { return count }
+            guard count == 0 else { return count }
         } catch let error as AFError {
             throw error
         } catch {

@@ -67,7 +67,9 @@ open class MultipartFormData {
 
     /// Adds a part with a file, under the file's own name.
     ///
-    /// The media type is that of the name's extension. The file is read when the form is encoded or sent.
+    /// The media type is that of the name's extension. The file is read when the form is encoded or sent. Its length is
+    /// that of this moment: bytes that are added later are not sent, and a file that is shorter by then makes encoding
+    /// the form fail with `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`.
     ///
     /// - Parameters:
     ///   - fileURL: the file, whose name has an extension; a file without an extension needs
@@ -85,7 +87,9 @@ open class MultipartFormData {
 
     /// Adds a part with a file, under another name.
     ///
-    /// The file is read when the form is encoded or sent.
+    /// The file is read when the form is encoded or sent. Its length is that of this moment: bytes that are added later
+    /// are not sent, and a file that is shorter by then makes encoding the form fail with
+    /// `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`.
     ///
     /// - Parameters:
     ///   - fileURL: the file. A file that is missing, or is a folder, makes encoding the form fail with

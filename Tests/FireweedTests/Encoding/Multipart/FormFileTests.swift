@@ -40,6 +40,35 @@ struct FormFileTests {
         #expect(try encoded(file).contains("\r\n\r\n\(text)\r\n"))
     }
 
+    /// A form with a file that changes after it was appended, as a server gets it, or the error.
+    private func sent(_ first: String, then second: String) async throws -> (String?, AFError?) {
+        let server = try FixtureServer.start()
+        let file = folder.file("changing")
+        try Data(first.utf8).write(to: file)
+        let form = MultipartFormData()
+        form.append(file, withName: "file", fileName: "a", mimeType: "text/plain")
+        try Data(second.utf8).write(to: file)
+        let response = await Session.isolated().upload(
+            multipartFormData: form, to: server.url("/parts"), usingThreshold: 0
+        ).serializingString().response
+        return (response.value, response.error)
+    }
+
+    @Test("a file that grows after it was appended is sent up to its announced length")
+    func growing() async throws {
+        for (first, second) in [("abc", "abcdef"), ("", "abcdef")] {
+            let (text, error) = try await sent(first, then: second)
+            let counts = text?.matches(of: /"byteCount" ?: ?(\d+)/).map { String($0.1) }
+            #expect(error == nil && counts == ["\(first.count)"])
+        }
+    }
+
+    @Test("a file that shrinks after it was appended is an error with both lengths")
+    func shrinking() async throws {
+        let (_, error) = try await sent("abcdef", then: "abc")
+        #expect(error?.localizedDescription.contains("3 bytes were read where 6 were announced") == true)
+    }
+
     @Test("a pipe and a device, which have no length, are errors, and nothing waits for them")
     func withoutLength() throws {
         let pipe = folder.file("pipe")
