@@ -26,6 +26,10 @@ struct SQLiteFailure: Error {
     /// A lock that is not waited for.
     static let busy = SQLiteFailure(code: SQLITE_BUSY, reason: "database is locked")
 
+    /// A damaged file that no empty one could replace.
+    static let irreplaceable = SQLiteFailure(
+        code: SQLITE_NOTADB, reason: "the file is damaged, or is no database, and could not be replaced")
+
     /// A file that cannot be opened, or made.
     static func cannotOpen(_ reason: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CANTOPEN, reason: reason) }
 
@@ -45,6 +49,12 @@ struct SQLiteFailure: Error {
 
     /// Whether the file cannot be opened, or made.
     var isUnopened: Bool { code & 0xFF == SQLITE_CANTOPEN }
+
+    /// The error of a response store at a path, as users see it.
+    func storeError(at path: String) -> ResponseStoreError {
+        if isUnopened { return .cannotOpen(path: path, reason: reason) }
+        return isDamage ? .damaged(path: path) : storeError
+    }
 
     /// The error as users see it.
     var storeError: ResponseStoreError {

@@ -36,6 +36,14 @@ final class SQLiteConnection: @unchecked Sendable {
         sqlite3_busy_timeout(handle, milliseconds)
     }
 
+    /// Whether the open file is no longer the one at its path; another `stat` is needed for the answer.
+    var hasMoved: Bool {
+        BlockingCall.check("stat")
+        var hasMoved: Int32 = 0
+        // SQLite compares inodes: no descriptor of the file is opened beside its own.
+        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK && hasMoved != 0
+    }
+
     /// Has changes written to a log in front of the file.
     ///
     /// Of several connections that switch a new file at once, SQLite refuses some without waiting for the others: its
@@ -90,11 +98,12 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     /// Runs `body` as one transaction; other processes write before or after it.
-    func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
+    func transaction<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
         try run("BEGIN IMMEDIATE")
-        do {
-            try body()
+        do throws(SQLiteFailure) {
+            let value = try body()
             try run("COMMIT")
+            return value
         } catch {
             try? run("ROLLBACK")  // after some errors SQLite has done it already
             throw error

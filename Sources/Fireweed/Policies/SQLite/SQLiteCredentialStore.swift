@@ -7,18 +7,21 @@ import Synchronization
 /// Keeps sealed credentials in an SQLite file.
 ///
 /// Leases go by `BootClock`, and an owner's name begins with the name of the machine's run: a lock of an earlier run is
-/// over.
+/// over. A damaged file is an error and stays where it is: it may be all that is left of the credentials.
 final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
-    // SAFETY: the connection is touched on the serial queue alone.
-    private let connection: SQLiteConnection
+    // SAFETY: the database is touched on the serial queue alone.
+    private var database: FollowedDatabase
     private let queue = DispatchQueue(label: "fireweed.credentials")
+
+    /// Longest time that callers wait for the other processes, all together.
+    private static let waiting = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
 
     var pollInterval: Duration { .milliseconds(20) }
 
     /// Opens a file, or makes it for its owner alone.
     init(file: URL) throws(CredentialVaultError) {
-        do throws(SQLiteFailure) {
-            connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
+        let source = DatabaseSource(path: file.path, replacesDamaged: false) {
+            (connection, _) throws(SQLiteFailure) in
             // No write-ahead log: a credential is rarely written, and one file is easier to keep than three.
             try connection.run("PRAGMA synchronous = FULL")
             try connection.run(
@@ -27,6 +30,9 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
                     name TEXT PRIMARY KEY, version INTEGER NOT NULL, sealed BLOB, owner TEXT NOT NULL,
                     lease_end INTEGER NOT NULL)
                 """)
+        }
+        do throws(SQLiteFailure) {
+            database = try FollowedDatabase(source, waiting: Self.waiting)
         } catch {
             throw .cannotOpen(path: file.path, reason: error.reason)
         }
@@ -38,19 +44,16 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
-                let outcome = Swift.Result { () throws -> Result in
-                    var result: Result?
-                    do throws(SQLiteFailure) {
+                do throws(SQLiteFailure) {
+                    let result = try database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
                         try connection.transaction { () throws(SQLiteFailure) in
-                            result = try body(connection, BootClock.milliseconds)
+                            try body(connection, BootClock.milliseconds)
                         }
-                    } catch {
-                        throw error.storeError
                     }
-                    guard let result else { throw CredentialVaultError.unreadable }
-                    return result
+                    continuation.resume(returning: result)
+                } catch {
+                    continuation.resume(throwing: error.storeError)
                 }
-                continuation.resume(with: outcome)
             }
         }
     }

@@ -5,20 +5,19 @@ import FireweedTransport
 package import Foundation
 
 /// Takes slots in an SQLite file.
+///
+/// A damaged file is renamed to `…-damaged` and replaced by an empty one: slots and pauses are of the next moments only.
 package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
-    // SAFETY: the connection and the variables are touched on the serial queue alone.
-    private let connection: SQLiteConnection
+    // SAFETY: the database and the count are touched on the serial queue alone.
+    private var database: FollowedDatabase
     private var changeCount = 0
-    /// Until when locks of other processes are not waited for, on the machine's clock in nanoseconds.
-    private var busyUntil: UInt64 = 0
     private let queue = DispatchQueue(label: "fireweed.sqlite.rate-limits")
     private let name: String
     package let fallback: RateLimitFallback
 
-    /// Longest time that a request waits for the other processes, in milliseconds.
-    private static let busyMilliseconds: Int32 = 1000
-    /// Nanoseconds without waiting, after a lock was waited for in vain: the keys would wait one after the other.
-    private static let busyPause: UInt64 = 1_000_000_000
+    /// Longest time that a request waits for the other processes.
+    private static let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
+    private static let opening = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
     /// After so many changes, keys without anything to remember are removed.
     private static let sweepInterval = 1024
 
@@ -32,9 +31,9 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     package init(file: URL, name: String, fallback: RateLimitFallback) throws(RateLimitError) {
         self.name = name
         self.fallback = fallback
-        do throws(SQLiteFailure) {
-            connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
-            try connection.useWriteAheadLog(waitingMilliseconds: 5000)
+        let source = DatabaseSource(path: file.path, replacesDamaged: true) {
+            (connection, waiting) throws(SQLiteFailure) in
+            try connection.useWriteAheadLog(waitingMilliseconds: waiting.milliseconds)
             // After a power cut the slots are those of an earlier run of the machine, which count for nothing.
             try connection.run("PRAGMA synchronous = OFF")
             try connection.run(
@@ -44,7 +43,9 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                     WITHOUT ROWID
                 """)
             try connection.run("DELETE FROM slots WHERE boot <> ?", .text(BootClock.identifier))
-            connection.wait(Self.busyMilliseconds)
+        }
+        do throws(SQLiteFailure) {
+            database = try FollowedDatabase(source, waiting: Self.waiting, opening: Self.opening)
         } catch {
             throw .cannotOpen(path: file.path, reason: error.reason)
         }
@@ -113,28 +114,27 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         let key = Hash.sha256.hexadecimalDigest(of: "\(name)\n\(key)")
         return try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
-                guard BootClock.nanoseconds >= busyUntil else {
-                    return continuation.resume(throwing: ResponseStoreError.busy)
-                }
-                var result: Result?
                 do throws(SQLiteFailure) {
-                    try connection.transaction { () throws(SQLiteFailure) in
-                        // Read under the lock: of two processes the later one has the later time.
-                        let now = BootClock.nanoseconds
-                        var row = try row(key)
-                        result = body(&row, now)
-                        try write(row, key, now)
+                    let result = try database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
+                        try connection.transaction { () throws(SQLiteFailure) in
+                            // Read under the lock: of two processes the later one has the later time.
+                            let now = BootClock.nanoseconds
+                            var row = try Self.row(key, connection)
+                            let result = body(&row, now)
+                            try Self.write(row, key, connection)
+                            return result
+                        }
                     }
+                    continuation.resume(returning: result)
                 } catch {
-                    if error.isBusy { busyUntil = BootClock.nanoseconds + Self.busyPause }
                     return continuation.resume(throwing: error.storeError)
                 }
-                if let result { continuation.resume(returning: result) }
+                sweep()
             }
         }
     }
 
-    private func row(_ key: String) throws(SQLiteFailure) -> Row {
+    private static func row(_ key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Row {
         var row = Row()
         let statement = try connection.statement("SELECT planned, paused FROM slots WHERE key = ? AND boot = ?")
         let names: [SQLiteValue] = [.text(key), .text(BootClock.identifier)]
@@ -144,14 +144,20 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         return row
     }
 
-    private func write(_ row: Row, _ key: String, _ now: UInt64) throws(SQLiteFailure) {
+    private static func write(_ row: Row, _ key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) {
         try connection.run(
             "INSERT OR REPLACE INTO slots VALUES (?, ?, ?, ?)", .text(key), .text(BootClock.identifier),
             .number(Int(clamping: row.planned)), .number(Int(clamping: row.pausedUntil)))
+    }
+
+    /// Now and then, removes keys without anything to remember.
+    private func sweep() {
         changeCount += 1
         guard changeCount.isMultiple(of: Self.sweepInterval) else { return }
-        try connection.run(
-            "DELETE FROM slots WHERE planned < ? AND paused < ?", .number(Int(clamping: now)),
-            .number(Int(clamping: now)))
+        let now = Int(clamping: BootClock.nanoseconds)
+        // What is not removed now is removed later.
+        try? database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
+            try connection.run("DELETE FROM slots WHERE planned < ? AND paused < ?", .number(now), .number(now))
+        }
     }
 }

@@ -22,37 +22,21 @@ import Synchronization
 /// ```
 public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     // SAFETY: each connection is used under its own lock alone.
-    private let database: StoreDatabase
-    private let reader: Mutex<OpenDatabase>
-    private let writer: Mutex<OpenDatabase>
+    private let reader: Mutex<FollowedDatabase>
+    private let writer: Mutex<FollowedDatabase>
+    private let path: String
     /// When responses were used, by row; not written yet.
     private let uses = Mutex<[Int: Int]>([:])
     /// The queue on which uses are written, so that a look-up does not wait for it.
     private let useQueue = DispatchQueue(label: "fireweed.sqlite.uses", qos: .utility)
-    private let changes = Atomic(0)
 
     /// The most bytes that the responses may have together.
     public let maximumByteCount: Int
     /// Whether a stored response answers only requests with the same cookies.
     public let separatesCookies: Bool
 
-    /// A connection, and the file that it has open.
-    private struct OpenDatabase {
-        var connection: SQLiteConnection
-        var inode: UInt
-        /// When the open file was last found at the path, in nanoseconds since 1970.
-        var checkedAt = 0
-        /// How often another connection of ours had found a new file until then.
-        var changes = 0
-        /// Until when the locks of other processes are not waited for, in nanoseconds since 1970.
-        var busyUntil = 0
-    }
-
-    /// Nanoseconds without waiting, after a lock was waited for in vain.
-    private static let busyPause = 1_000_000_000
-
     /// Nanoseconds for which a reader does not check the file again: the check costs a tenth of a look-up.
-    private static let readerTrust = 100_000_000
+    private static let readerTrust: UInt64 = 100_000_000
     /// How many uses are collected before they are written.
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
@@ -70,7 +54,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     ///     False is for a store that has one user (see ``ResponseStore/separatesCookies``).
     /// - Throws: ``ResponseStoreError`` when the file cannot be opened or made.
     public init(url: URL, maximumByteCount: Int = 100 << 20, separatesCookies: Bool = true) throws {
-        database = StoreDatabase(path: url.path)
+        let source = StoreDatabase.source(path: url.path)
+        path = source.path
         self.maximumByteCount = max(64 << 10, maximumByteCount)
         self.separatesCookies = separatesCookies
         let folder = url.deletingLastPathComponent()
@@ -79,8 +64,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             try? FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        writer = Mutex(try Self.open(database, .writer))
-        reader = Mutex(try Self.open(database, .reader))
+        do throws(SQLiteFailure) {
+            writer = Mutex(try FollowedDatabase(source, waiting: StoreDatabase.writing))
+            reader = Mutex(try FollowedDatabase(source, waiting: StoreDatabase.reading, trust: Self.readerTrust))
+        } catch {
+            throw error.storeError(at: source.path)
+        }
     }
 
     deinit {
@@ -89,7 +78,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         let noted = uses.withLock { $0 }
         guard !noted.isEmpty else { return }
         let write = { @Sendable in
-            connection.wait(StoreDatabase.Waiting.reader.rawValue)
+            connection.wait(StoreDatabase.reading.milliseconds)
             try? connection.transaction { () throws(SQLiteFailure) in try Self.write(noted, connection) }
         }
         if LoopThread.isCurrent { useQueue.async(execute: write) } else { write() }
@@ -273,22 +262,15 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Connections
 
-    private static func open(
-        _ database: StoreDatabase, _ waiting: StoreDatabase.Waiting
-    ) throws(ResponseStoreError) -> OpenDatabase {
-        let (connection, inode) = try database.open(waiting)
-        return OpenDatabase(connection: connection, inode: inode)
-    }
-
     private func read<Value>(
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        try use(reader, .reader, body)
+        try use(reader, body)
     }
 
     /// Runs a transaction, which also writes the collected uses.
     private func write(_ body: (SQLiteConnection) throws(SQLiteFailure) -> Void) throws(ResponseStoreError) {
-        try use(writer, .writer) { (connection: SQLiteConnection) throws(SQLiteFailure) in
+        try use(writer) { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.transaction { () throws(SQLiteFailure) in
                 try writeUses(connection)
                 try body(connection)
@@ -296,52 +278,15 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// Opens the file again when another process has replaced a damaged database by an empty one.
-    private func check(_ handle: inout OpenDatabase, _ waiting: StoreDatabase.Waiting) throws(ResponseStoreError) {
-        let trust = waiting == .reader ? Self.readerTrust : 0
-        let (now, changes) = (Self.now, changes.load(ordering: .acquiring))
-        let isTrusted = handle.changes == changes && now >= handle.checkedAt && now - handle.checkedAt < trust
-        guard !isTrusted else { return }
-        if handle.inode != database.inode {
-            handle = try Self.open(database, waiting)
-            self.changes.add(1, ordering: .releasing)
-        }
-        handle.checkedAt = now
-        handle.changes = changes
-    }
-
-    /// Uses a connection; after damage once more, on an empty database.
-    ///
-    /// Another process may keep the database locked. This then waits once, and fails without waiting for a while:
-    /// requests that wait for the cache would otherwise wait one after the other.
     private func use<Value>(
-        _ handle: borrowing Mutex<OpenDatabase>, _ waiting: StoreDatabase.Waiting,
-        _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
+        _ database: borrowing Mutex<FollowedDatabase>, _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        let result = handle.withLock { handle -> Result<Value, ResponseStoreError> in
-            let now = Self.now
-            guard now >= handle.busyUntil || handle.busyUntil - now > Self.busyPause else { return .failure(.busy) }
-            do throws(ResponseStoreError) {
-                try check(&handle, waiting)
-                do throws(SQLiteFailure) {
-                    return .success(try body(handle.connection))
-                } catch  where error.isDamage {
-                    (handle.connection, handle.inode) = try database.replace(damaged: handle.inode, waiting)
-                    changes.add(1, ordering: .releasing)
-                } catch {
-                    throw error.storeError
-                }
-                do throws(SQLiteFailure) {
-                    return .success(try body(handle.connection))
-                } catch {
-                    throw error.storeError
-                }
-            } catch {
-                if error == .busy { handle.busyUntil = Self.now + Self.busyPause }
-                return .failure(error)
-            }
+        // Not the result of the closure, which the mutex would have to send.
+        var result = Result<Value, SQLiteFailure>.failure(.busy)
+        database.withLock { database in
+            result = Result { () throws(SQLiteFailure) in try database.use(body) }
         }
-        return try result.get()
+        return try result.mapError { $0.storeError(at: path) }.get()
     }
 }
 

@@ -1,34 +1,13 @@
-// The database of a store: its file, its tables, and what becomes of a damaged one.
+// The tables of a response store.
 
-import CLinux
 import FireweedTransport
 import Foundation
-import Glibc
 
-/// Opens the file of a store, and replaces a damaged file by an empty one.
-struct StoreDatabase: Sendable {
-    let path: String
-
-    /// Takes the path of the file; that of a symbolic link stands for its target.
-    ///
-    /// Of several paths to one file, all have one lock, and the same companion files.
-    init(path: String) {
-        self.path =
-            switch try? FileDestination(at: URL(fileURLWithPath: path)) {
-            case .file(let target, _), .vacant(let target): target
-            case .stream, nil: path
-            }
-    }
-
-    /// How long a call waits for locks of other connections, in milliseconds.
-    enum Waiting: Int32 {
-        /// A request waits for the result.
-        case reader = 50
-        case writer = 5000
-
-        /// How long a call waits for the lock beside the file: a reader does not.
-        var lockMilliseconds: Int { self == .writer ? Int(rawValue) : 0 }
-    }
+/// Names and makes the tables of stored responses.
+enum StoreDatabase {
+    /// A request waits for the result.
+    static let reading = DatabaseSource.Waiting(milliseconds: 50, lockMilliseconds: 0)
+    static let writing = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
 
     /// The number of the form in which responses are stored, and of how they are found.
     ///
@@ -44,70 +23,37 @@ struct StoreDatabase: Sendable {
     /// Nanoseconds without use after which a response of a former form is removed, for its space: a week.
     private static let formerLifetime = 7 * 86_400 * 1_000_000_000
 
-    /// A connection to a database with our tables, and the inode of its file; throws ``ResponseStoreError``.
-    func open(_ waiting: Waiting) throws(ResponseStoreError) -> (connection: SQLiteConnection, inode: UInt) {
-        let seen = inode
-        do throws(SQLiteFailure) {
-            return try connectWhileShared(waiting)
-        } catch  where error.isDamage {
-            return try replace(damaged: seen, waiting)
-        } catch {
-            throw error.isUnopened ? .cannotOpen(path: path, reason: error.reason) : error.storeError
+    /// The database of a store at a path.
+    static func source(path: String) -> DatabaseSource {
+        DatabaseSource(path: path, replacesDamaged: true, becomesPrivate: true) {
+            (connection, waiting) throws(SQLiteFailure) in
+            // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After
+            // a power cut the last writes may be missing, which is no loss in a cache.
+            try connection.useWriteAheadLog(waitingMilliseconds: waiting.milliseconds)
+            try connection.run("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
+            if try !has(totals, connection) {
+                try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) }
+            }
+            if waiting == writing { try removeUnusedFormer(connection) }
         }
     }
 
-    private func connectWhileShared(
-        _ waiting: Waiting
-    ) throws(SQLiteFailure) -> (connection: SQLiteConnection, inode: UInt) {
-        let lock: DatabaseLock
-        do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .shared, waitingMilliseconds: waiting.lockMilliseconds)
-        } catch {
-            // A database of another user can be used without its lock file.
-            guard error == .busy else { return try connect(waiting) }
-            throw .busy
-        }
-        return try lock.whileHeld { () throws(SQLiteFailure) in try connect(waiting) }
-    }
-
-    /// The inode of the file at the path; 0 without a file.
-    var inode: UInt {
-        BlockingCall.check("stat")
-        var status = stat()
-        return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
-    }
-
-    /// Opens the file; the caller holds the lock, so that the inode is that of the connection.
-    private func connect(_ waiting: Waiting) throws(SQLiteFailure) -> (connection: SQLiteConnection, inode: UInt) {
-        let connection = try SQLiteConnection(path: path, busyMilliseconds: waiting.rawValue, becomesPrivate: true)
-        // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a
-        // power cut the last writes may be missing, which is no loss in a cache.
-        try connection.useWriteAheadLog(waitingMilliseconds: waiting.rawValue)
-        try connection.run("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
-        if try !has(Self.totals, connection) {
-            try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) }
-        }
-        if waiting == .writer { try removeUnusedFormer(connection) }
-        return (connection, inode)
-    }
-
-    private func has(_ table: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Bool {
+    private static func has(_ table: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Bool {
         try connection.number(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", .text(table)) > 0
     }
 
     /// Removes responses of former versions that no program has used for long; their tables stay for these programs.
-    private func removeUnusedFormer(_ connection: SQLiteConnection) throws(SQLiteFailure) {
-        let end = Int(fw_clock_nanoseconds(CLOCK_REALTIME)) - Self.formerLifetime
-        for table in Self.formerResponses where try has(table, connection) {
+    private static func removeUnusedFormer(_ connection: SQLiteConnection) throws(SQLiteFailure) {
+        let end = Int(WallClock.nanoseconds) - formerLifetime
+        for table in formerResponses where try has(table, connection) {
             try connection.run("DELETE FROM \(table) WHERE used_at < ?", .number(end))
         }
     }
 
-    private func makeTables(_ connection: SQLiteConnection) throws(SQLiteFailure) {
+    private static func makeTables(_ connection: SQLiteConnection) throws(SQLiteFailure) {
         // Asked again under the lock: another process may have been first.
-        guard try !has(Self.totals, connection) else { return }
-        let (responses, totals) = (Self.responses, Self.totals)
+        guard try !has(totals, connection) else { return }
         try connection.run(
             """
             CREATE TABLE \(responses) (
@@ -123,40 +69,5 @@ struct StoreDatabase: Sendable {
             CREATE TRIGGER \(responses)_removed AFTER DELETE ON \(responses)
                 BEGIN UPDATE \(totals) SET byte_count = byte_count - old.byte_count; END;
             """)
-    }
-
-    // MARK: Damage
-
-    /// Renames a damaged database to `…-damaged`, and makes an empty one.
-    ///
-    /// Holds a lock between processes, since two processes that find the damage at once must not rename each other's
-    /// new file. `damaged` is the inode of the damaged file: another inode at the path means that another process has
-    /// replaced the file already. A reader does not wait for the lock: it throws `.busy`.
-    func replace(
-        damaged: UInt, _ waiting: Waiting
-    ) throws(ResponseStoreError) -> (connection: SQLiteConnection, inode: UInt) {
-        let lock: DatabaseLock
-        do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .exclusive, waitingMilliseconds: waiting.lockMilliseconds)
-        } catch {
-            throw error == .busy ? .busy : .damaged(path: path)
-        }
-        return try lock.whileHeld { () throws(ResponseStoreError) in
-            if inode != damaged, let opened = try? connect(waiting) { return opened }  // another process was first
-            setAside()
-            do {
-                return try connect(waiting)
-            } catch {
-                throw .damaged(path: path)
-            }
-        }
-    }
-
-    /// Renames the damaged file for inspection; an older one is removed.
-    private func setAside() {
-        unlink("\(path)-damaged-wal")
-        if rename(path, "\(path)-damaged") != 0 { unlink(path) }
-        if rename("\(path)-wal", "\(path)-damaged-wal") != 0 { unlink("\(path)-wal") }
-        unlink("\(path)-shm")
     }
 }

@@ -22,7 +22,8 @@ extension DownloadRequest {
     ///
     /// Call it before the request is resumed, and only for `GET`. When the file has a part already, only the rest is
     /// requested, on condition that the server still has the same representation. A second file, with `.resume`
-    /// appended to the name, holds the `ResumeData`, without credentials; it is removed when the download is complete.
+    /// appended to the name, holds the `ResumeData`, without the secrets of fields and URL; it is removed when the
+    /// download is complete. Until then, both files can be read by this user only.
     /// The partial file stays when the download fails or is cancelled, and a retry continues it. A complete file is
     /// moved to the request's destination; without a destination it stays.
     ///

@@ -1,0 +1,145 @@
+// Where a database is, how it is opened, and what becomes of a damaged one.
+
+import FireweedTransport
+import Foundation
+import Glibc
+import Synchronization
+
+/// Opens the file of a database, and replaces a damaged file by an empty one where its content may be lost.
+///
+/// A database that may be replaced has a lock file, `…-lock`, beside it.
+final class DatabaseSource: Sendable {
+    /// Makes tables and sets options on a new connection.
+    typealias Preparation = @Sendable (SQLiteConnection, Waiting) throws(SQLiteFailure) -> Void
+
+    /// How long a call waits for locks of other connections, in milliseconds.
+    struct Waiting: Sendable, Equatable {
+        /// The longest wait for a lock on the database.
+        let milliseconds: Int32
+        /// The longest wait for the lock beside the database.
+        let lockMilliseconds: Int
+    }
+
+    let path: String
+    /// How often a connection of this source has found another file, or made one.
+    let changes = Atomic(0)
+    private let replacesDamaged: Bool
+    private let becomesPrivate: Bool
+    private let prepare: Preparation
+
+    /// Takes the path of the file; that of a symbolic link stands for its target.
+    ///
+    /// Of several paths to one file, all have one lock, and the same companion files.
+    ///
+    /// - Parameters:
+    ///   - path: the path.
+    ///   - replacesDamaged: whether a damaged file is renamed to `…-damaged` and replaced by an empty one.
+    ///   - becomesPrivate: whether other users lose their permissions on a file that exists.
+    ///   - prepare: called with each new connection.
+    init(path: String, replacesDamaged: Bool, becomesPrivate: Bool = false, prepare: @escaping Preparation) {
+        self.path =
+            switch try? FileDestination(at: URL(fileURLWithPath: path)) {
+            case .file(let target, _), .vacant(let target): target
+            case .stream, nil: path
+            }
+        self.replacesDamaged = replacesDamaged
+        self.becomesPrivate = becomesPrivate
+        self.prepare = prepare
+    }
+
+    /// A connection to the file that is at the path, or to a new one.
+    func connect(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
+        guard replacesDamaged else { return try makeConnection(waiting) }
+        let seen = inode
+        do throws(SQLiteFailure) {
+            if seen == 0 { try makeFile(waiting) }
+            return try connectWhileShared(waiting)
+        } catch  where error.isDamage {
+            return try replace(waiting) { self.inode != seen }
+        }
+    }
+
+    private func makeConnection(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
+        let connection = try SQLiteConnection(
+            path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
+        try prepare(connection, waiting)
+        return connection
+    }
+
+    private func connectWhileShared(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
+        let lock: DatabaseLock
+        do throws(DatabaseLock.Failure) {
+            lock = try DatabaseLock(beside: path, .shared, waitingMilliseconds: waiting.lockMilliseconds)
+        } catch {
+            // A database of another user can be used without its lock file.
+            guard error == .busy else { return try makeConnection(waiting) }
+            throw .busy
+        }
+        return try lock.whileHeld { () throws(SQLiteFailure) in try makeConnection(waiting) }
+    }
+
+    /// The inode of the file at the path; 0 without a file.
+    private var inode: UInt {
+        BlockingCall.check("stat")
+        var status = stat()
+        return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
+    }
+
+    /// Makes a missing file, without the log of a file that was removed: it belongs to none of the new one's content.
+    private func makeFile(_ waiting: Waiting) throws(SQLiteFailure) {
+        let lock: DatabaseLock
+        do throws(DatabaseLock.Failure) {
+            lock = try DatabaseLock(beside: path, .exclusive, waitingMilliseconds: waiting.lockMilliseconds)
+        } catch {
+            guard error == .busy else { return }
+            throw .busy
+        }
+        try lock.whileHeld { () throws(SQLiteFailure) in
+            guard inode == 0 else { return }  // another process was first
+            for companion in ["-wal", "-shm"] { unlink(path + companion) }
+            try DatabaseFile(path: path).prepare(becomesPrivate: false)
+        }
+    }
+
+    // MARK: Damage
+
+    /// Renames a damaged database to `…-damaged`, and makes an empty one; throws `error` where that is not wanted.
+    ///
+    /// `connection` has the damaged file.
+    func replace(
+        damaged connection: SQLiteConnection, after error: SQLiteFailure, _ waiting: Waiting
+    ) throws(SQLiteFailure) -> SQLiteConnection {
+        guard replacesDamaged else { throw error }
+        return try replace(waiting) { connection.hasMoved }
+    }
+
+    /// Holds a lock between processes, since two processes that find the damage at once must not rename each other's
+    /// new file. A reader does not wait for the lock: it throws `.busy`.
+    private func replace(
+        _ waiting: Waiting, unless isReplaced: () -> Bool
+    ) throws(SQLiteFailure) -> SQLiteConnection {
+        let lock: DatabaseLock
+        do throws(DatabaseLock.Failure) {
+            lock = try DatabaseLock(beside: path, .exclusive, waitingMilliseconds: waiting.lockMilliseconds)
+        } catch {
+            throw error == .busy ? .busy : .irreplaceable
+        }
+        return try lock.whileHeld { () throws(SQLiteFailure) in
+            if isReplaced(), let opened = try? makeConnection(waiting) { return opened }  // another process was first
+            setAside()
+            do throws(SQLiteFailure) {
+                return try makeConnection(waiting)
+            } catch {
+                throw .irreplaceable
+            }
+        }
+    }
+
+    /// Renames the damaged file for inspection; an older one is removed.
+    private func setAside() {
+        unlink("\(path)-damaged-wal")
+        if rename(path, "\(path)-damaged") != 0 { unlink(path) }
+        if rename("\(path)-wal", "\(path)-damaged-wal") != 0 { unlink("\(path)-wal") }
+        unlink("\(path)-shm")
+    }
+}

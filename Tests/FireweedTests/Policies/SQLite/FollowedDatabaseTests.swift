@@ -1,0 +1,124 @@
+import FixtureServer
+import Foundation
+import Glibc
+import Testing
+
+@testable import Fireweed
+@testable import FireweedTransport
+
+@Suite("Databases whose file changes", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct FollowedDatabaseTests {
+    private let folder: TemporaryFolder
+    private var file: URL { folder.file("database.sqlite") }
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Stores something through one object, and says whether another one finds it.
+    private func reaches(_ first: any Sendable, _ second: any Sendable) async throws -> Bool {
+        let key = UUID().uuidString
+        switch (first, second) {
+        case (let first as SQLiteRateLimits, let second as SQLiteRateLimits):
+            await first.setPause(.seconds(1000), of: key)
+            return try await second.pause(of: key) != nil
+        case (let first as SQLiteCredentialStore, let second as SQLiteCredentialStore):
+            let entry = StoredCredential(version: 1, sealed: Data("a".utf8))
+            let isStored = try await first.replace(key, expecting: 0, with: entry, owner: "a")
+            return try await isStored && second.look(key, owner: nil, lease: .zero).entry == entry
+        case (let first as SQLiteResponseStore, let second as SQLiteResponseStore):
+            let head = StoredHead(
+                response: ResponseHead(status: 200, fields: []), requestTime: Date(), responseTime: Date(),
+                variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
+            try first.store(StoredResponse(head: head, content: Data("a".utf8)), for: key)
+            return try second.response(for: key) { $0.isEmpty ? nil : 0 } != nil
+        default: return false
+        }
+    }
+
+    @Test(
+        "whoever has a database open uses the file that is at its path, after the file was removed",
+        arguments: DatabaseUser.allCases, [["", "-wal", "-shm"], [""]])
+    func removed(user: DatabaseUser, suffixes: [String]) async throws {
+        let first = try user.open(file)
+        #expect(try await reaches(first, first))
+        for suffix in suffixes { unlink(file.path + suffix) }
+        #expect(try await reaches(first, first), "the file is made anew")
+        let second = try user.open(file)
+        #expect(try await reaches(first, second))
+        #expect(try await reaches(second, first))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("whoever has a database open uses the file that has replaced it", arguments: DatabaseUser.allCases)
+    func replaced(user: DatabaseUser) async throws {
+        let first = try user.open(file)
+        #expect(try await reaches(first, first))
+        do {
+            let other = try user.open(folder.file("other"))
+            withExtendedLifetime(other) {}
+        }
+        for suffix in ["-wal", "-shm"] { unlink(file.path + suffix) }
+        #expect(rename(folder.file("other").path, file.path) == 0)
+        let second = try user.open(file)
+        #expect(try await reaches(first, second))
+        #expect(try await reaches(second, first))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("a limiter sets a damaged file aside, at its start and later")
+    func damagedLimiter() async throws {
+        let damage = Data(repeating: 7, count: 65_536)
+        try damage.write(to: file)
+        let first = try SQLiteRateLimits(file: file, name: "a", fallback: .open)
+        #expect(try Data(contentsOf: folder.file("database.sqlite-damaged")) == damage)
+        #expect(try await reaches(first, first))
+        // Damage under an open connection, which SQLite finds when it reads the file again.
+        let descriptor = open(file.path, O_WRONLY | O_CLOEXEC)
+        for suffix in ["-wal", ""] {
+            let damaged = suffix.isEmpty ? descriptor : open(file.path + suffix, O_WRONLY | O_CLOEXEC)
+            #expect(damaged >= 0 && damage.withUnsafeBytes { pwrite(damaged, $0.baseAddress, $0.count, 0) } > 0)
+            if damaged != descriptor { close(damaged) }
+        }
+        let second = try SQLiteRateLimits(file: file, name: "a", fallback: .open)
+        #expect(try await reaches(second, second))
+        #expect(try await reaches(first, second))
+        close(descriptor)
+    }
+
+    @Test("a lock that is kept is waited for once, and other callers fail without waiting")
+    func busy() throws {
+        let source = DatabaseSource(path: file.path, replacesDamaged: false) { (_, _) throws(SQLiteFailure) in }
+        let waiting = DatabaseSource.Waiting(milliseconds: 1, lockMilliseconds: 1)
+        var patient = try FollowedDatabase(source, waiting: waiting, busyPause: .max)
+        var next = try FollowedDatabase(source, waiting: waiting, busyPause: 0)
+        let other = try SQLiteConnection(path: file.path, busyMilliseconds: 0)
+        try other.run("BEGIN IMMEDIATE")
+        var tryCount = 0
+        func write(_ database: inout FollowedDatabase) -> Bool {
+            do throws(SQLiteFailure) {
+                try database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
+                    tryCount += 1
+                    try connection.run("BEGIN IMMEDIATE; COMMIT")
+                }
+                return true
+            } catch {
+                #expect(error.isBusy)
+                return false
+            }
+        }
+        for _ in 0..<3 { #expect(!write(&patient)) }
+        #expect(tryCount == 1)
+        #expect(!write(&next))
+        try other.run("COMMIT")
+        #expect(write(&next) && tryCount == 3)
+    }
+
+    @Test("a damaged vault is an error, and its file stays")
+    func damagedVault() throws {
+        let damage = Data(repeating: 7, count: 65_536)
+        try damage.write(to: file)
+        #expect(throws: CredentialVaultError.self) { try SQLiteCredentialStore(file: file) }
+        #expect(try Data(contentsOf: file) == damage)
+    }
+}
