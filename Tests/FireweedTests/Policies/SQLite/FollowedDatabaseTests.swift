@@ -24,8 +24,8 @@ struct FollowedDatabaseTests {
             return try await second.pause(of: key) != nil
         case (let first as SQLiteCredentialStore, let second as SQLiteCredentialStore):
             let entry = StoredCredential(version: 1, sealed: Data("a".utf8))
-            let isStored = try await first.replace(key, expecting: 0, with: entry, owner: "a")
-            return try await isStored && second.look(key, owner: nil, lease: .zero).entry == entry
+            guard try await first.replace(key, expecting: 0, with: entry, owner: "a") else { return false }
+            return try await second.look(key, owner: nil, lease: .zero).entry == entry
         case (let first as SQLiteResponseStore, let second as SQLiteResponseStore):
             let head = StoredHead(
                 response: ResponseHead(status: 200, fields: []), requestTime: Date(), responseTime: Date(),
