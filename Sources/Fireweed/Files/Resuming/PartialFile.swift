@@ -169,8 +169,8 @@ final class PartialFile: Sendable {
         try FileInstaller.writePrivately(content.withoutSecrets(credentials).data, to: Self.sidecar(of: url))
     }
 
-    /// Notes the URL in the place of one from a sidecar, which has no secrets.
-    func complete(_ url: URL) {
+    /// Replaces a URL from a sidecar, which has no secrets, by the URL of the request.
+    func restore(_ url: URL) {
         state.withLock { state in
             state.resumeData?.url = url
             state.resumeData?.urlDigest = nil

@@ -113,8 +113,10 @@ final class DatabaseSource: Sendable {
         return try replace(waiting) { connection.hasMoved }
     }
 
-    /// Holds a lock between processes, since two processes that find the damage at once must not rename each other's
-    /// new file. A reader does not wait for the lock: it throws `.busy`.
+    /// Replaces the file under a lock between processes.
+    ///
+    /// Two processes that find the damage at once must not rename each other's new file. A reader does not wait for the
+    /// lock: it throws `.busy`.
     private func replace(
         _ waiting: Waiting, unless isReplaced: () -> Bool
     ) throws(SQLiteFailure) -> SQLiteConnection {

@@ -5,9 +5,10 @@ import Synchronization
 
 /// A connection to the database that is at a path now; for one thread at a time.
 ///
-/// Someone may remove or replace the file while it is open: SQLite would use the old file, which no other process finds,
-/// for as long as the connection lives. So each use asks SQLite whether the file is still at its path, which costs one
-/// `stat`, and opens the other file otherwise. After damage, the database is replaced where its source says so.
+/// Someone may remove or replace the file while it is open: SQLite would use the old file, which no other process
+/// finds, for as long as the connection lives. So each use asks SQLite whether the file is still at its path, which
+/// costs one `stat`, and opens the other file otherwise. After damage, the database is replaced where its source says
+/// so.
 struct FollowedDatabase {
     private let source: DatabaseSource
     private let waiting: DatabaseSource.Waiting
@@ -29,6 +30,7 @@ struct FollowedDatabase {
     ///   - opening: how long this first opening waits instead; as `waiting` by default.
     ///   - trust: nanoseconds for which the file is not looked for again; zero by default.
     ///   - busyPause: nanoseconds without waiting, after a lock was waited for in vain; a second by default.
+    /// - Throws: `SQLiteFailure`.
     init(
         _ source: DatabaseSource, waiting: DatabaseSource.Waiting, opening: DatabaseSource.Waiting? = nil,
         trust: UInt64 = 0, busyPause: UInt64 = 1_000_000_000

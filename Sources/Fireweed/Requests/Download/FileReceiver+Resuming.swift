@@ -48,7 +48,7 @@ extension FileReceiver {
             request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         let isSame = request.url.map { partial.resumeData?.describes($0) == true } ?? false
-        if isSame, let url = request.url { partial.complete(url) }
+        if isSame, let url = request.url { partial.restore(url) }
         var (offset, resumption) = (Int64(0), Resumption?.none)
         switch partial.usableByteCount {
         case .success where !isSame:
