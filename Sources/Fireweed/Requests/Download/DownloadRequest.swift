@@ -125,9 +125,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// response has no strong validator, or when it has a content coding. The first cancel counts.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
-        handle(.cancel) { state in
-            guard state.lifecycle.isOutcomeOpen, state.lifecycle.visible != .cancelled else { return }
-            state.error = state.error ?? .explicitlyCancelled
+        endAsCancelled { state in
             if shouldProduceResumeData { state.withExtras { $0.wantsResumeData = true } }
         }
         return self

@@ -92,6 +92,8 @@ extension FileReceiver {
             return placed(file, file.url, attempt, of: request)
         }
         let (target, options) = destination(file.url, response)
+        // Cancelled while the closure ran: the destination stays as it is.
+        guard request.error == nil else { return }
         notifyOfDestination(target, of: request)
         guard target != file.url else { return placed(file, target, attempt, of: request) }
         guard partialFile != nil || options.contains(.waitForValidation) else {

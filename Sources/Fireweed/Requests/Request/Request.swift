@@ -75,15 +75,27 @@ public class Request: @unchecked Sendable {
     /// Handlers are still called, once; there is no retry.
     @discardableResult
     public func cancel() -> Self {
+        endAsCancelled()
+        return self
+    }
+}
+
+extension Request {
+    /// Ends the request as a cancel does: an adapter or a retrier that is being asked is not waited for.
+    ///
+    /// The first cancel counts: `note` runs for that one alone, under the state's lock, while the outcome is open.
+    func endAsCancelled(
+        by error: AFError = .explicitlyCancelled, noting note: (inout MutableState) -> Void = { _ in }
+    ) {
         var question: (@Sendable () -> Void)?
         handle(.cancel) { state in
             question = state.extras?.retrierQuestion.take()
-            guard state.lifecycle.isOutcomeOpen else { return }
+            guard state.lifecycle.isOutcomeOpen, state.lifecycle.visible != .cancelled else { return }
             // A retrier might still have changed the outcome: so the cancel is the outcome, and not the failure.
-            state.error = question == nil ? state.error ?? .explicitlyCancelled : .explicitlyCancelled
+            state.error = question == nil ? state.error ?? error : error
+            note(&state)
         }
         question?()
-        return self
     }
 }
 

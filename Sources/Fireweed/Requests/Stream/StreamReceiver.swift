@@ -223,9 +223,7 @@ final class StreamReceiver: ResponseReceiver {
     /// Ends the request because a value could not be made or was refused.
     func fail(_ request: Request, with error: AFError) {
         if !isStopped(request) { state.withLock { $0.hasFailed = true } }
-        request.handle(.cancel) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
-        }
+        request.endAsCancelled(by: error)
     }
 }
 

@@ -120,6 +120,31 @@ struct BoundedRetryTests {
         #expect(request.isCancelled && request.tasks.count == 1)
     }
 
+    @Test("a download that is cancelled while a retrier decides ends at once, as cancelled", arguments: [true, false])
+    func cancelledDownload(wantsResumeData: Bool) async {
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let retrier = Retrier { _, _, _, _ in ask.yield() }
+        let session = Session.scripted(keptBy: sessions, interceptor: retrier) { _ in 503 }
+        let request = session.download(url).validate(statusCode: 200..<300)
+        let task = request.serializingData(emptyResponseCodes: [503])
+        for await _ in asked { break }
+        request.cancel(producingResumeData: wantsResumeData)
+        #expect(await task.response.error?.isExplicitlyCancelledError == true)
+        #expect(request.isCancelled && request.tasks.count == 1)
+    }
+
+    @Test("a download that is cancelled while an adapter decides ends at once, as cancelled")
+    func cancelledDownloadWhileAdapting() async {
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let adapter = Adapter { _, _, _ in ask.yield() }
+        let session = Session.scripted(keptBy: sessions, interceptor: adapter) { _ in 200 }
+        let request = session.download(url)
+        let task = request.serializingData()
+        for await _ in asked { break }
+        request.cancel()
+        #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    }
+
     @Test("a request that is cancelled while an adapter decides ends at once, as cancelled")
     func cancelledWhileAdapting() async {
         let (asked, ask) = AsyncStream<Void>.makeStream()

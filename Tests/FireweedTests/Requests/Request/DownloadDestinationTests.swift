@@ -52,6 +52,24 @@ struct DownloadDestinationTests {
         discard(error)
     }
 
+    @Test("a download that is cancelled while its destination is asked for leaves the destination as it is")
+    func cancelledInDestination() async throws {
+        let target = folder.file("target")
+        try Data("mine".utf8).write(to: target)
+        let requests = ProtectedList<DownloadRequest>()
+        let request = session.download(server.url("/bytes/10"), shouldAutomaticallyResume: false) { _, _ in
+            requests.all.first?.cancel()
+            return (target, .removePreviousFile)
+        }
+        requests.append(request)
+        let task = request.serializingDownloadedFileURL()
+        request.resume()
+        let response = await task.response
+        #expect(response.error?.isExplicitlyCancelledError == true)
+        #expect(try Data(contentsOf: target) == Data("mine".utf8))
+        #expect(try names() == ["target"])
+    }
+
     @Test("a socket at the destination is an error, and stays")
     func socketAtDestination() async throws {
         let target = folder.file("socket")
