@@ -7,8 +7,8 @@ import Synchronization
 /// Applies a credential to every request, and renews it once for any number of requests.
 ///
 /// Adapting: a request without a credential fails with `AuthenticationError.missingCredential`. A credential that
-/// requires it is refreshed first, and other requests wait for that refresh. Otherwise the credential is applied
-/// immediately.
+/// requires it is refreshed first. While a refresh runs, whatever began it, requests wait for it. Otherwise the
+/// credential is applied immediately.
 ///
 /// Retrying: a failure that the authenticator recognises as one of authentication begins a refresh, or waits for the
 /// one that runs. A request that carried an older credential is retried without a refresh. When a refresh fails, every

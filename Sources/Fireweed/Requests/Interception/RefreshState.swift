@@ -15,11 +15,6 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         var version = 0
     }
 
-    /// Why a refresh was begun.
-    enum Origin: Sendable {
-        case adapt, retry
-    }
-
     /// A refresh to be performed.
     struct Refresh: Sendable {
         let number: Int
@@ -28,7 +23,6 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
     private struct Running: Sendable {
         let number: Int
-        let origin: Origin
         let version: Int
         var adapts: [Adapt] = []
         var retries: [Retry] = []
@@ -79,20 +73,20 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         now: TimeInterval
     ) -> AdaptAnswer {
         switch phase {
-        case .refreshing(let running) where running.origin == .adapt && !history.allowsRefresh(after: refreshCount):
-            return .fail(.excessiveRefresh)
-        case .refreshing(var running) where running.origin == .adapt:
+        case .refreshing(var running):
+            // The credential is known to be refused, or is about to be replaced: nothing more is sent with it.
+            guard history.allowsRefresh(after: refreshCount) else { return .fail(.excessiveRefresh) }
             running.adapts.append(waiter())
             phase = .refreshing(running)
             return .wait
         case .failed: phase = .idle
-        case .idle, .refreshing: break
+        case .idle: break
         }
         guard version == held.version else { return .lookAgain }
         guard let credential = held.credential else { return .fail(.missingCredential) }
-        guard requiresRefresh, case .idle = phase else { return .apply(credential) }
+        guard requiresRefresh else { return .apply(credential) }
         guard history.allowsRefresh(after: refreshCount),
-            let refresh = begin(.adapt, credential, now: now, { $0.adapts = [waiter()] })
+            let refresh = begin(credential, now: now, { $0.adapts = [waiter()] })
         else {
             return .fail(.excessiveRefresh)
         }
@@ -119,7 +113,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
             phase = .refreshing(running)
             return .wait
         case .idle:
-            guard let refresh = begin(.retry, credential, now: now, { $0.retries = [waiter()] }) else {
+            guard let refresh = begin(credential, now: now, { $0.retries = [waiter()] }) else {
                 return .fail(AuthenticationError.excessiveRefresh)
             }
             return .begin(refresh)
@@ -129,11 +123,11 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
     // MARK: Refreshing
 
     private mutating func begin(
-        _ origin: Origin, _ credential: Credential, now: TimeInterval, _ admit: (inout Running) -> Void
+        _ credential: Credential, now: TimeInterval, _ admit: (inout Running) -> Void
     ) -> Refresh? {
         guard history.admit(at: now) else { return nil }
         refreshCount += 1
-        var running = Running(number: refreshCount, origin: origin, version: held.version)
+        var running = Running(number: refreshCount, version: held.version)
         admit(&running)
         phase = .refreshing(running)
         return Refresh(number: refreshCount, credential: credential)

@@ -99,6 +99,29 @@ struct AuthenticationInterceptorTests {
         #expect(renewals.all.count == 1 && authenticator.refreshed.all == [1])
     }
 
+    @Test("a request that begins while a refused credential is renewed waits, and carries the new one")
+    func begunDuringRefresh() async {
+        let refreshes = HeldRefreshes()
+        let authenticator = TokenAuthenticator { _, completion in refreshes.hold(completion) }
+        let interceptor = AuthenticationInterceptor(authenticator: authenticator, credential: Token(number: 1))
+        let sessions = ProtectedList<Session>()
+        let tokens = ProtectedList<Int>()
+        let session = Session.scripted(keptBy: sessions, interceptor: interceptor) { message in
+            tokens.append(message.token ?? 0)
+            return message.token == 2 ? 200 : 401
+        }
+        async let first = session.request("https://service.example/first").validatedStatus
+        await refreshes.began()
+        let second = session.request("https://service.example/second")
+        // It is adapted on this thread.
+        second.resume()
+        #expect(second.tasks.isEmpty)
+        refreshes.release(.success(Token(number: 2)))
+        #expect(await first == 200)
+        #expect(await second.validatedStatus == 200)
+        #expect(tokens.all == [1, 2, 2])
+    }
+
     @Test("a failed refresh fails everyone who waits, with its error")
     func refreshFails() async {
         let held = HeldRefreshes()
