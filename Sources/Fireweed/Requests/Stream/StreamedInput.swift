@@ -11,8 +11,10 @@ extension DataStreamRequest {
     /// `read` waits for bytes. While `bufferSize` bytes wait to be read, nothing is received; the last piece may exceed
     /// `bufferSize`. At the end of the request `read` returns 0, or -1 when the request failed; `streamError` is then
     /// its ``AFError``. A stream that is closed early leaves the rest of the content unread, and the request continues
-    /// until it is cancelled. A second call makes another stream and ends the first one. A retry starts the content
-    /// over.
+    /// until it is cancelled. A second call makes another stream and ends the first one.
+    ///
+    /// The stream gets the content of one response, as the sequences do: none of a response that the validators refuse,
+    /// and after the first bytes there is no retry.
     ///
     /// One thread at a time may use the stream. It has no run loop, and `read` blocks the thread.
     public func asInputStream(bufferSize: Int = 1024) -> InputStream? {
@@ -144,6 +146,9 @@ final class InputConduit: StreamSink {
     }
 
     // MARK: The request's side
+
+    /// A retry could not be told from the rest of the content.
+    var isSequence: Bool { true }
 
     var isFull: Bool { state.withLock { $0.byteCount >= capacity } }
 

@@ -13,7 +13,7 @@ struct SequenceRetryTests {
 
     struct Value: Decodable, Sendable { var n: Int? }
 
-    enum Form: CaseIterable { case content, lines, values, pieces, strings }
+    enum Form: CaseIterable { case content, lines, values, pieces, strings, input }
 
     /// Everything that a sequence gives, as one text, and the request's error.
     private func read(_ form: Form, of request: DataStreamRequest) async -> (text: String, error: AFError?) {
@@ -33,10 +33,30 @@ struct SequenceRetryTests {
                     text += event.value ?? ""
                     if let error = event.completion?.error { throw error }
                 }
+            case .input:
+                let (data, error) = await input(of: request)
+                text = String(decoding: data, as: UTF8.self)
+                if let error { throw error }
             }
             return (text, nil)
         } catch {
             return (text, error)
+        }
+    }
+
+    /// What an `InputStream` gives, on a thread of its own, since reading waits.
+    private func input(of request: DataStreamRequest) async -> (Data, AFError?) {
+        nonisolated(unsafe) let input = request.asInputStream()  // handed over to the thread
+        return await withCheckedContinuation { continuation in
+            Thread {
+                input?.open()
+                var data = Data()
+                var buffer = [UInt8](repeating: 0, count: 4_096)
+                while let count = input?.read(&buffer, maxLength: buffer.count), count > 0 {
+                    data.append(contentsOf: buffer[..<count])
+                }
+                continuation.resume(returning: (data, input?.streamError as? AFError))
+            }.start()
         }
     }
 
