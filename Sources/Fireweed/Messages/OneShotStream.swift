@@ -13,6 +13,9 @@ final class OneShotStream: @unchecked Sendable {
         self.stream = stream
     }
 
+    /// Whether the stream was given away.
+    var isUsedUp: Bool { isTaken.load(ordering: .acquiring) }
+
     func take() -> InputStream? {
         isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : stream
     }

@@ -201,6 +201,13 @@ open class MultipartFormData {
         return .reader { MultipartBody(parts: parts, boundary: boundary) }
     }
 
+    /// Whether a part has a stream that was given away: the form cannot be sent from its parts again.
+    var isUsedUp: Bool {
+        parts.contains { part in
+            if case .stream(let stream) = part.content { stream.isUsedUp } else { false }
+        }
+    }
+
     /// The form in a `curl` command.
     var shownContent: CURLContent { MultipartBody.shownContent(parts: parts, boundary: boundary) }
 

@@ -273,9 +273,11 @@ extension Request {
 
     /// Starts over after `delay` seconds, unless the request was cancelled meanwhile, or its deadline comes before.
     ///
-    /// A request that fails before it is sent, and is retried immediately, would otherwise be so for ever.
+    /// A request that fails before it is sent, and is retried immediately, would otherwise be so for ever. Content that
+    /// is used up cannot be sent again: the outcome stays what it is, and says more than that.
     func retry(after delay: TimeInterval, otherwise: () -> Void) {
         let attempt = lastAttempt
+        guard !parts.content.isUsedUp(after: attempt, of: self) else { return otherwise() }
         let hasSent = attempt?.hasSent == true
         let isGranted = mutable.withLock { state in
             if hasSent, attempt !== state.retriedAttempt { state.idleRetryCount = 0 }

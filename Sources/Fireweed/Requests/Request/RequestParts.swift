@@ -20,7 +20,9 @@ enum RequestContent: Sendable {
     /// The content that the `URLRequest` carries, if it carries any.
     case ofURLRequest
     /// Content beside the `URLRequest`, or why the content could not be made.
-    case given(Result<MessageContent, any Error>)
+    ///
+    /// `isUsedUp` tells whether no further message can have it.
+    case given(Result<MessageContent, any Error>, isUsedUp: @Sendable () -> Bool = { false })
     /// The content of an upload.
     case upload(UploadContent)
 
@@ -28,13 +30,24 @@ enum RequestContent: Sendable {
     func source(for record: RequestRecord, of request: Request) throws -> MessageContent {
         switch self {
         case .ofURLRequest: return record.body
-        case .given(let made):
+        case .given(let made, _):
             do {
                 return try made.get()
             } catch {
                 throw error.asAFError(or: .createUploadableFailed(error: error))
             }
         case .upload(let content): return try content.source(for: record, of: request)
+        }
+    }
+
+    /// Whether a retry could not send the content again, since it can be read once and an attempt has begun to.
+    func isUsedUp(after attempt: Attempt?, of request: Request) -> Bool {
+        switch self {
+        case .ofURLRequest:
+            guard let attempt, let stream = attempt.record.existing?.httpBodyStream else { return false }
+            return stream.streamStatus != .notOpen
+        case .given(_, let isUsedUp): return isUsedUp()
+        case .upload(let content): return content.isUsedUp(for: request)
         }
     }
 

@@ -22,6 +22,10 @@ final class UploadContent: UploadableConvertible {
     private let isOneShot: Bool
     /// The stream of `.stream`, which the first exchange reads.
     private let stream: OneShotStream?
+    /// Whether a message has begun to read content that can be read once.
+    private let isRead = Atomic<Bool>(false)
+    /// Whether a form has given away a stream of one of its parts.
+    private let isFormUsedUp: @Sendable () -> Bool
 
     /// Makes the content of what the caller gave.
     init(_ uploadable: UploadRequest.Uploadable, fileManager: FileManager) {
@@ -38,6 +42,7 @@ final class UploadContent: UploadableConvertible {
         show = nil
         isOneShot = stream != nil
         self.stream = stream
+        isFormUsedUp = { false }
     }
 
     /// Makes the content of a form.
@@ -51,6 +56,7 @@ final class UploadContent: UploadableConvertible {
         show = { form.form.shownContent }
         isOneShot = false
         stream = nil
+        isFormUsedUp = { form.form.isUsedUp }
     }
 
     /// Makes the content of an async sequence.
@@ -61,6 +67,7 @@ final class UploadContent: UploadableConvertible {
         show = { .pieces([.stream]) }
         isOneShot = true
         stream = nil
+        isFormUsedUp = { false }
     }
 
     /// The content; `nil` for a form that is not encoded yet or is sent from its parts, and for an async sequence.
@@ -133,10 +140,20 @@ final class UploadContent: UploadableConvertible {
 
     // MARK: Content that can be read once
 
+    /// Whether no further message can have the content; where the session's delegate is asked for streams, it may have
+    /// one.
+    func isUsedUp(for request: Request) -> Bool {
+        if isOneShot { return isRead.load(ordering: .acquiring) && !request.core.options.delegate.isSubclass }
+        // A form in memory has read its streams, and is sent as often as it is wanted.
+        guard case .success(.reader) = made.withLock({ $0 }) else { return false }
+        return isFormUsedUp()
+    }
+
     /// A reader for one exchange; called on the event loop.
     private func makeReader(
         for attempt: Attempt, of request: Request, byteCount: Int64?, makeFirst: () throws -> any BodyReader
     ) throws -> any BodyReader {
+        isRead.store(true, ordering: .releasing)
         // An async sequence is not a stream, but only a stream can replace a sequence that was read already.
         if stream == nil, let reader = try? makeFirst() {
             return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader

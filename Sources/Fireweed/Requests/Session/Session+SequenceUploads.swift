@@ -9,9 +9,9 @@ extension Session {
     /// iterator is made when the content is needed, and its task is cancelled when the transfer ends before the
     /// sequence. While the sequence gives nothing, the time-out of the request runs.
     ///
-    /// A redirect, an answer to a challenge or a retry that needs the content again fails with
-    /// `URLError.requestBodyStreamExhausted`, as with an `InputStream`. What the sequence throws ends the request, as
-    /// the underlying error of the same `URLError`.
+    /// A redirect or an answer to a challenge that needs the content again fails with
+    /// `URLError.requestBodyStreamExhausted`, and there is no retry, as with an `InputStream`. What the sequence throws
+    /// ends the request, as the underlying error of the same `URLError`.
     ///
     /// ```swift
     /// let (lines, log) = AsyncStream.makeStream(of: Data.self)

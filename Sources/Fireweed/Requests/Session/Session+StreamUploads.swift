@@ -57,7 +57,9 @@ extension Session {
         case nil: return .ofURLRequest
         case .data(let data): return .given(.success(.data(data)))
         case .file(let file): return .given(.success(.file(file)))
-        case .stream(let stream): return .given(.success(.oneShot(stream, byteCount: nil)))
+        case .stream(let stream):
+            let box = OneShotStream(stream)
+            return .given(.success(.oneShot(box, byteCount: nil)), isUsedUp: { box.isUsedUp })
         case .form(let form):
             request.headers.update(.contentType(form.sentContentType))
             let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold

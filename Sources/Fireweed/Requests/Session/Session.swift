@@ -523,8 +523,9 @@ open class Session: @unchecked Sendable {
 
     /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
-    /// A redirect, an answer to a challenge or a retry that needs the content again fails the request with
-    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`.
+    /// A redirect or an answer to a challenge that needs the content again fails the request with
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the request
+    /// ends with what it would have been retried for.
     ///
     /// - Parameters:
     ///   - stream: the content, which is read once while it is sent.
@@ -548,8 +549,9 @@ open class Session: @unchecked Sendable {
 
     /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
-    /// A redirect, an answer to a challenge or a retry that needs the content again fails the request with
-    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`.
+    /// A redirect or an answer to a challenge that needs the content again fails the request with
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the request
+    /// ends with what it would have been retried for.
     ///
     /// - Parameters:
     ///   - stream: the content, which is read once while it is sent.

@@ -14,7 +14,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         case data(Data)
         /// A file, and whether it is removed when the request has ended.
         case file(URL, shouldRemove: Bool)
-        /// A stream, read once: a retry or a redirect that needs it again fails with `requestBodyStreamExhausted`.
+        /// A stream, read once: a redirect that needs it again fails with `requestBodyStreamExhausted`, and there is no
+        /// retry.
         case stream(InputStream)
     }
 

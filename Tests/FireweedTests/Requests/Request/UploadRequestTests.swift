@@ -170,15 +170,54 @@ struct UploadRequestTests {
         #expect(count.all.count == 2 && Set(count.all).count == 1 && (count.all.first ?? 0) >= 100_000)
     }
 
-    @Test("a stream that is gone says so when it is needed again: challenge, retry")
-    func goneStream() async throws {
+    /// Content that can be read once.
+    enum OneShot: CaseIterable {
+        case stream, sequence, form, bodyStream, streamRequest
+    }
+
+    @Test("a retry that cannot have its content again does not hide the response", arguments: OneShot.allCases)
+    func usedUp(content: OneShot) async throws {
         let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.001, retryableHTTPMethods: [.post])
-        let retried = session.upload(
-            InputStream(data: Data(count: 10)), to: server.url("/status/503"), interceptor: policy
-        ).validate()
-        let error = await retried.serializingData().response.error
-        #expect(error?.urlErrorCode == .requestBodyStreamExhausted)
-        #expect(server.requests.count == 1 && server.requests.last?.bodyByteCount == 10)
+        let session = Session.isolated(interceptor: policy)
+        let (url, stream) = (server.url("/status/503"), InputStream(data: Data(count: 10)))
+        var plain = try URLRequest(url: url, method: .post)
+        let request: Request
+        let error: AFError?
+        switch content {
+        case .stream, .sequence, .form, .bodyStream:
+            let data: DataRequest
+            switch content {
+            case .sequence:
+                let pieces = AsyncStream<Data> { continuation in
+                    continuation.yield(Data(count: 10))
+                    continuation.finish()
+                }
+                data = session.upload(pieces, to: url)
+            case .form:
+                data = session.upload(
+                    multipartFormData: { form in
+                        form.append(stream, withLength: 10, name: "s", fileName: "s", mimeType: "x/y")
+                    }, to: url, usingThreshold: 0)
+            case .bodyStream:
+                plain.httpBodyStream = stream
+                data = session.request(plain)
+            case .stream, .streamRequest: data = session.upload(stream, to: url)
+            }
+            request = data
+            error = await data.validate().serializingData().response.error
+        case .streamRequest:
+            let streamed = session.streamRequest(plain, uploading: .stream(stream)).validate()
+            request = streamed
+            error = await streamed.streamTask().streamingData().reduce(into: AFError?.none) { error, event in
+                error = event.completion?.error ?? error
+            }
+        }
+        #expect(error?.responseCode == 503, "\(String(describing: error))")
+        #expect(request.response?.statusCode == 503 && request.retryCount == 0 && server.requests.count == 1)
+    }
+
+    @Test("a stream that is gone says so when a challenge needs it again")
+    func goneStream() async throws {
         let challenged = session.upload(
             InputStream(data: Data(count: 100_000)), to: server.url("/digest-auth/auth/user/secret"),
             headers: ["Content-Length": "100000"]
