@@ -149,21 +149,25 @@ public struct WebSocketTask: Sendable {
     /// Before there is a sequence, the call resumes the request as making a sequence does, and events are kept for the
     /// first sequence: nothing is read from the network while about a megabyte of messages waits for it.
     ///
+    /// A task that is cancelled while it awaits this throws `CancellationError`; the message may still be sent.
+    ///
     /// Throws the `AFError` that ended the WebSocket before.
     public func send(_ message: Message) async throws {
+        try Task.checkCancellation()
         request.beginWithoutListener()
-        try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-            request.send(message) { error in
-                continuation.resume(with: error.map { .failure($0) } ?? .success(()))
-            }
-        }
+        let sent = OneAnswer<Result<Void, any Error>>()
+        request.send(message) { error in sent.give(error.map { .failure($0) } ?? .success(())) }
+        try await sent.value(ifCancelled: .failure(CancellationError())).get()
     }
 
     /// Sends a ping, and returns the pong or the reason why there is none.
+    ///
+    /// A task that is cancelled while it awaits this gets `CancellationError` as the reason.
     public func sendPing() async -> WebSocketRequest.PingResponse {
-        await withUnsafeContinuation { continuation in
-            request.ping { continuation.resume(returning: $0) }
-        }
+        guard !Task.isCancelled else { return .error(CancellationError()) }
+        let answer = OneAnswer<WebSocketRequest.PingResponse>()
+        request.ping { answer.give($0) }
+        return await answer.value(ifCancelled: .error(CancellationError()))
     }
 
     // MARK: Control

@@ -101,6 +101,34 @@ struct WebSocketTests {
         #expect(sights == [.connected(nil), .text("one, two, three"), .disconnected(1001, nil), .completed(nil)])
     }
 
+    @Test("a task that is cancelled does not await its message or its pong any longer")
+    func cancelledTasks() async throws {
+        let (pings, ping) = AsyncStream<Void>.makeStream()
+        let gate = DispatchGroup()
+        gate.enter()
+        defer { gate.leave() }
+        // Takes the ping, and nothing after it.
+        let peer = try WebSocketPeer { connection in
+            if try connection.receive().opcode == 9 { ping.yield() }
+            gate.wait()
+        }
+        let request = session.webSocketRequest(to: peer.url)
+        let task = request.webSocketTask()
+        var events = task.streamingMessageEvents().makeAsyncIterator()
+        _ = await events.next()
+        let pong = Task { await task.sendPing() }
+        for await _ in pings { break }
+        pong.cancel()
+        guard case .error(let error) = await pong.value, error is CancellationError else {
+            Issue.record("\(await pong.value)")
+            return
+        }
+        let sending = Task { try await task.send(.data(Data(count: 1 << 26))) }
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(request.error == nil && !request.isCancelled)
+    }
+
     @Test("a ping has its pong and a latency; pings of the server are answered; none goes out before or after")
     func pings() async throws {
         let server = try WebSocketServer.shared

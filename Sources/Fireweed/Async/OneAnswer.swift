@@ -1,0 +1,53 @@
+// An answer that a completion handler gives to a task, which may be cancelled before.
+
+import Synchronization
+
+/// The first answer to one question; the task that awaits it does not outwait its own cancellation.
+final class OneAnswer<Value: Sendable>: Sendable {
+    private enum State {
+        case open
+        case awaited(UnsafeContinuation<Value, Never>)
+        case given(Value)
+        case taken
+    }
+
+    private let state = Mutex(State.open)
+
+    /// Gives the answer; later ones are ignored.
+    func give(_ value: Value) {
+        let continuation = state.withLock { state -> UnsafeContinuation<Value, Never>? in
+            switch state {
+            case .open:
+                state = .given(value)
+                return nil
+            case .awaited(let continuation):
+                state = .taken
+                return continuation
+            case .given, .taken: return nil
+            }
+        }
+        continuation?.resume(returning: value)
+    }
+
+    /// The answer, or `cancelled` where the task is cancelled before it comes; awaited once.
+    func value(ifCancelled cancelled: Value) async -> Value {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let value = state.withLock { state -> Value? in
+                    switch state {
+                    case .open:
+                        state = .awaited(continuation)
+                        return nil
+                    case .given(let value):
+                        state = .taken
+                        return value
+                    case .awaited, .taken: preconditionFailure("an answer is awaited once")
+                    }
+                }
+                if let value { continuation.resume(returning: value) }
+            }
+        } onCancel: {
+            give(cancelled)
+        }
+    }
+}
