@@ -524,8 +524,8 @@ open class Session: @unchecked Sendable {
     /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails the request with
-    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the request
-    /// ends with what it would have been retried for.
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the
+    /// request ends with what it would have been retried for.
     ///
     /// - Parameters:
     ///   - stream: the content, which is read once while it is sent.
@@ -550,8 +550,8 @@ open class Session: @unchecked Sendable {
     /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails the request with
-    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the request
-    /// ends with what it would have been retried for.
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the
+    /// request ends with what it would have been retried for.
     ///
     /// - Parameters:
     ///   - stream: the content, which is read once while it is sent.

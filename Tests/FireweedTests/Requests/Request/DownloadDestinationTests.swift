@@ -57,10 +57,12 @@ struct DownloadDestinationTests {
         let target = folder.file("target")
         try Data("mine".utf8).write(to: target)
         let requests = ProtectedList<DownloadRequest>()
-        let request = session.download(server.url("/bytes/10"), shouldAutomaticallyResume: false) { _, _ in
+        let destination: DownloadRequest.Destination = { _, _ in
             requests.all.first?.cancel()
             return (target, .removePreviousFile)
         }
+        let request = session.download(
+            server.url("/bytes/10"), shouldAutomaticallyResume: false, to: destination)
         requests.append(request)
         let task = request.serializingDownloadedFileURL()
         request.resume()

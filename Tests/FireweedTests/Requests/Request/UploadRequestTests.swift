@@ -208,9 +208,9 @@ struct UploadRequestTests {
         case .streamRequest:
             let streamed = session.streamRequest(plain, uploading: .stream(stream)).validate()
             request = streamed
-            error = await streamed.streamTask().streamingData().reduce(into: AFError?.none) { error, event in
-                error = event.completion?.error ?? error
-            }
+            var last: AFError?
+            for await event in streamed.streamTask().streamingData() { last = event.completion?.error }
+            error = last
         }
         #expect(error?.responseCode == 503, "\(String(describing: error))")
         #expect(request.response?.statusCode == 503 && request.retryCount == 0 && server.requests.count == 1)
