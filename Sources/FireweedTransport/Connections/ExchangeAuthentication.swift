@@ -121,7 +121,8 @@ extension RequestMessage {
     /// is not known.
     var connectionCredentials: Credentials? {
         if let own = fields.value(of: "Authorization") {
-            let scheme = own.prefix { $0 != " " }.lowercased()
+            // White space around a value is not part of it (RFC 9110 §5.5), and a tab may end the scheme too.
+            let scheme = own.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased()
             return ["ntlm", "negotiate"].contains(scheme) ? Credentials(user: "", password: "", schemes: []) : nil
         }
         guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]) else { return nil }

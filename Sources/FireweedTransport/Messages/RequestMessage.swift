@@ -128,3 +128,14 @@ extension RequestMessage {
         return !isEmpty
     }
 }
+
+extension RequestMessage.Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The kind of value alone: user and password are secrets.
+    public var description: String { "Credentials" }
+
+    /// The description.
+    public var debugDescription: String { description }
+
+    /// No children, so that `dump` does not show the password.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

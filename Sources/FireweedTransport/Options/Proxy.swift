@@ -125,6 +125,21 @@ public struct Proxy: Sendable, Hashable {
     }
 }
 
+extension Proxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The proxy as a URL, without user and password; `no proxy` for `Proxy.none`.
+    public var description: String {
+        guard let scheme else { return "no proxy" }
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return "\(scheme.rawValue)://\(name):\(port)"
+    }
+
+    /// The description.
+    public var debugDescription: String { description }
+
+    /// No children, so that `dump` does not show the password.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 extension Proxy.Scheme {
     fileprivate var defaultPort: Int {
         switch self {

@@ -23,7 +23,8 @@ struct ReuseTests {
     }
 
     @Test(
-        "a message with an NTLM or Negotiate field of its own binds its connection", arguments: ["NTLM", "negotiate"])
+        "a message with an NTLM or Negotiate field of its own binds its connection",
+        arguments: ["NTLM", "negotiate", " NTLM", "\tNegotiate"])
     func boundConnection(scheme: String) async throws {
         let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange + exchange + [.hold])

@@ -12,7 +12,7 @@ extension AFError: LocalizedError {
         case .downloadedFileMoveFailed(let error, let source, let destination):
             "The download could not be moved from \(source.path) to \(destination.path): \(error.plainText)"
         case .explicitlyCancelled: "The request was cancelled."
-        case .invalidURL(let url): "This is no valid URL: \(url)"
+        case .invalidURL(let url): "This is no valid URL: \(Userinfo.removed(from: "\(url)"))"
         case .multipartEncodingFailed(let reason): "The multipart content could not be encoded: \(reason.plainText)"
         case .parameterEncodingFailed(let reason): "The parameters could not be encoded: \(reason.plainText)"
         case .parameterEncoderFailed(let reason): "The parameters could not be encoded: \(reason.plainText)"

@@ -4,6 +4,17 @@ import Foundation
 
 /// Removes the userinfo from URLs (RFC 3986 §3.2.1): it is never sent as part of a URL.
 package enum Userinfo {
+    /// A text that may not be a URL, without userinfo, query and fragment: what errors and logs may show.
+    ///
+    /// Without `://`, everything up to an `@` counts as userinfo.
+    static func removed(from text: String) -> String {
+        let whole = split(text)?.url ?? text
+        let bare = whole.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
+        let shown = bare.count < whole.unicodeScalars.count ? String(bare) + "…" : whole
+        guard !shown.contains("://"), let at = shown.unicodeScalars.lastIndex(of: "@") else { return shown }
+        return String(shown.unicodeScalars[at...].dropFirst())
+    }
+
     /// The URL without its userinfo, and user and password without percent-encoding; `nil` when the URL has no
     /// userinfo.
     package static func split(_ text: String) -> (url: String, user: String, password: String)? {

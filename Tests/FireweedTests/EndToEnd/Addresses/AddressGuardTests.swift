@@ -17,6 +17,7 @@ struct AddressGuardTests {
             "64:ff9b::10.0.0.1", "::ffff:0:10.0.0.1", "::ffff:0:8.8.8.8",  // translated
             "2002:7f00:1::",  // 6to4 of 127.0.0.1
             "2001:0:1:2:3:4:80ff:fffe",  // Teredo of 127.0.0.1
+            "100:0:0:1::1", "2001:2::1", "2001:1ff::1", "2001:20::1", "3fff::1", "64:ff9b:1::1", "5f00::1",
         ])
     func refused(text: String) throws {
         let address = try #require(IPAddress(text))
@@ -28,7 +29,7 @@ struct AddressGuardTests {
         "what is out there is allowed",
         arguments: [
             "1.1.1.1", "8.8.8.8", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "192.167.1.1",
-            "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8",
+            "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "2001:200::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8",
             "2002:808:808::",
         ])
     func allowed(text: String) throws {
