@@ -25,11 +25,28 @@ package struct CredentialFields: Sendable {
         "Set-Cookie2", "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
     ]
 
+    /// Fields that most requests have: their names are not searched for words.
+    private static let common = FieldNames<Bool>(
+        [
+            "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Connection", "Content-Encoding",
+            "Content-Length", "Content-Type", "Host", "If-Match", "If-Modified-Since", "If-None-Match", "Origin",
+            "Range", "Referer", "User-Agent", "traceparent", "tracestate",
+        ].map { ($0, true) })
+    private static let parts = SecretNames(SecretNames.standardParts)
+    private static let wholes = SecretNames(SecretNames.standardWholes)
+
     private let kinds: FieldNames<Kind>
+    /// Whether fields whose names have the words of secrets count too.
+    private let knowsWords: Bool
 
     /// The fields of HTTP itself, and those of these names: `TransportOptions.credentialFieldNames` of a session.
+    ///
+    /// With all of the standard names come the fields that logs hide by the words in their names. A caller
+    /// that leaves a standard name out wants such fields to be kept.
     package init(_ names: [String]) {
         kinds = FieldNames(Self.fixed + names.map { ($0, .user) })
+        let listed = Set(names.map { $0.lowercased() })
+        knowsWords = TransportOptions.standardCredentialFieldNames.allSatisfy { listed.contains($0.lowercased()) }
     }
 
     /// The names whose values are secrets in logs and archives, in lower case.
@@ -38,7 +55,11 @@ package struct CredentialFields: Sendable {
     }
 
     /// The kind of a field; `nil` for a field without credentials.
-    package func kind(of name: String) -> Kind? { kinds[name] }
+    package func kind(of name: String) -> Kind? {
+        if let kind = kinds[name] { return kind }
+        guard knowsWords, Self.common[name] == nil else { return nil }
+        return SecretNames.isSecret(field: name, parts: Self.parts, wholes: Self.wholes) ? .user : nil
+    }
 }
 
 extension TransportOptions {

@@ -102,6 +102,10 @@ public struct TransportOptions: Sendable {
     /// stored response answers only requests with the same values in them, unless the response is `public`. Names are
     /// compared without case. Default: `standardCredentialFieldNames`. The fields of the session's configuration are
     /// dropped too.
+    ///
+    /// While the list has all of the standard names, every field whose name has the word of a secret, such as
+    /// `X-Acme-Token`, counts as listed: the fields that logs hide. `URLSession` and Alamofire keep all but
+    /// `Authorization` and `Cookie`; an empty list does the same.
     public var credentialFieldNames: [String] = standardCredentialFieldNames
     /// Longest content of a response, in bytes after decoding; a longer one fails with `TransferRefusal.bodyBytes`.
     ///

@@ -55,20 +55,7 @@ public struct Redaction: Sendable {
     /// name of a parameter as a part.
     public static let standard = Redaction(
         fieldNames: CredentialFields.hiddenNames,
-        parameterNames: [
-            "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
-            "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
-            "csrfmiddlewaretoken", "cvc", "cvv", "device_code", "encryption_key", "functions_key", "id_token",
-            "jsessionid", "jwt", "key_pair_id", "license_key", "master_key", "otp", "passcode", "passphrase", "passwd",
-            "password",
-            "phpsessid", "private_key", "pwd", "rapidapi_key", "refresh_token", "saml_request", "saml_response",
-            "secret", "secret_key", "security_code", "session_id", "session_key", "session_token", "sid", "signature",
-            "signing_key", "subscription_key", "ticket", "token", "totp", "verification_code", "xsrf",
-        ],
-        wholeParameterNames: [
-            "auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pat", "pin", "policy", "pw", "session", "sig",
-            "state",
-        ])
+        parameterNames: SecretNames.standardParts, wholeParameterNames: SecretNames.standardWholes)
 
     /// Removes only userinfo.
     public static let none = Redaction(fieldNames: [], parameterNames: [])
@@ -91,9 +78,8 @@ public struct Redaction: Sendable {
     }
 
     func isSecret(field name: String) -> Bool {
-        if fieldNames.contains(name.lowercased()) || parameters.isPart(of: name) { return true }
-        let isPrefixed = name.count > 2 && name.lowercased().hasPrefix("x-")
-        return wholeParameters.isWhole(isPrefixed ? String(name.dropFirst(2)) : name)
+        fieldNames.contains(name.lowercased())
+            || SecretNames.isSecret(field: name, parts: parameters, wholes: wholeParameters)
     }
 
     // MARK: Fields

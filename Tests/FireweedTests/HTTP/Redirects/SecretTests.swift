@@ -94,6 +94,13 @@ struct SecretTests {
         #expect(try await seen(request, second) == ["X-Api-Key", "Private-Token", "X-Mine"])
         var options = TransportOptions()
         options.credentialFieldNames += ["x-mine"]
+        for name in ["X-Acme-Token", "Acme-Client-Secret", "X-Session"] {
+            let secret: HTTPHeaders = [HTTPHeader(name: name, value: "secret")]
+            _ = await session.request(away, headers: secret).serializingData().response
+            #expect(second.requests.last?.field(name) == nil)
+            _ = await session.request(away, headers: secret).redirect(using: all).serializingData().response
+            #expect(second.requests.last?.field(name) == "secret")
+        }
         let careful = Session.isolated(transportOptions: options)
         #expect(try await seen(careful.request(away, headers: keys), second) == [])
     }
