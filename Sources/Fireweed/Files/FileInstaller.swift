@@ -176,7 +176,7 @@ package enum FileInstaller {
         BlockingCall.check("open")
         // A pipe without a reader is an error, and nothing to wait for. A descriptor may be a file: the content goes
         // behind what is there.
-        let output = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        let output = Descriptors.make { open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard output >= 0 else { throw FileFailure.current(.create, target) }
         guard fcntl(output, F_SETFL, O_WRONLY | O_APPEND) == 0 else {
             let failure = FileFailure.current(.write, target)
@@ -207,7 +207,7 @@ package enum FileInstaller {
 
     private static func pour(_ source: URL, into output: Int32, of target: URL) throws {
         BlockingCall.check("open")
-        let input = open(source.path, O_RDONLY | O_CLOEXEC)
+        let input = Descriptors.make { open(source.path, O_RDONLY | O_CLOEXEC) }
         guard input >= 0 else { throw FileFailure.current(.create, source) }
         defer { close(input) }
         var block = Data(count: 256 * 1024)

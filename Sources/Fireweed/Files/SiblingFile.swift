@@ -18,7 +18,9 @@ enum SiblingFile {
         while true {
             let url = URL(fileURLWithPath: folder(of: target), isDirectory: true)
                 .appendingPathComponent(prefix(for: target) + token() + suffix)
-            let descriptor = open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+            let descriptor = Descriptors.make {
+                open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+            }
             if descriptor < 0, errno == EEXIST { continue }
             guard descriptor >= 0 else {
                 let code = errno

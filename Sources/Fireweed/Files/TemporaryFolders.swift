@@ -66,7 +66,7 @@ enum TemporaryFolders {
         let path = file.deletingLastPathComponent()
         guard file.lastPathComponent == content, path.lastPathComponent.hasPrefix(prefix) else { return false }
         BlockingCall.check("open")
-        let folder = open(path.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let folder = Descriptors.make { open(path.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard folder >= 0 else { return false }
         defer { close(folder) }
         var status = stat()

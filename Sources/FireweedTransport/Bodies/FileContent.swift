@@ -11,7 +11,7 @@ package enum FileContent {
     /// `Data(contentsOf:)` of swift-foundation 6.3 leaks 4 KiB for each empty file that it reads.
     package static func read(_ url: URL) throws -> Data {
         BlockingCall.check("open")
-        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let descriptor = Descriptors.make { open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
         guard descriptor >= 0 else { throw error(errno, url) }
         defer { close(descriptor) }
         var status = stat()

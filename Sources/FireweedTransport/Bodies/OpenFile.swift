@@ -26,7 +26,7 @@ final class OpenFile: Sendable {
     init(_ url: URL) throws {
         BlockingCall.check("open")
         // Without waiting for the writer of a pipe: the reader waits for it, and can be stopped.
-        let opened = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let opened = Descriptors.make { open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
         guard opened >= 0 else { throw URLError.unreadable(url, code: errno) }
         do {
             (byteCount, stopDescriptor) = try Self.examine(opened, of: url)
@@ -50,7 +50,7 @@ final class OpenFile: Sendable {
             let isMade = try KernelFile.mayBe(status) && count(opened, of: url, limit: status.st_size) != status.st_size
             return (isMade ? nil : Int64(status.st_size), -1)
         case S_IFIFO:
-            let stop = eventfd(0, Int32(EFD_CLOEXEC))
+            let stop = Descriptors.make { eventfd(0, Int32(EFD_CLOEXEC)) }
             guard stop >= 0 else { throw URLError.unreadable(url, code: errno) }
             return (nil, stop)
         case S_IFDIR: throw URLError.unreadable(url, code: EISDIR)

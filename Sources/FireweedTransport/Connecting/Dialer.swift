@@ -67,6 +67,8 @@ final class Dialer: DeadlineEntry {
     private var lookupEnd: LoopInstant = 0
     /// When a path is tried again whose listener's line was full.
     private var retryMoment: LoopInstant?
+    /// Whether idle connections of the whole process were closed for this one.
+    private var hasFreedDescriptors = false
     private(set) var isOver = false
 
     // MARK: Layers
@@ -132,6 +134,7 @@ final class Dialer: DeadlineEntry {
 
     /// Connects once more; the time that is left stays the same.
     func beginAgain() {
+        guard !isOver else { return }
         race = HappyEyeballs()
         (tried, causes) = ([], [])
         begin()
@@ -231,7 +234,7 @@ final class Dialer: DeadlineEntry {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         var descriptor = parts.openSocket(address.familyNumber, type)
         var error = errno
-        if descriptor < 0, error == EMFILE || error == ENFILE, owner?.dialerNeedsDescriptor(self) == true {
+        if descriptor < 0, Descriptors.isExhaustion(error), owner?.dialerNeedsDescriptor(self) == true {
             descriptor = parts.openSocket(address.familyNumber, type)
             error = errno
         }
@@ -280,6 +283,14 @@ final class Dialer: DeadlineEntry {
     }
 
     private func failWhole() {
+        if lacksDescriptors, !hasFreedDescriptors {
+            hasFreedDescriptors = true
+            let reply = DialerReply(self)
+            let isAwaited = parts.freeDescriptors { [loop = context.loop] in
+                loop.post { _ in reply.dialer?.beginAgain() }
+            }
+            if isAwaited { return }
+        }
         if case .host(let host, _) = target.place, !causes.isEmpty { parts.resolver.forget(host) }
         guard causes.isEmpty else {
             return fail(.notConnected(to: placeText, from: target.networkInterface, causes))
@@ -297,7 +308,7 @@ final class Dialer: DeadlineEntry {
     }
 
     /// Whether no socket could be made, since the process or the system was out of descriptors.
-    var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { $0.error == EMFILE || $0.error == ENFILE } }
+    var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { Descriptors.isExhaustion($0.error) } }
 
     private var placeText: String {
         switch target.place {

@@ -6,6 +6,10 @@ import Glibc
 struct EngineParts: Sendable {
     var resolver = NameResolver.shared
     var openSocket: SocketOpener = { socket($0, $1, 0) }
+    /// Has all pools of the process close their idle connections, and calls back; false where there are none.
+    var freeDescriptors: @Sendable (_ done: @escaping @Sendable () -> Void) -> Bool = {
+        Descriptors.closeIdle(then: $0)
+    }
     /// Gets the first token of Negotiate for a host; may block.
     var negotiateToken: @Sendable (_ host: String) -> [UInt8]? = { NegotiateToken.token(forHost: $0) }
     /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.

@@ -31,6 +31,7 @@ enum SystemLookup {
     @Sendable
     static func answer(to name: String) -> NameResolver.Answer {
         BlockingCall.check("getaddrinfo")
+        Descriptors.makeRoom()
         if name.utf8.last == UInt8(ascii: ".") {
             let listed = HostsFile.addresses(of: String(name.dropLast()))
             if !listed.isEmpty { return .addresses(listed) }

@@ -32,7 +32,9 @@ final class ConnectionPool {
     /// The exchanges that enter the lines of their origins after the sockets of this turn.
     private var arrivals: [Exchange] = []
     /// How many connections are idle, of all origins.
-    var idleCount = 0
+    var idleCount = 0 {
+        didSet { Descriptors.idleCountChanged(by: idleCount - oldValue) }
+    }
     private(set) var isShutDown = false
 
     /// Most idle connections that are kept.
@@ -57,6 +59,7 @@ final class ConnectionPool {
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         context.add(self)
         AddressWatch.add(context.loop)
+        Descriptors.addHolder(on: context.loop)
     }
 
     // MARK: Exchanges
@@ -136,9 +139,9 @@ final class ConnectionPool {
         return true
     }
 
-    /// Keeps the number of idle connections within its limit.
+    /// Keeps the number of idle connections within the limits of the pool and of the process.
     func limitIdle() {
-        while idleCount > Self.idleLimit, closeOldestIdle() {}
+        closeIdle(keeping: min(Self.idleLimit, Descriptors.idleLimit(for: idleCount)))
     }
 
     /// Ends every exchange, closes every connection, and lets no new ones begin.
@@ -149,6 +152,8 @@ final class ConnectionPool {
         for origin in origins.values { origin.shutDown() }
         origins = [:]
         arrivals = []
+        idleCount = 0
+        Descriptors.removeHolder()
         context.remove(self)
     }
 }
@@ -187,6 +192,12 @@ extension ConnectionPool {
     private func keep(_ rest: ArraySlice<Exchange>) {
         if arrivals.isEmpty { context.continueAfterSockets(self) }
         arrivals.insert(contentsOf: rest, at: 0)
+    }
+}
+
+extension ConnectionPool: IdleConnectionHolder {
+    func closeIdle(keeping count: Int) {
+        while idleCount > count, closeOldestIdle() {}
     }
 }
 

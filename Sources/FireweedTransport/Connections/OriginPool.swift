@@ -143,7 +143,9 @@ final class OriginPool {
             guard exchange.flow.level != .suspended else { continue }
             return connection.attach(exchange)
         }
-        if connection.isIdle { putIdle(connection) }
+        guard connection.isIdle else { return }
+        putIdle(connection)
+        pool.limitIdle()
     }
 
     private func nextExchange(for connection: Connection) -> Exchange? {
@@ -260,6 +262,8 @@ final class OriginPool {
         lacksDescriptors = false
         putIdle(connection)
         assignConnections()
+        // Those who wait come first.
+        pool.limitIdle()
     }
 
     /// A connection that carries exchanges can carry more of them.
@@ -309,7 +313,6 @@ final class OriginPool {
         idle.append(connection)
         pool.idleCount += 1
         connection.becomeIdle()
-        pool.limitIdle()
     }
 
     /// The first connection of HTTP/2 that can carry another exchange.

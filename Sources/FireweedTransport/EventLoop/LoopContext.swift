@@ -157,6 +157,12 @@ final class LoopContext {
         return true
     }
 
+    /// Closes the idle connections of the loop until so many are left in each pool; their descriptors are free then.
+    func closeIdle(keeping count: Int) {
+        for timer in timers { (timer as? any IdleConnectionHolder)?.closeIdle(keeping: count) }
+        _ = finishClosing()
+    }
+
     /// Gives the next turn its budget, and ends the watched time of the turn before.
     func beginBudget() {
         #if DEBUG

@@ -188,7 +188,28 @@ struct DialingTests {
             }
             return socket(family, type, 0)
         }
+        // Other tests of this process have idle connections of their own.
+        parts.freeDescriptors = { _ in false }
         return parts
+    }
+
+    @Test("a process out of descriptors has every pool close its idle connections, once, and then tries again")
+    func exhaustedElsewhere() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        for (calls, code) in [(1...1, nil), (1...9, URLError.Code.cannotLoadFromNetwork)] {
+            let asked = EventLog<Int>()
+            var parts = parts(failing: calls)
+            parts.freeDescriptors = { done in
+                asked.note(1)
+                done()
+                return true
+            }
+            try await EngineStage.play(parts: parts) { stage in
+                let transfer = try await stage.end(server.url())
+                #expect(transfer.code == code, "\(transfer.failureText)")
+                #expect(asked.events.count == 1)
+            }
+        }
     }
 
     @Test("a process out of descriptors closes the connection that was idle longest, and tries once more")

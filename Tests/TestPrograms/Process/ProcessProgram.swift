@@ -22,6 +22,9 @@ struct ProcessProgram {
             try await type.run(folder: arguments[2], authority: arguments[3], url: arguments[4])
         // `process starved URL` makes its first request without a descriptor left.
         case ("starved", let url?): await Starvation(url: url).run()
+        // `process crowded URL` has many sessions with idle connections; prints how requests, downloads and uploads end
+        // when no further descriptor is left.
+        case ("crowded", let url?): try await Crowd(url: url).run()
         // `process growth URL` makes 10,000 requests, 64 at once; prints what the process has after the first 1,000,
         // and at the end.
         case ("growth", let url?): try await Growth(session: Session(), url: url).run()

@@ -34,7 +34,7 @@ final class PartialFile: Sendable {
         url = temporary.url
         hasSidecar = false
         owner = temporary
-        descriptor = Glibc.open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        descriptor = Descriptors.make { Glibc.open(temporary.url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
         state = Mutex(State())
         guard descriptor >= 0 else { throw FileFailure.current(.create, url) }
     }
@@ -99,7 +99,9 @@ final class PartialFile: Sendable {
     private static func open(_ url: URL, flags: Int32) throws -> Int32? {
         BlockingCall.check("open")
         while true {
-            let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o600)
+            let descriptor = Descriptors.make {
+                Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o600)
+            }
             guard descriptor >= 0 else {
                 if errno == ENOENT, flags & O_CREAT == 0 { return nil }
                 throw ResumeError.unusable(url, underlying: POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO))

@@ -196,7 +196,7 @@ final class UploadContent: UploadableConvertible {
 
     private static func copy(_ reader: any BodyReader, to url: URL) throws {
         BlockingCall.check("open")
-        let descriptor = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let descriptor = Descriptors.make { open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
         guard descriptor >= 0 else { throw FileFailure.current(.create, url).urlError }
         let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var block = Data(count: 64 * 1024)

@@ -75,6 +75,24 @@ struct ProcessExitTests {
         #expect(output.code == 0)
     }
 
+    @Test("idle connections of other sessions give way to requests, downloads and uploads that need descriptors")
+    func crowded() async throws {
+        let server = try FixtureServer.start()
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            TestPrograms.url.path, ["process", "crowded", server.url("/anything").absoluteString], in: folder.url)
+        #expect(
+            output.text == """
+                before ok ok ok
+                request ok
+                download ok
+                upload ok
+                sessions 100 failures 0
+
+                """, "\(output.errors)")
+        #expect(output.code == 0)
+    }
+
     @Test("120 sessions that are dropped in mid-download leave no descriptor and no thread")
     func droppedSessions() async throws {
         struct Facts: Decodable {

@@ -1,0 +1,150 @@
+// The descriptors of the process: how many of them idle connections may keep, and what is done when there is none left.
+
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Has connections that carry nothing; called on the loop's thread.
+protocol IdleConnectionHolder: LoopTimer {
+    /// Closes connections until so many are left, those first that have been idle longest.
+    func closeIdle(keeping count: Int)
+}
+
+/// The one rule for descriptors that all pools of the process share.
+///
+/// Idle connections keep a quarter of the descriptors that the process may have (RLIMIT_NOFILE) at most. When a call
+/// finds no descriptor, all pools close their idle connections, and the call is repeated once.
+package enum Descriptors {
+    private struct State {
+        var loops: [EventLoop] = []
+        /// The process that has the loops: a child of fork(2) makes others.
+        var forkCount = 0
+    }
+
+    private static let state = Mutex(State())
+    private static let idle = Atomic(0)
+    private static let idleLimit = Atomic(0)
+    private static let holderCount = Atomic(0)
+    private static let isTrimming = Atomic(false)
+    /// The longest wait for the loops, in seconds: a task of a user's that runs on one may hold it up.
+    private static let longestWait = 1.0
+
+    // MARK: The budget
+
+    /// Notes a pool on a loop.
+    static func addHolder(on loop: EventLoop) {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        idleLimit.store(Int(clamping: limit.rlim_cur / 4), ordering: .relaxed)
+        state.withLock { state in
+            if state.forkCount != ForkCount.current {
+                state = State(forkCount: ForkCount.current)
+                idle.store(0, ordering: .relaxed)
+                holderCount.store(0, ordering: .relaxed)
+                isTrimming.store(false, ordering: .relaxed)
+            }
+            if !state.loops.contains(where: { $0 === loop }) { state.loops.append(loop) }
+        }
+        holderCount.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// Notes that a pool is gone.
+    static func removeHolder() {
+        holderCount.wrappingSubtract(1, ordering: .relaxed)
+    }
+
+    /// Notes connections that have become idle, or that are idle no more.
+    static func idleCountChanged(by change: Int) {
+        idle.wrappingAdd(change, ordering: .relaxed)
+    }
+
+    /// How many idle connections a pool may keep that has `count` of them: all, as long as the process is within its
+    /// budget, and an equal share where it is not.
+    static func idleLimit(for count: Int) -> Int {
+        let limit = idleLimit.load(ordering: .relaxed)
+        guard idle.load(ordering: .relaxed) > limit else { return count }
+        let share = limit / max(1, holderCount.load(ordering: .relaxed))
+        if count <= share { trim(to: share) }
+        return min(count, share)
+    }
+
+    /// Has the pools with more than their share close connections.
+    private static func trim(to share: Int) {
+        guard !isTrimming.exchange(true, ordering: .relaxed) else { return }
+        onEveryLoop {
+            $0.closeIdle(keeping: share)
+        } then: {
+            isTrimming.store(false, ordering: .relaxed)
+        }
+    }
+
+    // MARK: Exhaustion
+
+    /// Has every pool of the process close its idle connections, and calls `done` then, on any thread; returns false
+    /// where there are none.
+    static func closeIdle(then done: @escaping @Sendable () -> Void) -> Bool {
+        guard idle.load(ordering: .relaxed) > 0 else { return false }
+        onEveryLoop {
+            $0.closeIdle(keeping: 0)
+        } then: {
+            done()
+        }
+        return true
+    }
+
+    /// Makes a descriptor, as open(2) and eventfd(2) do; may wait.
+    ///
+    /// Returns -1 and sets `errno` as the call does.
+    package static func make(_ call: () -> Int32) -> Int32 {
+        BlockingCall.check("open")
+        let descriptor = call()
+        guard descriptor < 0, isExhaustion(errno) else { return descriptor }
+        let error = errno
+        let group = DispatchGroup()
+        group.enter()
+        guard closeIdle(then: { group.leave() }) else {
+            errno = error
+            return descriptor
+        }
+        _ = group.wait(timeout: .now() + longestWait)
+        return call()
+    }
+
+    /// Sees to it that calls of the C library, which do not report it, find a descriptor; may wait.
+    static func makeRoom() {
+        let descriptor = make { open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Whether an error says that the process or the system is out of descriptors.
+    static func isExhaustion(_ error: Int32) -> Bool { error == EMFILE || error == ENFILE }
+
+    private static func onEveryLoop(
+        _ work: @escaping @Sendable (LoopContext) -> Void, then done: @escaping @Sendable () -> Void
+    ) {
+        let loops = state.withLock { $0.forkCount == ForkCount.current ? $0.loops : [] }
+        guard !loops.isEmpty else { return done() }
+        let rest = Countdown(loops.count, done)
+        for loop in loops {
+            loop.post { context in
+                work(context)
+                rest.step()
+            }
+        }
+    }
+}
+
+/// Calls back at the last of so many steps.
+private final class Countdown: Sendable {
+    private let count: Atomic<Int>
+    private let done: @Sendable () -> Void
+
+    init(_ count: Int, _ done: @escaping @Sendable () -> Void) {
+        self.count = Atomic(count)
+        self.done = done
+    }
+
+    func step() {
+        if count.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done() }
+    }
+}
