@@ -2,11 +2,13 @@
 
 import Foundation
 
-/// The form of a host in which every rule compares hosts: trust, identities, addresses, cookies, HSTS, netrc and
-/// credentials.
+/// The form of a host in which every rule compares hosts: trust, identities, addresses and HSTS.
 ///
 /// A host has many spellings, and a rule that is found by one of them only is a rule that a URL gets around. The
 /// canonical form is for comparing alone: what goes into messages and handshakes is the host of the URL.
+///
+/// What must not reach another machine is compared by `identity(of:)`, where `name.` is not `name`: origins,
+/// credentials, cookies and stored responses.
 package enum CanonicalHost {
     /// The canonical form of a host, with or without the brackets of an IPv6 address.
     ///
@@ -32,12 +34,22 @@ package enum CanonicalHost {
         host.utf8.last == UInt8(ascii: ".") && canonical.utf8.last != UInt8(ascii: ".") && !isAddress(canonical)
     }
 
-    /// The form of a host in which it is looked up: the canonical form, with the final dot of a complete name.
+    /// The form of a host in which it is looked up, and in which secrets belong to it: the canonical form, with the
+    /// final dot of a complete name.
     ///
-    /// A resolver searches for a name without the dot in the domains of resolv.conf(5).
-    package static func lookupName(of host: String) -> String {
+    /// A resolver searches for a name without the dot in the domains of resolv.conf(5), so that another machine may
+    /// answer to it than to the complete name.
+    package static func identity(of host: String) -> String {
         let canonical = text(of: host)
         return isCompleteName(host, canonical: canonical) ? canonical + "." : canonical
+    }
+
+    /// A canonical host without the zone of an IPv6 address (RFC 6874), which no certificate and no peer knows.
+    package static func withoutZone(_ canonical: String) -> String {
+        guard canonical.utf8.contains(UInt8(ascii: ":")), let zone = canonical.firstIndex(of: "%") else {
+            return canonical
+        }
+        return String(canonical[..<zone])
     }
 
     /// The rule for a host among rules by host; of several spellings, the canonical one counts, then the one that sorts

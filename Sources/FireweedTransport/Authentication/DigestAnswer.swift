@@ -95,7 +95,7 @@ package struct DigestAnswer: Equatable, Sendable {
         return domain.contains { uri in
             if uri.hasPrefix("/") { return target.originForm.hasPrefix(uri) }
             guard let prefix = try? RequestTarget(uri), prefix.isSecure == target.isSecure, prefix.port == target.port,
-                CanonicalHost.text(of: prefix.host) == CanonicalHost.text(of: target.host)
+                CanonicalHost.identity(of: prefix.host) == CanonicalHost.identity(of: target.host)
             else { return false }
             return target.originForm.hasPrefix(prefix.originForm)
         }

@@ -51,7 +51,7 @@ struct DialTarget {
         isProxied = key.proxy != nil
         place =
             options.unixSocketPath.map { .path($0) }
-            ?? key.proxy.map { .host(CanonicalHost.lookupName(of: $0.host), port: UInt16(truncatingIfNeeded: $0.port)) }
+            ?? key.proxy.map { .host(CanonicalHost.identity(of: $0.host), port: UInt16(truncatingIfNeeded: $0.port)) }
             ?? .host(host, port: port)
         overrides = options.addressOverrides
         addressGuard = options.addressGuard

@@ -5,7 +5,7 @@
 /// All else that a connection depends on (overrides, guard, trust, identity) is the session's, as connections are.
 struct OriginKey: Hashable, Sendable {
     var isSecure: Bool
-    /// In its canonical form, without brackets.
+    /// In its canonical form, without brackets; an IPv6 address with its zone where it is dialled from here.
     var host: String
     /// Whether the URL's host ends in a dot: a complete name, which another machine may have than the name without it,
     /// since that may be searched for (RFC 1034 §3.1).
@@ -23,7 +23,8 @@ struct OriginKey: Hashable, Sendable {
     init(_ target: RequestTarget, proxy: Proxy?) {
         self.proxy = proxy
         isSecure = target.isSecure
-        host = target.canonicalHost
+        // The zone of an address is this machine's, and nothing to a proxy (RFC 6874 §4).
+        host = proxy == nil ? target.canonicalHost : CanonicalHost.withoutZone(target.canonicalHost)
         isCompleteName = target.isCompleteName
         port = UInt16(truncatingIfNeeded: target.port)
     }

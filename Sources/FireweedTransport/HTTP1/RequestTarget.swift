@@ -11,7 +11,7 @@ package struct RequestTarget: Equatable, Sendable {
     package let isSecure: Bool
     /// The host as `Host` says it: a name in A-labels, an address, an IPv6 address in brackets without its zone.
     package let host: String
-    /// The host in the form in which hosts are compared, without brackets.
+    /// The host in the form in which hosts are compared, without brackets; an IPv6 address with its zone.
     package let canonicalHost: String
     /// Whether the host is a name with a final dot, which the canonical form has not.
     package var isCompleteName: Bool { CanonicalHost.isCompleteName(host, canonical: canonicalHost) }
@@ -107,18 +107,28 @@ package struct RequestTarget: Equatable, Sendable {
         if hostEnd + 1 >= bytes.count { given = port }
         // The host of most URLs is in its canonical form, and is looked at once.
         if CanonicalHost.isCanonical(name) { return (host, host, given) }
-        let sent = try bytes.first == 0x5B ? address(host[...]) : self.name(host[...])
+        if bytes.first == 0x5B {
+            let (address, zone) = try address(host[...])
+            // A zone means something on this machine alone (RFC 6874 §3): the peer is not told.
+            return ("[\(address)]", zone.map { "\(address)%\($0)" } ?? address.description, given)
+        }
+        let sent = try self.name(host[...])
         return (sent, CanonicalHost.text(of: sent), given)
     }
 
-    private static func address(_ bracketed: Substring) throws(TransferFailure) -> String {
+    /// An IPv6 address in brackets, and its zone, behind a percent sign that is escaped as `%25` (RFC 6874 §2).
+    private static func address(_ bracketed: Substring) throws(TransferFailure) -> (IPAddress, zone: String?) {
         let inside = bracketed.dropFirst().dropLast()
-        // A zone means something on this machine alone (RFC 6874 §4).
-        let zone = inside.utf8.firstIndex(of: UInt8(ascii: "%")) ?? inside.endIndex
-        guard let address = IPAddress(String(inside[..<zone])), address.bytes.count == 16 else {
+        let halves = inside.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = halves.first, let address = IPAddress(String(first)), address.bytes.count == 16 else {
             throw .badMessage("the URL has no IPv6 address in its brackets")
         }
-        return "[\(address)]"
+        guard halves.count == 2 else { return (address, nil) }
+        let escaped = halves[1].hasPrefix("25") ? halves[1].dropFirst(2) : halves[1]
+        guard let zone = escaped.removingPercentEncoding, !zone.isEmpty,
+            zone.utf8.allSatisfy({ isHostByte($0) || $0 == UInt8(ascii: "~") })
+        else { throw .badMessage("the URL has an IPv6 address with an invalid zone") }
+        return (address, zone)
     }
 
     /// A name as it is written, where it has nothing but letters, digits, hyphens, underscores and dots.

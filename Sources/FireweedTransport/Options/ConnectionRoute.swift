@@ -89,7 +89,7 @@ extension [ConnectionRoute] {
             route.host.map { CanonicalHost.text(of: $0) == host } ?? true && route.port.map { $0 == Int(port) } ?? true
         }
         let targetPort = route?.targetPort.flatMap { UInt16(exactly: $0) } ?? port
-        return (route?.targetHost.map { CanonicalHost.lookupName(of: $0) } ?? name, targetPort)
+        return (route?.targetHost.map { CanonicalHost.identity(of: $0) } ?? name, targetPort)
     }
 }
 

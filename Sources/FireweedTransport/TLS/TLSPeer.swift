@@ -12,6 +12,8 @@ struct TLSPeer {
 
     /// The peer for an origin; with `isLimitedToHTTP1`, HTTP/2 is not offered, whatever the options say.
     init(host: String, port: UInt16, settings: PoolSettings, isLimitedToHTTP1: Bool = false) {
+        // Rules and certificates are for an address, whatever the way to it.
+        let host = CanonicalHost.withoutZone(host)
         self.host = host
         self.port = port
         isProxy = false

@@ -50,19 +50,12 @@ extension ParsedCertificate {
     }
 
     func isValid(forHost host: String) -> Bool {
-        let host = Self.bareHost(host)
+        let host = CanonicalHost.withoutZone(CanonicalHost.text(of: host))
         // OpenSSL reads a leading dot as "any name below", and a length of zero as "up to the NUL".
         guard !host.isEmpty, !host.hasPrefix("."), !host.utf8.contains(0) else { return false }
         if Self.isAddress(host) { return X509_check_ip_asc(x509, host, 0) == 1 }
         let flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
         return X509_check_host(x509, host, host.utf8.count, UInt32(flags), nil) == 1
-    }
-
-    /// The canonical form of a host, without the zone of an IPv6 address (RFC 6874), which no certificate names.
-    private static func bareHost(_ host: String) -> String {
-        let host = CanonicalHost.text(of: host)
-        guard host.contains(":"), let zone = host.firstIndex(of: "%") else { return host }
-        return String(host[..<zone])
     }
 
     private static func isAddress(_ host: String) -> Bool {

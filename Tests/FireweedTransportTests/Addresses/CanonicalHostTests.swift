@@ -41,8 +41,8 @@ struct CanonicalHostTests {
             ("0x7f.1.", "127.0.0.1"), ("[::1]", "::1"), ("a..", "a.."), ("", ""), (".", "."),
         ])
     func lookupName(host: String, name: String) {
-        #expect(CanonicalHost.lookupName(of: host) == name)
-        #expect(CanonicalHost.lookupName(of: name) == name)
+        #expect(CanonicalHost.identity(of: host) == name)
+        #expect(CanonicalHost.identity(of: name) == name)
     }
 
     @Test(

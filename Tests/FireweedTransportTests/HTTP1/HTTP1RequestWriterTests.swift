@@ -220,6 +220,20 @@ struct RequestTargetTests {
         #expect(target.originForm == path)
     }
 
+    @Test(
+        "keeps the zone of an address for this machine alone (RFC 6874)",
+        arguments: [
+            ("http://[fe80::1%25eth0]:8/", "fe80::1%eth0"), ("http://[FE80::0:1%eth0]/", "fe80::1%eth0"),
+            ("http://[fe80::1%2525]/", "fe80::1%25"), ("http://[fe80::1%25en%2D1]/", "fe80::1%en-1"),
+            ("http://[fe80::1]/", "fe80::1"),
+        ])
+    func zone(url: String, host: String) throws {
+        let target = try RequestTarget(url)
+        #expect(target.canonicalHost == host && target.host == "[fe80::1]")
+        #expect(OriginKey(target, proxy: nil).host == host)
+        #expect(OriginKey(target, proxy: Proxy(host: "proxy.test", port: 1)).host == "fe80::1")
+    }
+
     @Test("leaves a scheme's own port out of Host")
     func authority() throws {
         #expect(try RequestTarget("https://a:443/").authority == "a")
@@ -233,6 +247,8 @@ struct RequestTargetTests {
             "http:///x", "http:a", "a", "ftp://a/", "http://a:65536/", "http://a:x/", "http://a:-1/", "http://a/ b",
             "http://a/\r\nb", "http://a/\u{e9}", "http://a b/", "http://[::1/", "http://[a]/", "http://[::1]x/",
             "http://a%0d/", "http://a%2fb/", "http://:80/", "http://a:8080808080/", "http://a\\b/",
+            "http://[fe80::1%25]/",
+            "http://[fe80::1%25a%00b]/", "http://[fe80::1%25a%2525]/",
         ])
     func refused(url: String) {
         #expect(throws: TransferFailure.self) { try RequestTarget(url) }

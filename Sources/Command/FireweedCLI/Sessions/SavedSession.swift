@@ -60,7 +60,7 @@ struct SavedSession: Codable, Equatable {
     /// Scheme, host and port: what credentials are bound to (RFC 9110 §4.3.1).
     static func origin(of url: URL) -> String {
         let scheme = url.scheme?.lowercased() ?? "http"
-        return "\(scheme)://\(url.host.map(CanonicalHost.text) ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+        return "\(scheme)://\(url.host.map(CanonicalHost.identity) ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
     }
 
     func authentication(for url: URL) -> Authentication? {

@@ -185,7 +185,7 @@ extension HTTPChallenge {
 extension URLProtectionSpace {
     /// Whether a challenge of this origin belongs to this space; a space without a realm covers all of the origin.
     fileprivate func covers(_ challenge: HTTPChallenge, of url: URL) -> Bool {
-        CanonicalHost.text(of: host) == url.host.map(CanonicalHost.text) && port == url.effectivePort
+        CanonicalHost.identity(of: host) == url.host.map(CanonicalHost.identity) && port == url.effectivePort
             && (`protocol` ?? "http").lowercased() == url.scheme?.lowercased()
             && (realm == nil || realm == challenge.realm)
             && [challenge.method, NSURLAuthenticationMethodDefault].contains(authenticationMethod)

@@ -84,12 +84,23 @@ public struct Netrc: Sendable, Equatable {
 
     /// The first entry for a host, or the `default` entry where it comes first.
     ///
-    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels, with or without a dot at the
-    /// end.
+    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels. A dot at the end counts: another
+    /// machine may have that name.
     public func entry(forHost host: String) -> Entry? {
-        let host = CanonicalHost.text(of: host)
-        return entries.first { entry in entry.machine.map { CanonicalHost.text(of: $0) == host } ?? true }
+        let host = CanonicalHost.identity(of: host)
+        return entries.first { entry in entry.machine.map { CanonicalHost.identity(of: $0) == host } ?? true }
     }
+}
+
+extension Netrc.Entry: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The host, without user and password.
+    public var description: String { machine.map { "machine \($0)" } ?? "default" }
+
+    /// The description.
+    public var debugDescription: String { description }
+
+    /// No children, so that `dump` does not show the password.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Why a `.netrc` file could not be used.

@@ -91,7 +91,7 @@ extension OutgoingMessage {
     var digestSpace: DigestSessions.Space? {
         guard let credentials, let host = url.host else { return nil }
         let scheme = url.scheme?.lowercased() ?? ""
-        return DigestSessions.Space("\(scheme)://\(CanonicalHost.text(of: host)):\(url.effectivePort)", credentials)
+        return DigestSessions.Space("\(scheme)://\(CanonicalHost.identity(of: host)):\(url.effectivePort)", credentials)
     }
 
     /// The answer for a nonce that the origin has accepted before; `nil` where there is none for this message.

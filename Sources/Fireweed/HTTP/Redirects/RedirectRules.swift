@@ -37,10 +37,10 @@ package enum RedirectRules {
         return URL(string: "\(target.absoluteString)#\(fragment)")
     }
 
-    /// Whether scheme, host and port are the same (RFC 9110 §4.3.1).
+    /// Whether scheme, host and port are the same (RFC 9110 §4.3.1); `name` and `name.` are two hosts, as in browsers.
     package static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
         left.scheme?.lowercased() == right.scheme?.lowercased()
-            && left.host.map(CanonicalHost.text) == right.host.map(CanonicalHost.text)
+            && left.host.map(CanonicalHost.identity) == right.host.map(CanonicalHost.identity)
             && left.effectivePort == right.effectivePort
     }
 

@@ -129,7 +129,8 @@ extension SessionCore {
             attempt.state.withLock { state in
                 let url = state.message.url
                 return state.life.isRunning && state.head == nil && ["https", "wss"].contains(url.scheme)
-                    && url.effectivePort == Int(trust.port ?? 443) && url.host.map(CanonicalHost.text) == host
+                    && url.effectivePort == Int(trust.port ?? 443)
+                    && url.host.map { CanonicalHost.withoutZone(CanonicalHost.text(of: $0)) } == host
             }
         }
     }

@@ -100,7 +100,7 @@ struct CacheKey: Sendable {
     private static func host(_ authority: Substring, scheme: String) -> String {
         let place = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
         let colon = place.lastIndex(of: ":").flatMap { place[$0...].contains("]") ? nil : $0 } ?? place.endIndex
-        let name = CanonicalHost.text(of: String(place[..<colon]))
+        let name = CanonicalHost.identity(of: String(place[..<colon]))
         let host = name.contains(":") ? "[\(name)]" : name
         let port = place[colon...].dropFirst()
         let isUsual = port.isEmpty || scheme == "http" && port == "80" || scheme == "https" && port == "443"

@@ -54,7 +54,7 @@ struct CacheScope: Sendable {
             parts.append("to \(detour)")
         }
         let isSecure = url.isSecure
-        let rules = isSecure && !trustsSystem ? trust?.cachePartition(forHost: name) : nil
+        let rules = isSecure && !trustsSystem ? trust?.cachePartition(forHost: CanonicalHost.withoutZone(name)) : nil
         if let rules { parts.append("trust \(rules)") }
         if isSecure, let authorities = options.certificateAuthorities.cachePartition { parts.append(authorities) }
         // Behind any proxy, the authorities find the same server. In clear text the proxy decides which server answers,
@@ -70,7 +70,7 @@ struct CacheScope: Sendable {
     /// The client identity for a URL; `nil` for a URL in clear text, and where there is none.
     func clientIdentity(for url: URL) -> ClientIdentity? {
         guard trust?.mayGiveIdentities == true || options.clientIdentity != nil || !options.clientIdentities.isEmpty,
-            url.isSecure, let host = url.host
+            url.isSecure, let host = url.host.map({ CanonicalHost.withoutZone(CanonicalHost.text(of: $0)) })
         else { return nil }
         return trust?.rules?.identity(host) ?? options.identity(forHost: host)
     }

@@ -59,7 +59,7 @@ struct CookieIndex {
 
     // MARK: Sending (§5.4)
 
-    /// The cookies for a host in canonical form and a path, in the order of their field.
+    /// The cookies for a host, by its `CanonicalHost.identity(of:)`, and a path, in the order of their field.
     func cookies(forHost host: String, path: String, isSecure: Bool, now: Date) -> [IndexedCookie] {
         var found: [IndexedCookie] = []
         let isAddress = CanonicalHost.isAddress(host)

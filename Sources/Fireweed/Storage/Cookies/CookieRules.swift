@@ -19,18 +19,15 @@ package enum CookieRules {
 
     /// The cookie to store; `nil` when it has to be ignored.
     static func accepted(_ cookie: SetCookie, from url: URL, now: Date) -> HTTPCookie? {
-        guard let host = url.host.map(CanonicalHost.text), !host.isEmpty, !host.hasPrefix(".")
+        guard let host = url.host.map(CanonicalHost.identity), !host.isEmpty, !host.hasPrefix(".")
         else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
-        // A domain with a dot at its end is for hosts with such a dot alone, as in browsers.
-        guard cookie.domain?.utf8.last != UInt8(ascii: ".") || url.host?.utf8.last == UInt8(ascii: ".") else {
-            return nil
-        }
-        var domain = cookie.domain.map(CanonicalHost.text)
+        // A domain with a dot at its end is for hosts with such a dot alone, and the other way round, as in browsers.
+        var domain = cookie.domain.map(CanonicalHost.identity)
         // An address has no parent domain, and a public suffix would be the parent of everything.
-        if let named = domain, isAddress(named) || PublicSuffixes.contains(named) {
+        if let named = domain, isAddress(named) || PublicSuffixes.contains(CanonicalHost.text(of: named)) {
             guard named == host else { return nil }  // step 5
             domain = nil
         }
@@ -82,8 +79,8 @@ package enum CookieRules {
     /// Whether a cookie that came in clear text would hide a `Secure` cookie.
     static func overlays(_ cookie: HTTPCookie, _ present: HTTPCookie) -> Bool {
         guard present.isSecure, present.name == cookie.name else { return false }
-        let new = CanonicalHost.text(of: String(cookie.domain.drop { $0 == "." }))
-        let old = CanonicalHost.text(of: String(present.domain.drop { $0 == "." }))
+        let new = CanonicalHost.identity(of: String(cookie.domain.drop { $0 == "." }))
+        let old = CanonicalHost.identity(of: String(present.domain.drop { $0 == "." }))
         let areRelated = domainMatches(new, ".\(old)") || domainMatches(old, ".\(new)")
         return areRelated && pathMatches(cookie.path, present.path)
     }
@@ -110,11 +107,11 @@ package enum CookieRules {
 
     /// Host-only without a leading dot, else the domain and everything below it (§5.1.3); never below an address.
     ///
-    /// The host is in canonical form, the domain in any. Byte by byte, as paths are too: a character may reach across a
-    /// dot.
+    /// The host is in the form of `CanonicalHost.identity(of:)`, the domain in any. Byte by byte, as paths are too: a
+    /// character may reach across a dot.
     package static func domainMatches(_ host: String, _ domain: String) -> Bool {
-        guard domain.utf8.first == UInt8(ascii: ".") else { return host == CanonicalHost.text(of: domain) }
-        let domain = CanonicalHost.text(of: String(domain.unicodeScalars.dropFirst())).utf8
+        guard domain.utf8.first == UInt8(ascii: ".") else { return host == CanonicalHost.identity(of: domain) }
+        let domain = CanonicalHost.identity(of: String(domain.unicodeScalars.dropFirst())).utf8
         guard host.utf8.suffix(domain.count).elementsEqual(domain) else { return false }
         let rest = host.utf8.dropLast(domain.count)
         return rest.isEmpty || rest.last == UInt8(ascii: ".") && !isAddress(host)

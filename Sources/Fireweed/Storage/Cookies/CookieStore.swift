@@ -96,7 +96,7 @@ final class CookieStore: @unchecked Sendable {
         if isEmpty { return nil }
         let now = now()
         if let made, made.base === base, made.validUntil.map({ $0 > now }) ?? true { return made.block }
-        guard !base.contains("Cookie"), let host = url.host.map(CanonicalHost.text) else { return nil }
+        guard !base.contains("Cookie"), let host = url.host.map(CanonicalHost.identity) else { return nil }
         let (path, isSecure) = (CookieRules.requestPath(of: url), url.scheme?.lowercased() == "https")
         return state.withLock { state in
             let cookies = state.index.cookies(forHost: host, path: path, isSecure: isSecure, now: now)

@@ -7,13 +7,13 @@ import FoundationNetworking
 /// The identity of a cookie (RFC 6265 §5.3, step 11): name, domain and path.
 struct CookieIdentity: Hashable {
     let name: String
-    /// In canonical form, without a dot before it.
+    /// By its `CanonicalHost.identity(of:)`, without a dot before it.
     let domain: String
     let path: String
 
     init(_ cookie: HTTPCookie) {
         name = cookie.name
-        domain = CanonicalHost.text(of: String(cookie.domain.drop { $0 == "." }))
+        domain = CanonicalHost.identity(of: String(cookie.domain.drop { $0 == "." }))
         path = cookie.path
     }
 }

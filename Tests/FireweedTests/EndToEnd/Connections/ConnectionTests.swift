@@ -1,6 +1,7 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 /// The name of this machine.
@@ -137,6 +138,21 @@ struct ConnectionTests {
         #expect(try await request.serializingString().value == "hello")
         let exchange = try #require(request.metrics?.transactionMetrics.first)
         #expect(exchange.remoteAddress == "::1" && exchange.remotePort == Int(server.port))
+    }
+
+    @Test("an IPv6 address is reached by the zone of the URL, which the server is not told (RFC 6874)")
+    func zone() async throws {
+        let server = try ScriptedServer.start(Self.answering, on: .ipv6)
+        let session = Session.isolated()
+        let request = session.request("http://[::1%25lo]:\(server.port)/").validate()
+        #expect(try await request.serializingString().value == "hello")
+        let exchange = try #require(request.metrics?.transactionMetrics.first)
+        #expect(exchange.remoteAddress == "::1%\(if_nametoindex("lo"))")
+        let event = try await server.events.first { if case .head = $0 { true } else { false } }
+        guard case .head(let head) = event else { return }
+        #expect("\(head)".contains("Host: [::1]:\(server.port)"), "\(head)")
+        let missing = session.request("http://[::1%25missing]:\(server.port)/")
+        #expect(await missing.serializingString().response.error?.urlErrorCode == .cannotFindHost)
     }
 
     @Test("of two families of addresses, the one that answers is used", arguments: ["::1", "127.0.0.1"])

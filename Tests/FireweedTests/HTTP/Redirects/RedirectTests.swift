@@ -60,6 +60,15 @@ struct RedirectTests {
         #expect(try await request.serializingDecodable(Anything.self).value.headers["Authorization"] == "Bearer s")
     }
 
+    @Test("a name with a dot at its end is another origin: it may be another machine's", arguments: [true, false])
+    func completeName(isComplete: Bool) async throws {
+        let target = "http://localhost\(isComplete ? "." : ""):\(server.port)/anything"
+        let url = "http://localhost:\(server.port)/redirect-to?url=\(target)"
+        let request = session.request(url, headers: ["Authorization": "Bearer s"])
+        let seen = try await request.serializingDecodable(Anything.self).value.headers
+        #expect(seen["Authorization"] == (isComplete ? nil : "Bearer s"))
+    }
+
     @Test("a handler may take the redirect as the response, or send another request")
     func handlers() async throws {
         let refusing = Session.isolated(redirectHandler: .doNotFollow)

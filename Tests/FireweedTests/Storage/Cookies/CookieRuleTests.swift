@@ -78,8 +78,17 @@ struct CookieRuleTests {
             "5.1.2", "a Unicode domain is compared by its A-labels", "a=1; Domain=Bücher.example",
             from: "http://www.xn--bcher-kva.example/", to: "http://x.bücher.example/", "a=1"),
         CookieCase(
-            "5.1.2", "the dot that ends a full name does not count", "a=1", from: "http://www.example.com./", to: www,
-            "a=1"),
+            "5.1.2", "a full name with a dot at its end is another host", "a=1",
+            from: "http://www.example.com./", to: www, nil),
+        CookieCase(
+            "5.1.2", "a full name with a dot at its end is another host", "a=1", from: www,
+            to: "http://www.example.com./", nil),
+        CookieCase(
+            "5.3.6", "a domain without a dot at its end is for hosts without one", "a=1; Domain=example.com",
+            from: "http://www.example.com./", to: "http://www.example.com./", nil),
+        CookieCase(
+            "5.3.5", "a top-level domain with a dot at its end is public for a host with one", "a=1; Domain=com.",
+            from: "http://www.example.com./", to: "http://other.com./", nil),
         CookieCase(
             "5.1.2", "an address is compared by its value", "a=1", from: "http://[2001:DB8:0::1]/",
             to: "http://[2001:db8::1]/", "a=1"),

@@ -74,7 +74,8 @@ struct CookieTests {
             ("badexample.com", ".example.com", false),  // ends alike, but not at a dot
             ("www.example.com", "example.com", false),  // host-only
             ("192.0.2.1", ".2.1", false),  // never for an address
-            ("www.xn--bcher-kva.test", ".Bücher.test", true), ("xn--bcher-kva.test", "bücher.test.", true),
+            ("www.xn--bcher-kva.test", ".Bücher.test", true),
+            ("xn--bcher-kva.test.", "bücher.test.", true), ("a.test", ".a.test.", false), ("a.test.", ".a.test", false),
             ("example.com", ".com..", false),  // no host ends in two dots
         ])
     func domainMatch(host: String, domain: String, expected: Bool) {
