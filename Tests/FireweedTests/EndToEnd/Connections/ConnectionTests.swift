@@ -149,8 +149,8 @@ struct ConnectionTests {
         let exchange = try #require(request.metrics?.transactionMetrics.first)
         #expect(exchange.remoteAddress == "::1%\(if_nametoindex("lo"))")
         let event = try await server.events.first { if case .head = $0 { true } else { false } }
-        guard case .head(let head) = event else { return }
-        #expect("\(head)".contains("Host: [::1]:\(server.port)"), "\(head)")
+        guard case .head(_, let head) = event else { return }
+        #expect(head.contains("Host: [::1]:\(server.port)"), "\(head)")
         let missing = session.request("http://[::1%25missing]:\(server.port)/")
         #expect(await missing.serializingString().response.error?.urlErrorCode == .cannotFindHost)
     }
