@@ -59,7 +59,7 @@ extension RequestAdapter {
 public enum RetryResult: Sendable {
     /// Try again immediately.
     case retry
-    /// Try again after this many seconds.
+    /// Try again after this many seconds; zero, a negative number and NaN are `retry`.
     case retryWithDelay(TimeInterval)
     /// Do not try again; the next retrier is asked.
     case doNotRetry
@@ -77,7 +77,8 @@ public protocol RequestRetrier: Sendable {
     /// Called after an attempt or a validation failed, and after a serialiser failed; not after a cancellation. The
     /// interceptor of the session is asked first, then the interceptor of the request; the first decision other than
     /// `.doNotRetry` counts. After 100 retries in a row of which none has sent a message to a server, because adapters
-    /// failed or the cache answered, a retry is not granted: the request ends with its error.
+    /// failed or the cache answered, a retry is not granted: the request ends with its error. Retries after a delay of
+    /// 0.1 s or more are not counted.
     ///
     /// - Parameters:
     ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.

@@ -20,7 +20,7 @@ struct MutableState: Sendable {
     /// The attempt that was cancelled before it could start; its cancel is announced before its end.
     var abandonedAttempt: Attempt?
     var retryCount = 0
-    /// The immediate retries in a row whose attempts have sent nothing.
+    /// The retries in a row without a delay that counts, whose attempts have sent nothing.
     var idleRetryCount = 0
     var validators: [RequestValidator] = []
     /// The handlers in the order in which they were added, and how many serialisers have run.

@@ -238,8 +238,10 @@ extension Request {
 
     // MARK: Retry
 
-    /// The most retries in a row without a delay and without a message that was sent.
+    /// The most retries in a row without a delay that counts and without a message that was sent.
     private static let maximumIdleRetryCount = 100
+    /// The shortest delay, in seconds, that counts as one: ten retries a second harm nobody.
+    private static let shortestDelay = 0.1
 
     private var mayRetry: Bool {
         interceptor != nil || core.options.interceptor != nil
@@ -275,14 +277,16 @@ extension Request {
     ///
     /// A request that fails before it is sent, and is retried immediately, would otherwise be so for ever. Content that
     /// is used up cannot be sent again: the outcome stays what it is, and says more than that.
-    func retry(after delay: TimeInterval, otherwise: () -> Void) {
+    func retry(after interval: TimeInterval, otherwise: () -> Void) {
+        // NaN is no delay.
+        let delay = interval > 0 ? interval : 0
         let attempt = lastAttempt
         guard !parts.content.isUsedUp(after: attempt, of: self) else { return otherwise() }
         let hasSent = attempt?.hasSent == true
         let isGranted = mutable.withLock { state in
             if hasSent, attempt !== state.retriedAttempt { state.idleRetryCount = 0 }
             // A retrier that waits does not spin.
-            if delay <= 0, !hasSent || attempt === state.retriedAttempt { state.idleRetryCount += 1 }
+            if delay < Self.shortestDelay, !hasSent || attempt === state.retriedAttempt { state.idleRetryCount += 1 }
             guard state.idleRetryCount <= Self.maximumIdleRetryCount,
                 state.mayBegin(after: delay, on: core.clock), state.lifecycle.handle(.retryGranted) == .delayRetry
             else {

@@ -1,4 +1,4 @@
-import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -80,16 +80,35 @@ struct BoundedRetryTests {
         #expect(error?.underlyingError is URLError && request.retryCount == 100)
     }
 
-    @Test("retries with a delay are not counted")
-    func delayed() async {
-        let retrier = Retrier { request, _, _, completion in
-            completion(request.retryCount < 150 ? .retryWithDelay(1e-6) : .doNotRetry)
+    @Test(
+        "a delay below 0.1 s, and one that is no number, is none: a hundred retries without a message",
+        arguments: [1e-9, 0.099, 0, -0.0, -5, .nan, -.infinity, .leastNonzeroMagnitude])
+    func shortDelays(delay: Double) async {
+        #expect(await retryCount(delay) == 100)
+    }
+
+    @Test("retries after 0.1 s and more are not counted", arguments: [0.1, 60])
+    func delays(delay: Double) async {
+        #expect(await retryCount(delay) == 250)
+    }
+
+    @Test("short delays between long ones are counted")
+    func mixedDelays() async {
+        #expect(await retryCount(1e-9, 60) == 200)
+    }
+
+    /// How often a request is retried that never sends anything, after delays that alternate.
+    private func retryCount(_ delays: Double...) async -> Int {
+        let interceptor = Interceptor { _, _, completion in
+            completion(.failure(Refusal()))
+        } retryHandler: { request, _, _, completion in
+            let count = request.retryCount
+            completion(count < 250 ? .retryWithDelay(delays[count % delays.count]) : .doNotRetry)
         }
-        let session = Session.isolated(interceptor: retrier)
-        sessions.append(session)
-        let request = session.request("http://127.0.0.1:1/")
-        let error = await request.finalError
-        #expect(error?.urlErrorCode == .cannotConnectToHost && request.retryCount == 150)
+        let session = Session.stubbed(clock: TestClock.automatic, interceptor: interceptor) {}
+        let request = session.request(url)
+        #expect(await request.finalError?.underlyingError is Refusal)
+        return request.retryCount
     }
 
     @Test("messages that are sent begin the count anew")
