@@ -21,6 +21,8 @@ final class SessionSettings: Sendable {
     let maximumRedirectCount: Int
     /// The fields that a redirect to another origin drops, besides those of RFC 9110.
     let credentialFieldNames: [String]
+    /// Those of them that only this session's logs and archives hide, in lower case.
+    let ownHiddenFieldNames: Set<String>
     private let requestCachePolicy: URLRequest.CachePolicy
 
     /// The value of `URLRequest.timeoutInterval` where it was not set.
@@ -33,6 +35,7 @@ final class SessionSettings: Sendable {
         self.maximumRedirectCount =
             maximumRedirectCount ?? options.givenRedirectCount ?? Self.standardRedirectCount
         credentialFieldNames = options.credentialFieldNames
+        ownHiddenFieldNames = CredentialFields.ownHiddenNames(options.credentialFieldNames)
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
         fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)
         idleTimeout = configuration.timeoutIntervalForRequest
@@ -57,10 +60,10 @@ final class SessionSettings: Sendable {
         return own
     }
 
-    /// The deadline, on the clock, of an exchange that begins now.
-    func deadlineNanoseconds(on clock: any SessionClock) -> UInt64? {
+    /// The deadline of an attempt that begins at this moment of a monotonic clock.
+    func deadlineNanoseconds(after start: UInt64) -> UInt64? {
         guard resourceTimeout > 0, resourceTimeout < 1e9 else { return nil }
-        return clock.monotonicNanoseconds + UInt64(resourceTimeout * 1_000_000_000)
+        return start.addingSaturating(resourceTimeout.nanoseconds)
     }
 }
 

@@ -54,6 +54,13 @@ package struct CredentialFields: Sendable {
         Set((fixed.map(\.0) + reported + TransportOptions.standardCredentialFieldNames).map { $0.lowercased() })
     }
 
+    /// The names of a session that its own logs and archives hide too, in lower case; empty for the standard ones.
+    package static func ownHiddenNames(_ names: [String]) -> Set<String> {
+        // Equal at once for the array that nobody has changed.
+        guard names != TransportOptions.standardCredentialFieldNames else { return [] }
+        return Set(names.map { $0.lowercased() }).subtracting(hiddenNames)
+    }
+
     /// The kind of a field; `nil` for a field without credentials.
     package func kind(of name: String) -> Kind? {
         if let kind = kinds[name] { return kind }

@@ -23,4 +23,9 @@ extension UInt64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
+
+    /// The seconds between two moments of a monotonic clock; zero when `end` is the earlier one.
+    package func seconds(until end: UInt64) -> Double {
+        end > self ? Double(end - self) / 1e9 : 0
+    }
 }

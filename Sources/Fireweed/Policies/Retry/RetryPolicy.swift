@@ -110,20 +110,20 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error),
-            let seconds = delay(before: request, now: session.transport.clock.now), options.budget?.takeRetry() ?? true
+            let seconds = delay(before: request, clock: session.transport.clock), options.budget?.takeRetry() ?? true
         else { return completion(.doNotRetry) }
         completion(.retryWithDelay(seconds))
     }
 
-    private func delay(before request: Request, now: Date) -> TimeInterval? {
+    private func delay(before request: Request, clock: any SessionClock) -> TimeInterval? {
         let delay = RetryDelay(base: exponentialBackoffBase, scale: exponentialBackoffScale, options: options)
         var circumstances = RetryDelay.RetryContext(
-            retryCount: request.retryCount, elapsed: 0, now: now, random: Double.random(in: 0...1))
+            retryCount: request.retryCount, elapsed: 0, now: clock.now, random: Double.random(in: 0...1))
         if options.retryAfter != .ignore {
             circumstances.retryAfter = request.response?.value(forHTTPHeaderField: "Retry-After")
         }
-        if options.deadline != nil, let first = request.firstMetrics {
-            circumstances.elapsed = max(0, now.timeIntervalSince(first.taskInterval.start))
+        if options.deadline != nil, let first = request.firstAttempt {
+            circumstances.elapsed = first.startNanoseconds.seconds(until: clock.monotonicNanoseconds)
         }
         return delay.seconds(for: circumstances)
     }

@@ -104,6 +104,8 @@ final class Attempt: Sendable {
     let gathersContent: Bool
     /// The chain, outermost link first.
     let links: LinkChain
+    /// When the attempt was made, on the transport's monotonic clock.
+    let startNanoseconds: UInt64
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?
 
@@ -117,7 +119,8 @@ final class Attempt: Sendable {
         let own = request.map { $0.parts.receiver.links(for: $0) } ?? []
         links = core.links.behind(own)
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
-        deadlineNanoseconds = core.settings.deadlineNanoseconds(on: core.clock)
+        startNanoseconds = core.clock.monotonicNanoseconds
+        deadlineNanoseconds = core.settings.deadlineNanoseconds(after: startNanoseconds)
         state = Mutex(State(owner: owner, exchange: ChainContext(message)))
     }
 

@@ -216,5 +216,6 @@ extension Request {
     public var metrics: TaskMetrics? { lastMetrics }
 
     var attempts: TinyArray<Attempt> { mutable.withLock { $0.attempts } }
+    var firstAttempt: Attempt? { mutable.withLock { $0.attempts.first } }
     var lastAttempt: Attempt? { mutable.withLock { $0.attempts.last } }
 }

@@ -12,6 +12,7 @@ import Synchronization
 /// with `URLError.badServerResponse`, and `response` has the status. Events come in this order: connected, any number
 /// of messages, disconnected when both sides have sent a close frame, then completed.
 ///
+/// <!-- sample: no-run: nothing waits for the handlers -->
 /// ```swift
 /// let socket = session.webSocketRequest(to: "wss://example.com/chat").streamMessages { message in
 ///     print(message)
@@ -137,11 +138,13 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     func ping(_ completion: @escaping @Sendable (PingResponse) -> Void) {
         guard isResumed, let channel = receiver.connection.channel else { return completion(.unsent) }
-        let start = Date()
+        let (start, startNanoseconds) = (core.clock.now, core.clock.monotonicNanoseconds)
         channel.ping { [self] failure in
             guard let failure else {
-                let end = Date()
-                return completion(.pong(.init(start: start, end: end, latency: end.timeIntervalSince(start))))
+                // Not the difference of two dates: somebody may set the machine's clock meanwhile.
+                let latency = startNanoseconds.seconds(until: core.clock.monotonicNanoseconds)
+                let end = start.addingTimeInterval(latency)
+                return completion(.pong(.init(start: start, end: end, latency: latency)))
             }
             completion(.error(failure.afError(of: lastURL)))
         }
