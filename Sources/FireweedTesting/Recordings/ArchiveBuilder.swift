@@ -151,11 +151,9 @@ final class ArchiveBuilder: Sendable {
     /// A response's content without secrets, or as it came where its type is none that has them; `nil` where they
     /// cannot be looked for.
     private func receivedContent(_ content: Data, _ type: String?) -> Data? {
-        let lowercased = (type ?? "").lowercased()
-        if lowercased.contains("json") || lowercased.contains("x-www-form-urlencoded") {
-            return sentContent(content, type)
-        }
-        return messageContent(content)
+        // A drawing that cannot be searched is worth more than none.
+        let isDrawing = (type ?? "").lowercased().hasPrefix("image/")
+        return Redaction.isSearched(type: type) && !isDrawing ? sentContent(content, type) : messageContent(content)
     }
 
     /// Content without a type that says more: JSON comes under other names, and in messages under none.

@@ -16,10 +16,10 @@ import Synchronization
 /// `withRecording` makes a session on one, and saves. What is recorded is what is on the wire, after adapters, cookies
 /// and redirects: each exchange is an entry, with its content decoded, and each WebSocket with its messages.
 ///
-/// Secrets are left out as `redaction` says: the values of fields, of parameters in URLs, and of members in JSON and
-/// forms. Requests' content in which secrets cannot be looked for, such as text, XML and multipart forms, is not
-/// recorded; such a request is found again by method and URL. Responses' content of such types is recorded as it came,
-/// since nothing could be replayed without it: look at an archive before you share it.
+/// Secrets are left out as `redaction` says: the values of fields, of parameters and segments in URLs, and of members in
+/// JSON, forms, XML and server-sent events. Requests' content in which secrets cannot be looked for, such as text and
+/// multipart forms, is not recorded; such a request is found again by method and URL. Responses' content of such types is
+/// recorded as it came, since nothing could be replayed without it: look at an archive before you share it.
 ///
 /// While it records, the content of requests is read whole into memory before it is sent.
 public final class RecordingTransport: Transport {
@@ -62,14 +62,15 @@ public final class RecordingTransport: Transport {
         }
         let data = isReplayed && isThere ? try Data(contentsOf: url) : nil
         recording = try data.map { try Recording(har: $0) }
-        archive = ArchiveBuilder(redaction: redaction)
+        let own = CredentialFields.ownHiddenNames(base.options.credentialFieldNames)
+        archive = ArchiveBuilder(redaction: redaction.hiding(fields: own))
         let fallback: (any Transport)? =
             switch mode {
             case .replay: nil
             case .recordMissing, .rerecord: ArchivingTransport(base, archive)
             case .passThrough: base
             }
-        stubs = Stubs(recording?.stubs(matching: match) ?? [], allowsUnmatched: fallback != nil)
+        stubs = Stubs(recording?.stubs(matching: match) ?? [], allowsUnmatched: fallback != nil, hiding: own)
         stubTransport = StubTransport(stubs: stubs, clock: base.clock, fallback: fallback)
     }
 

@@ -122,10 +122,10 @@ extension RecordedRequest: CustomStringConvertible {
     public var description: String { "\(method.rawValue) \(urlText)" }
 
     /// The request as people read one: request line, fields, and the start of its content.
-    var detail: String {
+    func detail(_ redaction: Redaction) -> String {
         var lines = [description]
         // The text is in the logs of a continuous integration; what differs of such a field is said by its matcher.
-        lines += fields.map { "\($0.name): \(Redaction.standard.value($0.value, ofField: $0.name))" }
+        lines += fields.map { "\($0.name): \(redaction.value($0.value, ofField: $0.name))" }
         if !body.isEmpty { lines += ["", ContentText.excerpt(body)] }
         return lines.joined(separator: "\n")
     }

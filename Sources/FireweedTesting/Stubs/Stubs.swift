@@ -50,7 +50,14 @@ public final class Stubs: Sendable {
     /// Whether requests are kept.
     let keepsHistory: Bool
 
-    package init(_ stubs: [Stub], allowsUnmatched: Bool = false, keepsHistory: Bool = true) {
+    /// What the texts of errors do not show.
+    private let redaction: Redaction
+
+    /// Makes a list; `names` are further fields, in lower case, that errors do not show.
+    package init(
+        _ stubs: [Stub], allowsUnmatched: Bool = false, keepsHistory: Bool = true, hiding names: Set<String> = []
+    ) {
+        redaction = .standard.hiding(fields: names)
         self.allowsUnmatched = allowsUnmatched
         self.keepsHistory = keepsHistory
         var first = State()
@@ -129,7 +136,8 @@ public final class Stubs: Sendable {
             record(known, nil)
             return Result { (try entry.stub.answer.response(to: known, callIndex: callIndex), known) }
         }
-        let error = UnmatchedRequestError(request: request, stubs: state.withLock { $0.entries })
+        let error = UnmatchedRequestError(
+            request: request, stubs: state.withLock { $0.entries }, redaction: redaction)
         record(request, allowsUnmatched ? nil : error)
         return .failure(error)
     }

@@ -14,10 +14,10 @@ public struct UnmatchedRequestError: Error, Sendable, CustomStringConvertible, L
     /// The description.
     public var errorDescription: String? { description }
 
-    init(request: RecordedRequest, stubs: [Stubs.Entry]) {
+    init(request: RecordedRequest, stubs: [Stubs.Entry], redaction: Redaction) {
         self.request = request
         var lines = ["No stub matches \(request).", ""]
-        lines += request.detail.split(separator: "\n", omittingEmptySubsequences: false).map {
+        lines += request.detail(redaction).split(separator: "\n", omittingEmptySubsequences: false).map {
             $0.isEmpty ? "" : "  \($0)"
         }
         lines.append("")

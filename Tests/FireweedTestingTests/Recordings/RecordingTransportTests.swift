@@ -203,6 +203,62 @@ struct RecordingTransportTests {
         }
     }
 
+    @Test("secrets in paths, XML and server-sent events are not in the archive, and requests with others find it")
+    func otherContent() async throws {
+        try await withFolder {
+            let server = try MockServer.start {
+                Stub.post("/**").reply(
+                    MockResponse(
+                        headers: ["Content-Type": "text/xml"], body: Data("<a><token>s3cret9</token><b>c</b></a>".utf8)))
+                Stub.get("/events").reply(
+                    MockResponse(
+                        headers: ["Content-Type": "text/event-stream"],
+                        body: Data("data: {\"access_token\":\"s3cret9\",\"a\":1}\n\ndata: b\n\n".utf8)))
+            }
+            let ask = { (session: Session, secret: String, user: String) in
+                let request = session.upload(
+                    Data("<in>\n<password>\(secret)</password>\n<user>\(user)</user>\n</in>".utf8),
+                    to: server.url("/reset-token/\(secret)/do"), headers: [.contentType("application/xml")])
+                return await request.serializingString().response
+            }
+            _ = try await run(.rerecord) { session in
+                #expect(await ask(session, "s3cret9", "ada").value == "<a><token>s3cret9</token><b>c</b></a>")
+                let events = try await text(session, server.url("/events"))
+                #expect(events.contains("s3cret9"))
+            }
+            #expect(try !String(contentsOf: file, encoding: .utf8).contains("s3cret9"))
+            server.stop()
+            _ = try await run(.replay) { session in
+                #expect(await ask(session, "an0ther", "ada").value == "<a><token>[redacted]</token><b>c</b></a>")
+                #expect(await ask(session, "an0ther", "bo").error?.underlyingError is UnmatchedRequestError)
+                let events = try await text(session, server.url("/events"))
+                #expect(events.hasSuffix("\n\ndata: b\n\n") && events.contains("[redacted]"))
+            }
+        }
+    }
+
+    @Test("fields in which a session has credentials are not in its archive, and not in the text of an error")
+    func ownFields() async throws {
+        try await withFolder {
+            let server = try MockServer.start { Stub.any().reply(.text("fine")) }
+            var options = TransportOptions()
+            options.credentialFieldNames.append("X-Tenant")
+            let ask = { (mode: RecordingMode, path: String) in
+                let transport = try RecordingTransport(
+                    contentsOf: file, mode: mode, wrapping: EngineTransport(settings: PoolSettings(options: options)))
+                let request = Session(transport: transport).request(server.url(path), headers: ["x-tenant": "s3cret"])
+                let response = await request.serializingString().response
+                try transport.save()
+                return response
+            }
+            #expect(try await ask(.rerecord, "/a").value == "fine")
+            #expect(try !String(contentsOf: file, encoding: .utf8).contains("s3cret"))
+            #expect(try await ask(.replay, "/a").value == "fine")
+            let text = try await ask(.replay, "/b").error?.underlyingError?.localizedDescription ?? ""
+            #expect(text.contains("x-tenant: [redacted]") && !text.contains("s3cret"))
+        }
+    }
+
     @Test("JSON in binary messages of a WebSocket is redacted, and found again with another secret")
     func binaryMessages() async throws {
         try await withFolder {

@@ -19,8 +19,9 @@ struct CURLCommand {
     /// Fields that follow from the content.
     private static let framing = ["Content-Length", "Transfer-Encoding"]
 
-    func text(_ secrets: CURLSecrets) -> String {
-        let command = secrets == .hidden ? redacted : self
+    /// The command; `names` are further fields that are secrets, in lower case.
+    func text(_ secrets: CURLSecrets, hiding names: Set<String> = []) -> String {
+        let command = secrets == .hidden ? redacted(by: CURLSecrets.redaction.hiding(fields: names)) : self
         let (pipe, contentOptions) = command.sentContent.shellText
         var parts = ["$ \(pipe)curl -v", "-X \(Self.methodWord(method))"]
         parts += command.behaviour + command.identity + command.fieldOptions + contentOptions
@@ -116,8 +117,7 @@ struct CURLCommand {
 
     // MARK: Redacting
 
-    private var redacted: CURLCommand {
-        let redaction = CURLSecrets.redaction
+    private func redacted(by redaction: Redaction) -> CURLCommand {
         var command = self
         command.urlText = redaction.text(ofURL: urlText)
         // A log leaves userinfo out; a command shows that there was some.

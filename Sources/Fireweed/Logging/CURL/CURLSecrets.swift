@@ -4,8 +4,8 @@
 public enum CURLSecrets: Sendable {
     /// The command shows everything, and sends the same request.
     case shown
-    /// For logs: `REDACTED` replaces what ``Redaction/standard`` hides in fields, URLs, forms and JSON, and user and
-    /// password.
+    /// For logs: `REDACTED` replaces what ``Redaction/standard`` hides in fields, URLs, forms, JSON and XML, the fields
+    /// in `TransportOptions.credentialFieldNames` of the request's session, and user and password.
     ///
     /// A known authentication scheme stays, as in `Authorization: Bearer REDACTED`. `REDACTED` also replaces the
     /// userinfo of the URL. Content of other types, multipart forms among them, is shown as it is.

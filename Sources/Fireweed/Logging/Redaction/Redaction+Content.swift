@@ -4,7 +4,8 @@ import FireweedTransport
 package import Foundation
 
 extension Redaction {
-    /// Content without secrets: forms, JSON and JSON Lines without the values of secret parameters and fields.
+    /// Content without secrets: forms, JSON, JSON Lines, XML and server-sent events without the values of secret
+    /// parameters and fields.
     ///
     /// Content of another form is removed, unless content of its type has no parameters.
     package func content(_ data: Data, type: String?) -> Data {
@@ -14,7 +15,15 @@ extension Redaction {
         return Self.plainTypes.contains { type.hasPrefix($0) } ? data : Data(replacement.utf8)
     }
 
-    /// Forms, JSON and JSON Lines without secrets; `nil` for content of another type, in which none are searched for.
+    /// Whether secrets are searched for in content of this type.
+    package static func isSearched(type: String?) -> Bool {
+        let type = (type ?? "").lowercased()
+        return (["x-www-form-urlencoded", "json", "event-stream", "/xml", "+xml"] + lineTypes).contains(where: type.contains)
+    }
+
+    /// Content of a type that is searched without secrets; `nil` for content of another type.
+    ///
+    /// Content that should be searched and cannot be is removed.
     func searchedContent(_ data: Data, type: String?) -> Data? {
         let type = (type ?? "").lowercased()
         if type.contains("x-www-form-urlencoded") {
@@ -23,7 +32,11 @@ extension Redaction {
         if Self.lineTypes.contains(where: { type.contains($0) }) {
             return Data(jsonLines(data).map { $0 ?? Data(replacement.utf8) }.joined(separator: [Self.lineFeed]))
         }
-        return type.contains("json") ? json(data, .fragmentsAllowed) ?? wholeJSONLines(data) : nil
+        if type.contains("json") { return json(data, .fragmentsAllowed) ?? wholeJSONLines(data) }
+        guard Self.isSearched(type: type) else { return nil }
+        guard let text = String(data: data, encoding: .utf8) else { return Data(replacement.utf8) }
+        let clean = type.contains("event-stream") ? eventStream(text) ?? text : xml(text) ?? replacement
+        return clean == text ? data : Data(clean.utf8)
     }
 
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
@@ -71,7 +84,7 @@ extension Redaction {
         return json(data).flatMap { $0 == data ? nil : String(decoding: $0, as: UTF8.self) }
     }
 
-    private func isSecret(member name: String) -> Bool { isSecret(parameter: name) || isSecret(field: name) }
+    func isSecret(member name: String) -> Bool { isSecret(parameter: name) || isSecret(field: name) }
 
     /// Whether an object is a pair of the name of a secret and its value.
     private func isSecretPair(_ members: [String: Any]) -> Bool {

@@ -14,12 +14,41 @@ extension Redaction {
     private func text(ofURL text: String, depth: Int) -> String {
         let bare = Userinfo.split(text)?.url ?? text
         guard !ignoresParameters else { return bare }
-        let halves = bare.unicodeScalars.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = cleanedPath(bare).unicodeScalars.split(
+            separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         return halves.map { half in
             half.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
                 .map { pairs(in: $0, depth: depth) }.joined(separator: "?")
         }.joined(separator: "#")
     }
+
+    // MARK: Paths
+
+    /// A URL, or a path that begins with a slash, without the secrets in its path.
+    private func cleanedPath(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        let end = scalars.firstIndex { $0 == "?" || $0 == "#" } ?? scalars.endIndex
+        guard let start = text.hasPrefix("/") ? text.startIndex : text.range(of: "://")?.upperBound, start < end
+        else { return text }
+        var segments = scalars[start..<end].split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        // The first one is the authority, or nothing.
+        for index in segments.indices.dropFirst() where isSecret(segments[index], behind: segments[index - 1], index) {
+            segments[index] = replacement
+        }
+        return "\(text[..<start])\(segments.joined(separator: "/"))\(text[end...])"
+    }
+
+    /// Whether a segment is the value of the one before it, or a JSON Web Token (RFC 7519).
+    ///
+    /// `/auth/login` and `/session/new` have words behind the name of a secret; a value is longer, or has digits.
+    private func isSecret(_ segment: String, behind name: String, _ index: Int) -> Bool {
+        guard segment != replacement else { return false }
+        if segment.hasPrefix("eyJ"), segment.unicodeScalars.count(where: { $0 == "." }) == 2 { return true }
+        guard index > 1, !segment.contains("="), isSecret(parameter: name) else { return false }
+        return segment.utf8.count >= 20 || segment.utf8.contains { (0x30...0x39).contains($0) }
+    }
+
+    // MARK: Pairs
 
     /// The pairs of a query, a fragment, a path or a form, in their order and with what separates them.
     func pairs(in query: Substring.UnicodeScalarView) -> String {

@@ -9,10 +9,16 @@ import Foundation
 /// `user[access_token]` and `my_access_token_2`. Userinfo in URLs is always removed.
 ///
 /// Parameters are searched for in queries, in fragments, in URLs that are the value of a parameter or of a field, in
-/// forms, in JSON and in JSON Lines, and in JSON that is the text of one of these. An object with a name and a value,
-/// such as `{"name": "password", "value": "…"}`, counts as a parameter. Content that cannot be searched is removed as a
-/// whole: text and XML, `multipart` content, JSON that was cut or does not parse, and content of an unknown type.
-/// Images, audio, video, fonts and style sheets stay. Without any names of parameters, all content stays.
+/// forms, in JSON and in JSON Lines, in the elements and attributes of XML, in the data of server-sent events, and in
+/// JSON that is the text of one of these. An object with a name and a value, such as
+/// `{"name": "password", "value": "…"}`, counts as a parameter. In the path of a URL, a segment with a digit, or of 20
+/// characters and more, is the value of the segment before it (`/reset-token/8f3a`), and a JSON Web Token is always a
+/// secret. Content that cannot be searched is removed as a whole: text, `multipart` content, JSON and XML that were cut
+/// or do not parse, XML with entities of its own, and content of an unknown type. Images, audio, video, fonts and style
+/// sheets stay. Without any names of parameters, all content stays.
+///
+/// What belongs to a session (its logs, archives, recordings and `curl` commands) also hides the fields of its
+/// ``TransportOptions/credentialFieldNames``, unless nothing is hidden (``none``).
 public struct Redaction: Sendable {
     /// The fields whose values are secrets, in lower case; compared as whole names.
     public var fieldNames: Set<String>
@@ -64,6 +70,14 @@ public struct Redaction: Sendable {
     func replacing(by replacement: String) -> Redaction {
         var copy = self
         copy.replacement = replacement
+        return copy
+    }
+
+    /// The same redaction, which also hides these fields, in lower case; one that hides nothing stays as it is.
+    package func hiding(fields names: Set<String>) -> Redaction {
+        guard !names.isEmpty, !(fieldNames.isEmpty && ignoresParameters) else { return self }
+        var copy = self
+        copy.fieldNames.formUnion(names)
         return copy
     }
 

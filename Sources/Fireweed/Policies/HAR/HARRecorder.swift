@@ -37,8 +37,9 @@ public final class HARRecorder: EventMonitor {
     ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads
     ///     and of uploaded files and streams never is.
     ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
-    ///   - redaction: what is left out; of content, the secret members of forms and of JSON, and content of other forms
-    ///     as a whole.
+    ///   - redaction: what is left out, besides the fields in the session's `TransportOptions.credentialFieldNames`; of
+    ///     content, the secret members of forms, JSON, XML and server-sent events, and content of other forms as a
+    ///     whole.
     public init(
         includesContent: Bool = false, maximumContentByteCount: Int = 1 << 20, redaction: Redaction = .standard
     ) {
@@ -96,7 +97,7 @@ public final class HARRecorder: EventMonitor {
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         let content = state.withLock { $0.content.removeValue(forKey: task) }
         guard let transactions = task.metrics?.transactionMetrics else { return }
-        let writer = HARWriter(redaction: redaction)
+        let writer = HARWriter(redaction: redaction.hiding(fields: request.core.settings.ownHiddenFieldNames))
         let sent = includesContent ? sentContent(of: request, task)?.prefix(maximumContentByteCount) : nil
         let entries = transactions.enumerated().map { index, transaction in
             let isLast = index == transactions.count - 1

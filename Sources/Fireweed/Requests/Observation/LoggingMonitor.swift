@@ -34,7 +34,7 @@ public final class LoggingMonitor: EventMonitor {
     ///
     /// - Parameters:
     ///   - detail: how much is written; a line by default.
-    ///   - redaction: what is left out.
+    ///   - redaction: what is left out, besides the fields in the session's `TransportOptions.credentialFieldNames`.
     ///   - queue: the queue to write on; it has to be serial for lines to come in order. `nil` makes one.
     ///   - write: takes one entry, without a line end after it; standard error by default.
     @preconcurrency
@@ -69,7 +69,7 @@ public final class LoggingMonitor: EventMonitor {
 
     /// Writes the outcome of an attempt.
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
-        let text = ExchangeText(redaction: redaction)
+        let text = ExchangeText(redaction: redaction.hiding(fields: request.core.settings.ownHiddenFieldNames))
         let metrics = task.metrics
         var lines = [text.summary(of: task, metrics: metrics, error: error)]
         if detail == .full, let metrics { lines += metrics.transactionMetrics.flatMap(text.lines) }

@@ -41,7 +41,7 @@ extension Request {
             command.schemes = found.schemes
         }
         command.content = parts.content.shown ?? record.existing?.curlContent ?? .none
-        return command.text(secrets)
+        return command.text(secrets, hiding: core.settings.ownHiddenFieldNames)
     }
 
     /// Calls `handler` once with the command, on the session's root queue.

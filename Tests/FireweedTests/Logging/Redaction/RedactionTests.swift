@@ -50,6 +50,10 @@ struct RedactionTests {
             ("https://h/?a=%7B%22otp%22%3A1%7D", "https://h/?a=%7B%22otp%22%3A%22%5Bredacted%5D%22%7D"),
             ("https://h/?to=%252Fi%253Ftoken%253Ds", "https://h/?to=%252Fi%253Ftoken%253D%255Bredacted%255D"),
             ("https://h/?q=100%25&x=a%3Db", "https://h/?q=100%25&x=a%3Db"),
+            ("https://h/reset-token/8f3a?a=1", "https://h/reset-token/[redacted]?a=1"),
+            ("/token/abcdefghijklmnopqrstuvwxyz/users", "/token/[redacted]/users"),
+            ("https://h/auth/login/7", "https://h/auth/login/7"), ("https://token/v1/a", "https://token/v1/a"),
+            ("https://h/in/eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "https://h/in/[redacted]"),
         ])
     func urls(text: String, expected: String) {
         let clean = Redaction.standard.text(ofURL: text)
@@ -127,14 +131,50 @@ struct RedactionTests {
             ),
             ("application/json-seq", "\u{1E}{\"jwt\":\"s\"}\n", "\n{\"jwt\":\"[redacted]\"}\n"),
             ("multipart/form-data; boundary=b", "--b\r\n\r\ns\r\n--b--", mark),
-            ("application/xml", "<token>s</token>", mark),
-            ("text/plain", "password=p", mark), ("", "password=p", mark), ("image/svg+xml", "<token/>", mark),
+            ("text/plain", "password=p", mark), ("", "password=p", mark), ("image/svg+xml", "<token/>", "<token/>"),
             ("text/css", "a { color: red }", "a { color: red }"), ("image/png", "x", "x"), ("text/plain", "", ""),
         ])
     func content(type: String, text: String, expected: String) {
         let clean = Redaction.standard.content(Data(text.utf8), type: type)
         #expect(String(decoding: clean, as: UTF8.self) == expected)
         #expect(Redaction.none.content(Data(text.utf8), type: type) == Data(text.utf8))
+    }
+
+    @Test(
+        "XML loses the text of secret elements and the values of secret attributes",
+        arguments: [
+            ("<token>s</token>", "<token>[redacted]</token>"), ("<a>\n <b>c &amp; d</b>\n</a>", nil),
+            ("<?xml version=\"1.0\"?>\n<!DOCTYPE a>\n<a b='1'/>", nil),
+            ("<w:Password Type=\"x\">s</w:Password>", "<w:Password Type=\"x\">[redacted]</w:Password>"),
+            ("<a token = 's' b=\"c\" />", "<a token = '[redacted]' b=\"c\" />"),
+            ("<secret><b>s</b> <c>t</c></secret>", "<secret><b>[redacted]</b> <c>[redacted]</c></secret>"),
+            ("<p name=\"api_key\" value=\"s\"/>", "<p name=\"api_key\" value=\"[redacted]\"/>"),
+            ("<p name=\"api_key\">s</p><q>t</q>", "<p name=\"api_key\">[redacted]</p><q>t</q>"),
+            ("<token><![CDATA[s]]></token>", "<token><![CDATA[[redacted]]]></token>"),
+            ("<a><![CDATA[<otp>s</otp>]]></a>", "<a><![CDATA[<otp>[redacted]</otp>]]></a>"),
+            ("<a>&lt;otp&gt;s&lt;/otp&gt;</a>", "<a>&lt;otp&gt;[redacted]&lt;/otp&gt;</a>"),
+            ("<a>https://h/?b=1&amp;token=s</a>", "<a>https://h/?b=1&amp;token=[redacted]</a>"),
+            ("<a><!-- <otp>s</otp> --></a>", "<a><!--[redacted]--></a>"), ("<a><!-- words --></a>", nil),
+            ("<x:a xmlns:x=\"u\" xmlns:token=\"v\"/>", nil), ("<a>s", mark), ("<a><token", mark), ("<a b=c/>", mark),
+            ("<!DOCTYPE a [<!ENTITY token \"s\">]><a>&token;</a>", mark),
+        ])
+    func xml(text: String, expected: String?) {
+        let clean = Redaction.standard.content(Data(text.utf8), type: "application/soap+xml; charset=utf-8")
+        #expect(String(decoding: clean, as: UTF8.self) == expected ?? text)
+        #expect(Redaction.none.content(Data(text.utf8), type: "text/xml") == Data(text.utf8))
+    }
+
+    @Test(
+        "server-sent events lose the secrets in their data",
+        arguments: [
+            ("data: {\"otp\":1}\n\n", "data: {\"otp\":\"[redacted]\"}\n\n"), ("event: token\ndata: word\n\n", nil),
+            ("id: 1\r\ndata: {\r\ndata: \"jwt\":\"s\"}\r\nid: 2\r\n\r\n", "id: 1\ndata: {\"jwt\":\"[redacted]\"}\nid: 2\n\n"),
+            ("data:a\n\ndata: https://h/?token=s\n\n", "data:a\n\ndata: https://h/?token=[redacted]\n\n"),
+            ("data: {\"jwt\":\"s", "data: [redacted]"), ("data: [DONE]\n\n", nil), (": {\n\ndata\n\n", nil),
+        ])
+    func events(text: String, expected: String?) {
+        let clean = Redaction.standard.content(Data(text.utf8), type: "text/event-stream")
+        #expect(String(decoding: clean, as: UTF8.self) == expected ?? text)
     }
 
     @Test("names that are set later count, and whole names do not match a part of a longer one")
