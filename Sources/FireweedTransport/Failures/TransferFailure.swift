@@ -60,6 +60,11 @@ public enum TransferFailure: Error, Sendable {
     }
 }
 
+extension TransferFailure: LocalizedError {
+    /// The text of ``urlError(failingURL:)``, or of the reported error.
+    public var errorDescription: String? { error(failingURL: "").plainText }
+}
+
 extension TransferFailure {
     /// A transport ended a transfer as a success, and had delivered no head.
     package static let withoutResponse = TransferFailure.exchange(

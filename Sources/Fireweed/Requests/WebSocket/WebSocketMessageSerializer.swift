@@ -29,11 +29,19 @@ public struct PassthroughWebSocketMessageDecoder: WebSocketMessageSerializer {
 /// Decodes a value of each message, text or bytes.
 public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: WebSocketMessageSerializer {
     /// Why there is no value.
-    public enum Error: Swift.Error {
+    public enum Error: Swift.Error, LocalizedError {
         /// The decoder threw.
         case decoding(any Swift.Error)
         /// The message is of a kind that this library does not know.
         case unknownMessage(description: String)
+
+        /// One sentence about what failed.
+        public var errorDescription: String? {
+            switch self {
+            case .decoding(let error): "The message could not be decoded: \(error.plainText)"
+            case .unknownMessage: "The message is neither text nor bytes."
+            }
+        }
     }
 
     /// The decoder.

@@ -131,11 +131,4 @@ struct ErrorTextTests {
         }
     }
 
-    @Test("every error type of the library that users can get has words of its own")
-    func ownWords() {
-        for error in Self.ours {
-            let text = (error as? any LocalizedError)?.errorDescription ?? ""
-            #expect(!text.isEmpty && !hasDump(text, error), "\(type(of: error)): \(text)")
-        }
-    }
 }
