@@ -16,10 +16,8 @@ extension FuzzTarget {
             let response = HTTPURLResponse(
                 url: Samples.url, statusCode: 200, httpVersion: nil, headerFields: ["Content-Disposition": text])
         else { return }
-        let temporary = URL(fileURLWithPath: "/fireweed/temporary")
-        let place = SuggestedFileName.place(
-            for: response, in: URL(fileURLWithPath: "/fireweed/folder"), else: temporary)
-        guard place != temporary else { return }
+        let place = URL(fileURLWithPath: "/fireweed/folder").appendingPathComponent(
+            SuggestedFileName.suggestion(for: response))
         try expectEqual(
             place.deletingLastPathComponent().path, "/fireweed/folder", "a server does not choose the folder")
         try check(place.lastPathComponent)

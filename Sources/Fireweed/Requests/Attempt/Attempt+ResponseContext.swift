@@ -117,6 +117,6 @@ extension ResponseHead {
         for name in Self.parsedNames.compactMap({ names[$0] }) {
             if let value = joined[name], value.utf8.count > Self.parsedValueByteCount { joined[name] = nil }
         }
-        return HTTPURLResponse(url: url, statusCode: status, httpVersion: version, headerFields: joined)
+        return NamedHTTPURLResponse(url: url, statusCode: status, httpVersion: version, headerFields: joined)
     }
 }

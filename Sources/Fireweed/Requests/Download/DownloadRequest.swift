@@ -91,6 +91,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// A destination in a standard folder, under the name that the response suggests.
     ///
+    /// The name is that of the `Content-Disposition` field (RFC 6266), else the last component of the URL's path, else
+    /// the host; it is never a path. A name without an extension gets that of the media type. It is also the
+    /// `suggestedFilename` of every `HTTPURLResponse` of a session.
+    ///
     /// - Parameters:
     ///   - directory: the folder; the user's documents by default.
     ///   - domain: whose folder it is; the user's by default.
@@ -105,7 +109,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             guard let folder = FileManager.default.urls(for: directory, in: domain).first else {
                 return (temporaryURL, options)
             }
-            return (SuggestedFileName.place(for: response, in: folder, else: temporaryURL), options)
+            return (folder.appendingPathComponent(SuggestedFileName.suggestion(for: response)), options)
         }
     }
 

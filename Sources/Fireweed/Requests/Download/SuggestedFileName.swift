@@ -16,9 +16,16 @@ package enum SuggestedFileName {
         return suggested.flatMap(sanitised) ?? url.map(\.lastPathComponent).flatMap(sanitised)
     }
 
-    /// The place in `folder` under the name that a response suggests, else `fallback`.
-    package static func place(for response: HTTPURLResponse, in folder: URL, else fallback: URL) -> URL {
-        name(for: response, url: response.url).map { folder.appendingPathComponent($0) } ?? fallback
+    /// The name that Apple's platforms suggest: that of the response, else of the URL, else of the host.
+    ///
+    /// A name without an extension gets that of the media type.
+    package static func suggestion(for response: HTTPURLResponse) -> String {
+        let name = name(for: response, url: response.url)
+        let text = name ?? response.url?.host.flatMap(sanitised) ?? "unknown"
+        guard name == nil || !text.contains("."),
+            let suffix = response.mimeType.flatMap(MediaTypes.fileExtension(ofType:))
+        else { return text }
+        return "\(text).\(suffix)"
     }
 
     /// The last component of a name, without leading dots, control characters and characters that change the direction
