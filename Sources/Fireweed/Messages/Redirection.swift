@@ -41,10 +41,19 @@ enum Redirection {
     }
 
     /// The next message after a redirect that names a whole request; a failure when it may not be followed.
+    ///
+    /// The proposal of a request that is not for HTTP is that request, which only a redirect handler sees.
     static func next(
         after message: OutgoingMessage, to request: URLRequest, limit: Int, settings: SessionSettings
     ) -> Result<Proposal, TransferFailure> {
         guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
+        if let obstacle = obstacle(to: request.url.map { $0.withLowercasedScheme }) {
+            var proposed = message
+            proposed.url = request.url ?? message.url
+            proposed.urlRequest = request
+            proposed.redirectCount += 1
+            return .success(Proposal(message: proposed, obstacle: obstacle))
+        }
         do {
             var next = try self.message(for: request, replacing: message, settings: settings)
             next.redirectCount += 1

@@ -56,6 +56,32 @@ struct MockRedirectTests {
         #expect(await modified.serializingString().response.value == "added")
     }
 
+    @Test("a redirect to the scheme of an app is for the handler to decide, and cannot be followed")
+    func appScheme() async throws {
+        let callback = try #require(URL(string: "myapp://callback?code=1"))
+        let (url, script) = try Self.redirecting(to: { _ in callback })
+        let session = Session.mocked()
+        let asked = ProtectedList<URL?>()
+        let refused = await session.request(url).redirect(
+            using: .modify { _, request, _ in
+                asked.append(request.url)
+                return nil
+            }
+        ).serializingData(emptyResponseCodes: [302]).response
+        #expect(asked.all == [callback] && refused.error == nil && refused.response?.statusCode == 302)
+        #expect(refused.response?.value(forHTTPHeaderField: "Location") == "myapp://callback?code=1")
+        for redirector in [Redirector.follow, nil] {
+            let request = session.request(url)
+            if let redirector { request.redirect(using: redirector) }
+            let error = await request.serializingData().response.error
+            #expect(error?.urlErrorCode == .unsupportedURL)
+        }
+        let (other, _) = try MockProtocol.host { $0.answer("other") }
+        let changed = session.request(url).redirect(using: .modify { _, _, _ in URLRequest(url: other) })
+        #expect(await changed.serializingString().response.value == "other")
+        #expect(script.requests.all.count == 4)
+    }
+
     @Test("redirects without end reach the limit", arguments: [302, 200])
     func limit(status: Int) async throws {
         let (url, script) = try Self.redirecting(to: { $0.url }, status: status)
