@@ -29,6 +29,8 @@ final class BlockingThreads: Sendable {
         var idleCount = 0
         /// When a thread has last begun a piece of work.
         var lastBeginning = ContinuousClock.now
+        /// Whether somebody will look after the work that waits.
+        var isWatched = false
     }
 
     /// The way to a thread for a new piece of work.
@@ -53,8 +55,8 @@ final class BlockingThreads: Sendable {
     /// - Parameters:
     ///   - name: the name in thread lists, up to 15 bytes.
     ///   - limit: the largest number of threads.
-    ///   - patience: how long all threads may be at the same work before new work gets an error; `nil`, the default,
-    ///     lets work wait for ever.
+    ///   - patience: how long all threads may be at the same work before waiting work gets an error; `nil`, the
+    ///     default, lets work wait for ever.
     ///   - lingering: how long a thread without work waits for more before it ends; not at all by default.
     init(name: String, limit: Int, patience: Duration? = nil, lingering: Duration = .zero) {
         self.name = name
@@ -69,17 +71,46 @@ final class BlockingThreads: Sendable {
     /// before this method returns or from another call of it.
     func run(_ work: @escaping Work) {
         switch state.withLock({ way(for: work, &$0) }) {
-        case .line: return
+        case .line: watch()
         case .idleThread: wakeUps.signal()
         case .newThread:
             let status = startThread()
             guard status != 0 else { return }
             let error = Exhausted(description: "no thread can be started: \(String(cString: strerror(status)))")
             for lost in takeLostWork() { lost(error) }
-        case .none(let waiting):
-            let error = Exhausted(description: "\(limit) threads wait for calls that do not return")
-            for lost in waiting { lost(error) }
+        case .none(let waiting): refuse(waiting)
         }
+    }
+
+    private func refuse(_ waiting: [Work]) {
+        let error = Exhausted(description: "\(limit) threads wait for calls that do not return")
+        for lost in waiting { lost(error) }
+    }
+
+    /// Sees to it that waiting work gets its error also when no more work comes.
+    private func watch() {
+        guard let patience, state.withLock({ claimWatch(&$0) }) else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: patience.nanoseconds))) { [self] in
+            let waiting = state.withLock { state -> [Work] in
+                state.isWatched = false
+                return areLost(state) ? state.queue.takeAll() : []
+            }
+            refuse(waiting)
+            watch()
+        }
+    }
+
+    /// Whether there is waiting work that nobody looks after yet.
+    private func claimWatch(_ state: inout State) -> Bool {
+        guard !state.queue.isEmpty, !state.isWatched else { return false }
+        state.isWatched = true
+        return true
+    }
+
+    /// Whether no thread has begun a piece of work for too long.
+    private func areLost(_ state: State) -> Bool {
+        guard let patience else { return false }
+        return state.threadCount == limit && state.idleCount == 0 && .now - state.lastBeginning > patience
     }
 
     private func way(for work: @escaping Work, _ state: inout State) -> Way {
@@ -92,8 +123,7 @@ final class BlockingThreads: Sendable {
             state.threadCount += 1
             return .newThread
         }
-        guard let patience, .now - state.lastBeginning > patience else { return .line }
-        return .none(state.queue.takeAll())
+        return areLost(state) ? .none(state.queue.takeAll()) : .line
     }
 
     /// A thread was not started: takes the work that no other thread will come to.

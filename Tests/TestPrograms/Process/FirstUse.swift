@@ -9,7 +9,8 @@ import Glibc
 
 /// The public types that parse certificates, hash or encrypt without a session.
 enum FirstUse: String {
-    case certificate, publicKey, revocationList, vault, vaultInFile, limits, fleet, mockServer
+    case certificate, publicKey, pin, revocationList, serverTrust, clientIdentity, vault, vaultInFile, limits, fleet
+    case fleetCache, mockServer, pinnedKeys
 
     /// Uses the type, then requests a URL over TLS, and leaves by `exit` when content flows.
     ///
@@ -37,6 +38,17 @@ enum FirstUse: String {
         switch self {
         case .certificate: return try Certificate(contentsOf: authority)
         case .publicKey: return try? PublicKey(der: Data([0x30]))
+        case .pin: return PublicKeyPin(of: try Certificate(contentsOf: authority).publicKey)
+        case .pinnedKeys:
+            let pin = try PublicKeyPin("sha256//" + Data(repeating: 7, count: 32).base64EncodedString())
+            return PublicKeysTrustEvaluator(pins: [pin]).cachePartition
+        case .serverTrust:
+            let trust = ServerTrust(certificates: [try Certificate(contentsOf: authority)], host: "h.example")
+            return (try? DefaultTrustEvaluator().evaluate(trust, forHost: "h.example")) == nil ? trust : nil
+        case .clientIdentity:
+            let identity = ClientIdentity(certificate: authority, privateKey: authority)
+            try? identity.validate()
+            return identity
         case .revocationList: return try? RevocationList(der: Data([0x30]))
         case .vault:
             let vault = CredentialVault<ProbeToken>.inProcess()
@@ -49,7 +61,15 @@ enum FirstUse: String {
             _ = try await limits.reserve("k", limit: RateLimit(1000, per: .seconds(1)), maximumWait: nil)
             return limits
         case .fleet:
-            return try Fleet(url: "redis://127.0.0.1:1").credentialVault(of: ProbeToken.self, name: "a", key: key)
+            var options = CredentialVault<ProbeToken>.Options()
+            options.whenUnreachable = .fail
+            let fleet = try Fleet(url: "redis://127.0.0.1:1")
+            let vault = try fleet.credentialVault(of: ProbeToken.self, name: "a", key: key, options: options)
+            // The name of a script is the hash of its text.
+            try? await vault.set(ProbeToken(number: 1))
+            return vault
+        case .fleetCache:
+            return try FleetCache(fleet: Fleet(url: "redis://127.0.0.1:1"), keys: [key])
         case .mockServer: return try MockServer.start(certificate: .trusted)
         }
     }

@@ -25,6 +25,10 @@ struct ProcessProgram {
         // `process crowded URL` has many sessions with idle connections; prints how requests, downloads and uploads end
         // when no further descriptor is left.
         case ("crowded", let url?): try await Crowd(url: url).run()
+        // `process lost FOLDER URL` uploads files that do not answer.
+        case ("lost", let folder?):
+            guard arguments.count == 3 else { exit(64) }
+            try await LostThreads(folder: URL(fileURLWithPath: folder), url: arguments[2]).run()
         // `process growth URL` makes 10,000 requests, 64 at once; prints what the process has after the first 1,000,
         // and at the end.
         case ("growth", let url?): try await Growth(session: Session(), url: url).run()

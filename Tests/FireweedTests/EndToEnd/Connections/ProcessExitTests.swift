@@ -26,9 +26,7 @@ struct ProcessExitTests {
 
     @Test(
         "a process whose first use of OpenSSL came before its first session ends cleanly, 200 times out of 200",
-        arguments: [
-            "certificate", "publicKey", "revocationList", "vault", "vaultInFile", "limits", "fleet", "mockServer",
-        ])
+        arguments: FirstUseTableTests.types)
     func firstUse(type: String) async throws {
         let authority = try CertificateAuthority()
         let server = try FixtureServer.start(certificate: authority.issue())
@@ -91,6 +89,22 @@ struct ProcessExitTests {
 
                 """, "\(output.errors)")
         #expect(output.code == 0)
+    }
+
+    @Test("files that do not answer cost at most as many threads as may be lost; beyond them, an error says so")
+    func lostThreads() async throws {
+        // A server that takes uploads for as long as they come.
+        let server = try FixtureServer.start()
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            TestPrograms.url.path, ["process", "lost", folder.url.path, server.url("/anything").absoluteString],
+            in: folder.url)
+        let lines = output.text.split(separator: "\n")
+        #expect(lines.count == 2, "\(output.text) \(output.errors)")
+        let start = "\(URLError.Code.cannotOpenFile.rawValue) \(folder.url.path)/file could not be read: "
+        #expect(lines.first?.hasPrefix(start) == true)
+        #expect(lines.first?.hasSuffix("do not answer: 128 threads wait for calls that do not return") == true)
+        #expect(lines.last == "status 200")
     }
 
     @Test("120 sessions that are dropped in mid-download leave no descriptor and no thread")
