@@ -58,8 +58,26 @@ struct ForeignFileTests {
         if isResumed { request.resumable(at: place) }
         let response = await request.serializingData().response
         #expect(response.error?.urlErrorCode == .badServerResponse)
+        #expect(response.error?.underlyingError?.localizedDescription.contains("the whole was asked for") == true)
         // A range that the program asked for itself is its own affair.
         let asked = session.download(server.url(), headers: ["Range": "bytes=10-19"])
         if !isResumed { #expect(await asked.serializingData().response.error == nil) }
+    }
+
+    @Test("a resumed download whose second answer is a part again fails, however long the part is", arguments: [10, 20])
+    func partOfWhole(count: Int) async throws {
+        let first: [ScriptedServer.Action] = [
+            .receiveHead, .send("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 20\r\n\r\n01234"), .close,
+        ]
+        let part = Interrupted.response(
+            "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 10-\(9 + count)/\(10 + count)",
+            String(repeating: "x", count: count))
+        let server = try ScriptedServer.start(first, part, part)
+        let failed = await session.download(server.url()).serializingData().response
+        let data = try #require(failed.resumeData)
+        let response = await session.download(resumingWith: data).serializingData().response
+        #expect(server.heads.count == 3 && server.heads[1].contains("Range: ") && !server.heads[2].contains("Range: "))
+        #expect(response.value == nil && response.error?.urlErrorCode == .badServerResponse)
+        #expect(response.error?.underlyingError?.localizedDescription.contains("the whole was asked for") == true)
     }
 }

@@ -24,4 +24,22 @@ struct ProgressOrderTests {
             #expect(calls.all.last == "response" && calls.all.count > 1)
         }
     }
+
+    @Test("a download that its progress handler cancels has resume data in its response, every time")
+    func cancelledByProgress() async throws {
+        let script: [ScriptedServer.Action] = [
+            .receiveHead, .send("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 10\r\n\r\n01234"), .hold,
+        ]
+        let session = Session.isolated()
+        for _ in 0..<50 {
+            let server = try ScriptedServer.start(script)
+            let request = session.download(server.url())
+            request.downloadProgress(queue: DispatchQueue(label: "progress")) { [weak request] _ in
+                request?.cancel(producingResumeData: true)
+            }
+            let response = await request.serializingData().response
+            #expect(response.error?.isExplicitlyCancelledError == true && response.resumeData != nil)
+            #expect(request.resumeData == response.resumeData)
+        }
+    }
 }
