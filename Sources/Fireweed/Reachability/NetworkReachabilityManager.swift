@@ -9,6 +9,7 @@ import Synchronization
 /// It reads the kernel's tables over netlink: a destination is reachable when a route leads to it over a link that is
 /// up. Nothing is sent, so a reachable host may still not answer.
 ///
+/// <!-- sample: no-run: it waits for changes of the network -->
 /// ```swift
 /// let manager = NetworkReachabilityManager(host: "example.com")
 /// manager?.startListening { status in print(status) }

@@ -24,6 +24,7 @@ public enum CertificateError: Error, Sendable, Equatable {
 ///
 /// Two are equal when their bytes are. Its fields are read from the bytes each time: keep what is needed often.
 ///
+/// <!-- sample: no-run: there is no such file -->
 /// ```swift
 /// let certificate = try Certificate(contentsOf: URL(filePath: "server.crt"))
 /// print(certificate.subject, certificate.notAfter)

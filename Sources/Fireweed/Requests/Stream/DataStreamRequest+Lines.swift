@@ -15,6 +15,7 @@ extension DataStreamRequest {
     /// there was content, a failure ends the sequence, and no retrier is asked. The content of a response with a status
     /// from 400 on is also in `data`.
     ///
+    /// <!-- sample: no-run: the server has no such log -->
     /// ```swift
     /// for try await line in session.streamRequest("https://example.com/log").validate().lines() { print(line) }
     /// ```

@@ -22,6 +22,7 @@ extension DataStreamRequest {
     /// An event without its final empty line is dropped at the end of a connection. Call this before the request is
     /// resumed.
     ///
+    /// <!-- sample: no-run: the server has no such events -->
     /// ```swift
     /// for try await event in session.streamRequest("https://example.com/events").serverSentEvents() {
     ///     print(event.event, event.data)

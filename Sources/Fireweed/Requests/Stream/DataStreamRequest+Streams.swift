@@ -24,7 +24,8 @@ extension DataStreamRequest {
     /// Calls `stream` with the value that a serialiser makes of each piece, then with the completion.
     ///
     /// A piece for which the serialiser throws gives a failure. The stream continues after that, unless the request was
-    /// made with `automaticallyCancelOnStreamError`.
+    /// made with `automaticallyCancelOnStreamError`. A retry calls `stream` with the content from its beginning again,
+    /// as with `responseStream(on:stream:)`.
     ///
     /// - Parameters:
     ///   - serializer: makes the values, on the session's serialisation queue.
@@ -45,7 +46,8 @@ extension DataStreamRequest {
 
     /// Calls `stream` with each piece as text, then with the completion; characters are never split.
     ///
-    /// Bytes that are not UTF-8 become U+FFFD.
+    /// Bytes that are not UTF-8 become U+FFFD. A retry calls `stream` with the content from its beginning again, as with
+    /// `responseStream(on:stream:)`.
     ///
     /// - Parameters:
     ///   - queue: where `stream` is called; the main queue by default.
@@ -64,7 +66,8 @@ extension DataStreamRequest {
     /// A piece is whatever the network delivered at once, so this is for servers that flush after each value;
     /// `jsonLines` decodes values on lines. A piece that cannot be decoded gives
     /// `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`. The stream continues after that, unless
-    /// the request was made with `automaticallyCancelOnStreamError`.
+    /// the request was made with `automaticallyCancelOnStreamError`. A retry calls `stream` with the content from its
+    /// beginning again, as with `responseStream(on:stream:)`.
     ///
     /// - Parameters:
     ///   - type: the type of the values.

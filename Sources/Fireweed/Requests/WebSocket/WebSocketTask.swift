@@ -5,6 +5,7 @@ public import FoundationNetworking
 
 /// Gives the events of a `WebSocketRequest` as async sequences, and sends.
 ///
+/// <!-- sample: no-run: the conversation has no end -->
 /// ```swift
 /// let task = session.webSocketRequest(to: "wss://example.com/chat").webSocketTask()
 /// for await event in task.streamingMessageEvents() {
