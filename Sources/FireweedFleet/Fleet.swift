@@ -61,6 +61,8 @@ public final class Fleet: Sendable {
     private let connector: ByteConnector
     private let health: ServerHealth
     let counter = FleetCounter()
+    /// The removals of caches that the server has not made yet.
+    let cacheRemovals = FleetCacheRemovals()
     private let turn = Atomic<UInt>(0)
     private let clock = SystemClock()
 
@@ -149,25 +151,31 @@ public final class Fleet: Sendable {
             throw error
         }
         let now = clock.monotonicNanoseconds
-        if case .error(let answer) = reply.value {
-            let error = FleetError(answer)
-            if error.isOutage {
-                health.failed(at: now, since: start, with: error)
-            } else if error.isRefusal {
-                health.refused(name, at: now, with: error)
-            } else {
-                health.succeeded(name, at: now)
-            }
-            throw error
+        guard case .error(let answer) = reply.value else {
+            health.succeeded(name, at: now)
+            return reply
         }
-        health.succeeded(name, at: now)
-        return reply
+        let error = FleetError(answer)
+        if error.isOutage {
+            health.failed(name, at: now, since: start, with: error)
+        } else if answer.code == "NOSCRIPT", arguments.first == "EVALSHA" {
+            // The script is sent whole.
+            health.answered(at: now)
+        } else {
+            health.refused(name, at: now, with: error)
+        }
+        throw error
     }
 
     /// Notes that a script's reply is not what the script gives; returns the error to throw.
-    func unexpectedReply(to script: RESPScript) -> FleetError {
-        let error = FleetError.unexpectedReply(to: "EVALSHA")
-        health.refused(RESPArgument(script.digest), at: clock.monotonicNanoseconds, with: error)
+    func unexpectedReply(to script: RESPScript, from command: String = "EVALSHA") -> FleetError {
+        unexpectedReply(to: command, noted: RESPArgument(script.digest))
+    }
+
+    /// Notes that the reply to a command is none of that command, under the command's name; returns the error to throw.
+    func unexpectedReply(to command: String, noted name: RESPArgument? = nil) -> FleetError {
+        let error = FleetError.unexpectedReply(to: command)
+        health.refused(name ?? RESPArgument(command), at: clock.monotonicNanoseconds, with: error)
         return error
     }
 
@@ -223,9 +231,9 @@ public final class Fleet: Sendable {
         case FleetError.timedOut(let limit):
             // A command that was not sent, since a reply is overdue, is like one that was sent a deadline ago.
             let sent = now - min(now, limit.wholeNanoseconds)
-            health.failed(at: now, since: sent, with: .timedOut(after: limit))
+            health.failed(at: now, since: start, sentAt: sent, with: .timedOut(after: limit))
         case let error as FleetError where error.isOutage: health.failed(at: now, since: start, with: error)
-        default: health.abandoned(at: now)
+        default: health.abandoned(at: now, since: start)
         }
     }
 }
@@ -234,9 +242,10 @@ public final class Fleet: Sendable {
 public enum FleetEvent: Sendable {
     /// The server failed three times in a row, or again after a pause: it is left alone for this time.
     ///
-    /// With a pause of zero the server answers, and does not do the work: it is out of memory, a key has a value of
-    /// another type, a script fails, or an answer makes no sense. It is still asked; the limiter, the vault and the
-    /// cache do as without it. Reported once, until `recovered(after:)`.
+    /// With a pause of zero the server answers, and does not do the work of a command: it is out of memory, the user
+    /// may not run the command, the server cannot be written, a key has a value of another type, a script fails, or an
+    /// answer makes no sense. It is still asked; the limiter, the vault and the cache do as without it. Reported once,
+    /// until `recovered(after:)`.
     case degraded(FleetError, pause: Duration)
     /// The server answers again, after so long.
     case recovered(after: Duration)

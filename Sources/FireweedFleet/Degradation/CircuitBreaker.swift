@@ -35,7 +35,8 @@ struct CircuitBreaker: Sendable, Equatable {
 
     private(set) var stage = Stage.closed(failures: 0, last: 0)
 
-    /// Whether a command may be sent; one that may has to end in `succeeded`, `failed` or `abandoned`.
+    /// Whether a command may be sent; one that may has to end in `succeeded`, `failed` or `abandoned`, whether it was
+    /// sent or not.
     mutating func admit(at now: UInt64) -> Admission {
         switch stage {
         case .closed: return .send
@@ -56,10 +57,14 @@ struct CircuitBreaker: Sendable, Equatable {
         }
     }
 
-    /// A command, which was sent at `start`, failed in a way that says that the server cannot do its work.
-    mutating func failed(at now: UInt64, since start: UInt64) -> Change? {
+    /// A command failed in a way that says that the server cannot do its work.
+    ///
+    /// The command was admitted at `start`, which says whether it is the one that tries. It was sent at `sent`, which
+    /// says whether it fails for a cause of its own; a command that was not sent, since a reply is overdue, is like one
+    /// that was sent a deadline ago.
+    mutating func failed(at now: UInt64, since start: UInt64, sentAt sent: UInt64? = nil) -> Change? {
         switch stage {
-        case .closed(let failures, let last) where failures > 0 && start < last: return nil
+        case .closed(let failures, let last) where failures > 0 && (sent ?? start) < last: return nil
         case .closed(let failures, _) where failures + 1 < Self.failureLimit:
             stage = .closed(failures: failures + 1, last: now)
             return nil
@@ -67,7 +72,7 @@ struct CircuitBreaker: Sendable, Equatable {
             stage = .open(until: now + Self.firstPause, pause: Self.firstPause, since: now)
             return .degraded(nanoseconds: Self.firstPause)
         case .open: return nil  // sent before the others had failed
-        case .probing(_, _, let begun) where start < begun: return nil  // sent before the pause
+        case .probing(_, _, let begun) where start < begun: return nil  // admitted before the pause
         case .probing(let pause, let since, _):
             let next = min(pause * 2, Self.longestPause)
             stage = .open(until: now + next, pause: next, since: since)
@@ -75,9 +80,10 @@ struct CircuitBreaker: Sendable, Equatable {
         }
     }
 
-    /// A command was cancelled before its outcome was known: the next one tries.
-    mutating func abandoned(at now: UInt64) {
-        guard case .probing(let pause, let since, _) = stage else { return }
+    /// A command, which was admitted at `start`, was cancelled before its outcome was known: if it was the one that
+    /// tries, the next one tries.
+    mutating func abandoned(at now: UInt64, since start: UInt64) {
+        guard case .probing(let pause, let since, let begun) = stage, start >= begun else { return }
         stage = .open(until: now, pause: pause, since: since)
     }
 }

@@ -35,6 +35,14 @@ final class ServerHealth: Sendable {
         }
     }
 
+    /// The server answered, which says nothing of its work.
+    func answered(at now: UInt64) {
+        change { state in
+            guard case .recovered(let time)? = state.breaker.succeeded(at: now) else { return nil }
+            return .recovered(after: .nanoseconds(Int64(clamping: time)))
+        }
+    }
+
     /// The server answered, and did not do the work of a command.
     func refused(_ command: RESPArgument, at now: UInt64, with error: FleetError) {
         change { state in
@@ -45,15 +53,30 @@ final class ServerHealth: Sendable {
         }
     }
 
-    func failed(at now: UInt64, since start: UInt64, with error: FleetError) {
+    /// A command failed, which was admitted at `start` and sent at `sent`.
+    ///
+    /// With the command's name the server answered: it may do the work of other commands meanwhile, so that there are
+    /// never three failures in a row.
+    func failed(
+        _ command: RESPArgument? = nil, at now: UInt64, since start: UInt64, sentAt sent: UInt64? = nil,
+        with error: FleetError
+    ) {
         change { state in
-            guard case .degraded(let pause)? = state.breaker.failed(at: now, since: start) else { return nil }
-            return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
+            if case .degraded(let pause)? = state.breaker.failed(at: now, since: start, sentAt: sent) {
+                // The end of the pause is the end of the refusals too.
+                state.refusals = ServerRefusals()
+                return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
+            }
+            guard let command, case .closed = state.breaker.stage, state.refusals.refused(command, at: now) else {
+                return nil
+            }
+            return .degraded(error, pause: .zero)
         }
     }
 
-    func abandoned(at now: UInt64) {
-        state.withLock { $0.breaker.abandoned(at: now) }
+    /// A command, which was admitted at `start`, has no outcome.
+    func abandoned(at now: UInt64, since start: UInt64) {
+        state.withLock { $0.breaker.abandoned(at: now, since: start) }
     }
 
     private func change(_ body: (inout State) -> FleetEvent?) {

@@ -1,7 +1,7 @@
 // The table of requests that an answering server refuses.
 
-/// Notes the commands that the server refuses: for want of memory, for a value of another type, by an error of a
-/// script, or with an answer that makes no sense.
+/// Notes the commands that the server refuses: for want of memory, of a permission or of replicas, for a value of
+/// another type, by an error of a script, or with an answer that makes no sense.
 ///
 /// Pure: every event brings the time, in nanoseconds of a clock that never goes back. Refusals do not open the circuit
 /// breaker: the answers come at once, and other commands may succeed. Refusals end when one of the refused commands

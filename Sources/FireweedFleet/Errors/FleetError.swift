@@ -14,15 +14,18 @@ public enum FleetError: Error, Sendable, Hashable {
     case timedOut(after: Duration)
     /// The circuit breaker is open, after failures in a row: no command is sent for this time.
     case circuitOpen(for: Duration)
-    /// The server does not accept the user or the password (`-NOAUTH`, `-WRONGPASS`, `-NOPERM`).
+    /// The server does not accept the user or the password (`-NOAUTH`, `-WRONGPASS`).
     case notAuthorised(message: String)
+    /// The user may not run a command of the fleet, or use its keys (`-NOPERM`).
+    case notPermitted(message: String)
     /// The server is still loading its data (`-LOADING`), or waits for its primary (`-MASTERDOWN`).
     case loading
     /// The server runs a script that does not end (`-BUSY`).
     case busy
     /// The server has no memory for what was to be stored (`-OOM`).
     case outOfMemory
-    /// The server is a replica, which cannot be written (`-READONLY`), as after a failover.
+    /// The server cannot be written, as after a failover: it is a replica (`-READONLY`), or a primary that has fewer
+    /// replicas than it needs (`-NOREPLICAS`).
     case readOnly
     /// Another server of a cluster has the key (`-MOVED`, `-ASK`, `-CLUSTERDOWN`): clusters are not followed.
     case moved(message: String)
@@ -41,31 +44,26 @@ public enum FleetError: Error, Sendable, Hashable {
 
     /// The error for an error answer.
     init(_ error: RESPError) {
-        switch error.code {
-        case "NOAUTH", "WRONGPASS", "NOPERM": self = .notAuthorised(message: error.message)
+        switch Self.code(of: error) {
+        case "NOAUTH", "WRONGPASS": self = .notAuthorised(message: error.message)
+        case "NOPERM": self = .notPermitted(message: error.message)
         case "LOADING", "MASTERDOWN": self = .loading
         case "BUSY": self = .busy
         case "OOM": self = .outOfMemory
-        case "READONLY": self = .readOnly
+        case "READONLY", "NOREPLICAS": self = .readOnly
         case "MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "CROSSSLOT": self = .moved(message: error.message)
         case "WRONGTYPE": self = .wrongType
-        // Redis before version 7 wraps the error of a command in a script.
-        case "ERR" where error.message.contains("-OOM "): self = .outOfMemory
-        case "ERR" where error.message.contains("-WRONGTYPE "): self = .wrongType
         default: self = .server(code: error.code, message: error.message)
         }
     }
 
-    /// Whether the server answered and did not do the work: reported, and the server is still asked.
-    var isRefusal: Bool {
-        switch self {
-        case .outOfMemory, .wrongType, .unexpectedReply: true
-        // A script that the server does not know is sent whole.
-        case .server(let code, _): code != "NOSCRIPT"
-        case .unreachable, .timedOut, .loading, .busy, .readOnly, .malformedReply, .notAuthorised, .moved, .invalidURL,
-            .circuitOpen, .overloaded, .shutDown:
-            false
+    /// The code of an error; Redis before version 7 wraps the error of a command in a script, as `ERR … -OOM …`.
+    private static func code(of error: RESPError) -> Substring {
+        guard error.code == "ERR" else { return error.code[...] }
+        let wrapped = error.message.split(separator: " ").first { word in
+            word.first == "-" && word.count > 2 && word.dropFirst().allSatisfy { ("A"..."Z").contains($0) }
         }
+        return wrapped?.dropFirst() ?? error.code[...]
     }
 
     /// Whether the error says that the server cannot do its work: three such errors in a row, and the server is left
@@ -73,7 +71,8 @@ public enum FleetError: Error, Sendable, Hashable {
     public var isOutage: Bool {
         switch self {
         case .unreachable, .timedOut, .loading, .busy, .readOnly, .malformedReply, .notAuthorised, .moved: true
-        case .invalidURL, .circuitOpen, .outOfMemory, .wrongType, .server, .unexpectedReply, .overloaded, .shutDown:
+        case .invalidURL, .circuitOpen, .notPermitted, .outOfMemory, .wrongType, .server, .unexpectedReply, .overloaded,
+            .shutDown:
             false
         }
     }
@@ -88,10 +87,11 @@ extension FleetError: LocalizedError {
         case .timedOut(let duration): "The fleet's server did not answer within \(duration)."
         case .circuitOpen(let duration): "The fleet's server failed, and gets no command for \(duration)."
         case .notAuthorised(let message): "The fleet's server refuses the user or the password: \(message)"
+        case .notPermitted(let message): "The fleet's user may not do what the fleet needs: \(message)"
         case .loading: "The fleet's server is still loading its data."
         case .busy: "The fleet's server runs a script that does not end."
         case .outOfMemory: "The fleet's server is out of memory: raise maxmemory, or choose an eviction policy."
-        case .readOnly: "The fleet's server is a replica, which cannot be written."
+        case .readOnly: "The fleet's server cannot be written: it is a replica, or a primary without enough replicas."
         case .moved(let message): "The key is on another server of a cluster: \(message)"
         case .wrongType: "A key of the fleet has a value of another type: something else uses the same namespace."
         case .server(let code, let message): "The fleet's server answered \(code) \(message)"

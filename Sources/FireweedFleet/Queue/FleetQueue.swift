@@ -136,7 +136,7 @@ package struct FleetQueue: Sendable {
             ] + items.map { RESPArgument($0) })
         guard let values = reply.elements, values.count == 5, let progress = Progress(values[1...3]),
             let found = values[4].text
-        else { throw FleetError.unexpectedReply(to: "EVALSHA") }
+        else { throw fleet.unexpectedReply(to: Self.addition) }
         return Addition(isOurs: values[0].integer == 1, progress: progress, checksum: found)
     }
 
@@ -197,7 +197,7 @@ package struct FleetQueue: Sendable {
         guard let values = reply.elements, values.count == 6, let entries = values[0].elements,
             let reclaimedCount = values[1].integer, let length = values[2].integer,
             let progress = Progress(values[3...5])
-        else { throw FleetError.unexpectedReply(to: "EVALSHA") }
+        else { throw fleet.unexpectedReply(to: Self.taking) }
         let items = entries.compactMap { entry -> Item? in
             guard let parts = entry.elements, parts.count == 3, let id = parts[0].text, let index = parts[1].integer,
                 let content = parts[2].bytes
@@ -206,7 +206,7 @@ package struct FleetQueue: Sendable {
         }
         // What is not finished is in the stream.
         guard items.count == entries.count, Int(length) >= progress.addedCount - progress.finishedCount else {
-            throw FleetError.unexpectedReply(to: "XREADGROUP")
+            throw fleet.unexpectedReply(to: Self.taking, from: "XREADGROUP")
         }
         return Share(items: items, reclaimedCount: Int(reclaimedCount), progress: progress)
     }

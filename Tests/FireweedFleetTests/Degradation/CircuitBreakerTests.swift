@@ -48,8 +48,22 @@ struct CircuitBreakerTests {
         var breaker = CircuitBreaker()
         for _ in 0..<3 { _ = breaker.failed(at: 0, since: 0) }
         #expect(breaker.admit(at: Self.second) == .send)
-        breaker.abandoned(at: Self.second)
+        breaker.abandoned(at: Self.second, since: 0)
+        #expect(breaker.admit(at: Self.second) != .send, "another command was cancelled, and not the one that tries")
+        breaker.abandoned(at: Self.second, since: Self.second)
         #expect(breaker.admit(at: Self.second) == .send)
+    }
+
+    @Test("an attempt ends whether its command was sent or not")
+    func unsent() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<3 { _ = breaker.failed(at: 0, since: 0) }
+        #expect(breaker.admit(at: Self.second) == .send)
+        // Behind an overdue reply the command fails at once, as one that was sent a deadline ago.
+        #expect(
+            breaker.failed(at: Self.second, since: Self.second, sentAt: Self.second - 100)
+                == .degraded(nanoseconds: 2 * Self.second))
+        #expect(breaker.admit(at: 3 * Self.second) == .send)
     }
 
     @Test("failures of commands that were sent before do not lengthen the pause")

@@ -26,4 +26,20 @@ struct ServerHealthTests {
         #expect(log.events == ["degraded", "recovered"])
         health.withLock { $0 = nil }
     }
+
+    @Test("what is refused before the server is left alone ends with the pause, and is reported once")
+    func refusedFirst() {
+        let log = EventLog<String>()
+        let health = ServerHealth { event in
+            switch event {
+            case .degraded(_, let pause): log.note(pause == .zero ? "refuses" : "is left alone")
+            case .recovered: log.note("recovered")
+            }
+        }
+        for now: UInt64 in 0..<3 { health.failed("SET", at: now, since: now, with: .loading) }
+        health.failed("SET", at: 3, since: 3, with: .loading)
+        health.succeeded("PING", at: 10_000_000_000)
+        health.succeeded("SET", at: 20_000_000_000)
+        #expect(log.events == ["refuses", "is left alone", "recovered"])
+    }
 }
