@@ -3,7 +3,7 @@
 extension RESPConnection {
     enum Phase {
         case idle
-        /// Without a link while the link is being made.
+        /// Without a link while the link is being made; behind so many sentinels that did not lead to the primary.
         case connecting(RESPLink?, sentinel: Int, until: UInt64)
         case ready(RESPLink)
         /// The first attempt failed; the second begins at a moment, for the commands that wait.
@@ -54,6 +54,8 @@ extension RESPConnection {
         /// Commands whose replies are to come, in this order, from `sentStart` on.
         private var sent: [PendingReply] = []
         private var sentStart = 0
+        /// The sentinel that is asked first, counted on and on: the last one that led to a server which can be used.
+        var firstSentinel = 0
         /// Attempts to connect that failed in a row.
         var failureCount = 0
         /// No attempt begins before this moment.

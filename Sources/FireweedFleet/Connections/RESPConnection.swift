@@ -80,7 +80,8 @@ final class RESPConnection: Sendable {
         case .sentinels(let places, let primary, _):
             let purpose = RESPHandshake.Purpose.discovery(
                 primary: primary, user: endpoint.sentinelUser, password: endpoint.sentinelPassword)
-            begin(purpose, at: places[index])
+            let first = state.withLock { $0.firstSentinel }
+            begin(purpose, at: places[(first + index) % places.count])
         }
     }
 
@@ -128,7 +129,8 @@ final class RESPConnection: Sendable {
 
     func linkIsReady(_ link: RESPLink) {
         let isCurrent = state.withLock { state in
-            guard state.phase.link === link else { return false }
+            guard case .connecting(let current?, let sentinel, _) = state.phase, current === link else { return false }
+            state.firstSentinel += sentinel
             state.phase = .ready(link)
             state.failureCount = 0
             return true
@@ -152,10 +154,12 @@ final class RESPConnection: Sendable {
     func link(_ link: RESPLink, didReceive replies: [RESPValue]) {
         guard let answered = state.withLock({ $0.take(replies.count, from: link) }) else { return }
         overdue.clear()
-        if zip(answered, replies).contains(where: { $1.isFromReplica }) {
-            // After a failover another connection may lead to the primary.
+        if zip(answered, replies).contains(where: { $1.refusesWrites }) {
+            // After a failover another connection may lead to the primary, and another sentinel may know it: the one
+            // that named this server may be cut off together with it.
+            state.withLock { $0.firstSentinel += 1 }
             link.close()
-            self.link(link, didEnd: .unreachable(reason: "the server became a replica"))
+            self.link(link, didEnd: .unreachable(reason: "the server cannot be written"))
         }
         let now = clock.monotonicNanoseconds
         for (pending, reply) in zip(answered, replies) {
@@ -172,7 +176,8 @@ final class RESPConnection: Sendable {
         let now = clock.monotonicNanoseconds
         let next: Next = state.withLock { state in
             guard state.phase.link === link else { return .ignore }
-            if case .connecting(_, let sentinel, let limit) = state.phase, case .discovery = link.purpose,
+            // A sentinel may be away, or name a server that is away or a replica by now.
+            if case .connecting(_, let sentinel, let limit) = state.phase,
                 case .sentinels(let places, _, _) = endpoint.route, sentinel + 1 < places.count
             {
                 state.phase = .connecting(nil, sentinel: sentinel + 1, until: limit)
@@ -207,8 +212,8 @@ final class RESPConnection: Sendable {
 
 extension RESPValue {
     /// Whether the server says that it cannot be written.
-    fileprivate var isFromReplica: Bool {
-        if case .error(let error) = self { error.code == "READONLY" } else { false }
+    fileprivate var refusesWrites: Bool {
+        if case .error(let error) = self { FleetError(error) == .readOnly } else { false }
     }
 }
 
