@@ -51,6 +51,10 @@ package struct FleetRateLimits: RateLimitBackend {
     private let name: String
     package let fallback: RateLimitFallback
     private let ages = ReplyAges()
+    private let ownSlots = OwnSlots()
+
+    /// A wait of ten years is no wait for a slot or for the end of a pause.
+    private static let longestWait: Int64 = 3650 * 86_400 * 1_000_000
 
     package init(fleet: Fleet, name: String, fallback: RateLimitFallback) {
         self.fleet = fleet
@@ -61,8 +65,12 @@ package struct FleetRateLimits: RateLimitBackend {
     /// Takes slots; the server's time counts, in microseconds.
     ///
     /// Keys: the next slot without a burst, and the pause. Arguments: the distance of slots, how far ahead of its slot
-    /// a request may be, the longest wait or -1, and the number of slots. A moment that lives no longer than its key
-    /// was made here; any other value is none. The answer has three numbers for each slot, and the time at its end.
+    /// a request may be, the longest wait or -1, the number of slots, and what this process knows of the next slot: its
+    /// moment, and how far away that was. A moment that lives no longer than its key was made here; any other value is
+    /// none. The answer has three numbers for each slot, and at its end the time and the next slot.
+    ///
+    /// A server that lost the key does not begin anew before the slots of this process. When its clock was set back,
+    /// they are as far away as they were, and no farther.
     private static let reservation = RESPScript(
         """
         local time = redis.call('TIME')
@@ -71,6 +79,7 @@ package struct FleetRateLimits: RateLimitBackend {
         local planned = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
         local left = redis.call('PTTL', KEYS[1])
         if not (planned >= 0 and left > 0 and planned <= now + left * 1000) then planned = 0 end
+        planned = math.max(planned, math.min(tonumber(ARGV[5]), now + tonumber(ARGV[6])))
         local start = now
         local pause = redis.call('PTTL', KEYS[2])
         if pause > 0 then start = now + pause * 1000 end
@@ -91,6 +100,7 @@ package struct FleetRateLimits: RateLimitBackend {
             redis.call('SET', KEYS[1], string.format('%.3f', planned), 'PX', string.format('%.0f', life))
         end
         answer[#answer + 1] = now
+        answer[#answer + 1] = string.format('%.3f', planned)
         return answer
         """)
 
@@ -124,21 +134,25 @@ package struct FleetRateLimits: RateLimitBackend {
     ) async throws -> (slots: [(slot: RateLimitSlot, moment: Int64)], age: Duration) {
         let longest = maximumWait.map { RESPArgument($0.nanosecondCount / 1000) } ?? "-1"
         let asked = ReplyAges.nanoseconds
+        let known = ownSlots.next(of: key)
         let reply = try await fleet.timedEvaluate(
             Self.reservation, keys: [slotKey(key), pauseKey(key)],
             arguments: [
                 Self.microseconds(limit.interval), Self.microseconds(limit.tolerance), longest, RESPArgument(count),
+                RESPArgument(known?.moment ?? "0"), RESPArgument(known?.distance ?? 0),
             ])
-        guard let values = reply.value.elements, values.count == 3 * count + 1, let now = values[3 * count].integer
+        guard let values = reply.value.elements, values.count == 3 * count + 2, let now = values[3 * count].integer,
+            let next = values[3 * count + 1].text
         else {
             throw fleet.unexpectedReply(to: Self.reservation)
         }
         let slots: [(slot: RateLimitSlot, moment: Int64)] = try (0..<count).map { number in
-            guard let isTaken = values[3 * number].integer, let wait = values[3 * number + 1].integer, wait >= 0,
-                let moment = values[3 * number + 2].integer
+            guard let isTaken = values[3 * number].integer, let wait = values[3 * number + 1].integer,
+                (0...Self.longestWait).contains(wait), let moment = values[3 * number + 2].integer
             else { throw fleet.unexpectedReply(to: Self.reservation) }
             return (isTaken == 1 ? .after(.microseconds(wait)) : .tooLate(.microseconds(wait)), moment)
         }
+        ownSlots.note(next, at: now, received: reply.arrival, of: key, longest: Self.longestWait)
         // The task may be late, which is no part of the difference of the clocks.
         let delay = ReplyAges.nanoseconds - reply.arrival
         let age = ages.age(
@@ -148,7 +162,7 @@ package struct FleetRateLimits: RateLimitBackend {
 
     package func pause(of key: String) async throws -> Duration? {
         let left = try await fleet.command("PTTL", pauseKey(key)).integer ?? 0
-        return left > 0 ? .milliseconds(left) : nil
+        return left > 0 ? .milliseconds(min(left, Self.longestWait / 1000)) : nil
     }
 
     package func setPause(_ duration: Duration, of key: String) async {

@@ -216,22 +216,24 @@ struct RateLimiterTests {
     func foreign() async throws {
         let server = try RedisServer()
         let fleet = try Fleet(url: server.url, configuration: .patient)
-        let slots = FleetRateLimits(fleet: fleet, name: "a", fallback: .share(ofProcesses: 2))
+        func slots() -> FleetRateLimits {
+            FleetRateLimits(fleet: fleet, name: "a", fallback: .share(ofProcesses: 2))
+        }
         let key = fleet.key("slots:a", "k")
         for value: RESPArgument in ["banana", "1e300", "-1e300", "nan", "inf", ""] {
             for life in [[], ["PX", "60000"]] as [[RESPArgument]] {
                 try await fleet.command(["SET", key, value] + life)
-                let slot = try await slots.reserve("k", limit: RateLimit(1), maximumWait: nil)
+                let slot = try await slots().reserve("k", limit: RateLimit(1), maximumWait: nil)
                 #expect(slot == .after(.zero), "\(value) \(life)")
             }
         }
         try await fleet.command("DEL", key)
         try await fleet.command("LPUSH", key, "a")
         await #expect(throws: FleetError.wrongType) {
-            try await slots.reserve("k", limit: RateLimit(1), maximumWait: nil)
+            try await slots().reserve("k", limit: RateLimit(1), maximumWait: nil)
         }
         let clock = TestClock.automatic
-        let limiter = RateLimiter(RateLimit(1), scope: .key { _ in "k" }, maximumWait: nil, backend: slots)
+        let limiter = RateLimiter(RateLimit(1), scope: .key { _ in "k" }, maximumWait: nil, backend: slots())
         let session = Session.stubbed(clock: clock, interceptor: limiter) { Stub.any().reply(.text("ok")) }
         for _ in 0..<3 { #expect(await session.request(url).serializingData().response.error == nil) }
         #expect(clock.elapsed == .seconds(4), "one request in two seconds is the share of one of two processes")
