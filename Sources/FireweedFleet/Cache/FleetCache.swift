@@ -79,8 +79,6 @@ public final class FleetCache: AsyncResponseStore {
     private static let smallContent = 64 << 10
     /// Variants that one URL may have.
     private static let variantLimit = 16
-    /// A removal is remembered for so long: what was fetched for longer is not stored.
-    private static let removalMemory = Duration.seconds(600)
     /// Milliseconds for which requests do not wait after a response that was not for others.
     private static let unsharedMilliseconds = 10_000
     private static let longestLifetime: TimeInterval = 30 * 86_400
@@ -151,6 +149,8 @@ public final class FleetCache: AsyncResponseStore {
     private func find(
         _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
     ) async throws -> ResponseLookup {
+        try await fleet.cacheRemovals.complete(
+            self.keys(of: key).shared, on: fleet, within: fleet.configuration.commandDeadline)
         let (near, generation) = memory.withLock { memory in
             (memory.responses(for: key, at: clock.monotonicNanoseconds), memory.generation)
         }
@@ -213,9 +213,10 @@ public final class FleetCache: AsyncResponseStore {
     /// Stores a response, unless the key was removed since the look, or there is a newer response.
     public func store(_ response: StoredResponse, for key: String, revision: UInt64?) async throws {
         memory.withLock { $0.remove(key) }
-        guard Date().timeIntervalSince(response.head.requestTime) < Self.removalMemory.inSeconds else { return }
-        let generation = memory.withLock { $0.generation }
+        guard Date().timeIntervalSince(response.head.requestTime) < FleetCacheRemoval.memory.inSeconds else { return }
         let keys = keys(of: key)
+        try await fleet.cacheRemovals.complete(keys.shared, on: fleet, within: changeDeadline)
+        let generation = memory.withLock { $0.generation }
         let isPrivate = isPrivate(response.head)
         let mayBeKept = response.byteCount <= maximumEntryByteCount && (!isPrivate || partitionDigest != nil)
         let (place, other) = isPrivate ? (keys.own, keys.shared) : (keys.shared, keys.own)
@@ -244,6 +245,7 @@ public final class FleetCache: AsyncResponseStore {
     public func updateHead(_ head: StoredHead, for key: String) async throws {
         memory.withLock { $0.remove(key) }
         let keys = keys(of: key)
+        try await fleet.cacheRemovals.complete(keys.shared, on: fleet, within: changeDeadline)
         // The script takes the content's length from the head that it replaces.
         let entry = FleetEntry(head: head, contentByteCount: 0)
         let lifetime = lifetime(of: head)
@@ -262,41 +264,19 @@ public final class FleetCache: AsyncResponseStore {
 
     /// Removes the shared responses of a key and those of this cache's partition.
     ///
-    /// Responses to requests that were sent before this call are not stored, by whichever process.
+    /// Responses to requests that were sent before this call are not stored, by whichever process. A removal that fails
+    /// is repeated until the server is back; until then no cache of the fleet in this process gives the responses.
     public func removeResponses(for key: String) async throws {
         memory.withLock { $0.remove(key) }
         let keys = keys(of: key)
-        try await fleet.evaluate(
-            FleetCacheScript.remove, keys: [keys.shared, keys.own, keys.revision],
-            arguments: [RESPArgument(Self.removalMemory.wholeMilliseconds)], deadline: changeDeadline)
+        let removal = FleetCacheRemoval(shared: keys.shared, own: keys.own, revision: keys.revision)
+        try await fleet.cacheRemovals.remove(removal, on: fleet, within: changeDeadline)
     }
 
     /// Removes all responses of the fleet's namespace, those of every partition too; takes a scan of the server's keys.
     public func removeAllResponses() async throws {
         memory.withLock { $0.removeAll() }
-        let namespace = fleet.configuration.namespace.filter { $0 != "{" && $0 != "}" }
-        let escaped = namespace.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
-        for purpose in [Self.form, "\(Self.form)-*"] {
-            var cursor = RESPArgument("0")
-            repeat {
-                let reply = try await fleet.command(
-                    "SCAN", cursor, "MATCH", RESPArgument("\(escaped):\(purpose):{*}"), "COUNT", 1000,
-                    deadline: changeDeadline)
-                guard let parts = reply.elements, parts.count == 2, let next = parts[0].text,
-                    let keys = parts[1].elements
-                else { throw FleetError.unexpectedReply(to: "SCAN") }
-                for key in keys.compactMap(\.bytes) where isOurs(key, after: namespace) {
-                    try await fleet.command("UNLINK", RESPArgument(key), deadline: changeDeadline)
-                }
-                cursor = RESPArgument(next)
-            } while cursor != RESPArgument("0")
-        }
-    }
-
-    /// Whether a key is of this namespace: those of `shop:cache-eu` begin as those of a cache of `shop` do.
-    private func isOurs(_ key: [UInt8], after namespace: String) -> Bool {
-        let purpose = key.dropFirst(namespace.utf8.count + 1).prefix { $0 != UInt8(ascii: "{") }
-        return purpose.count { $0 == UInt8(ascii: ":") } == 1
+        try await fleet.removeCachedResponses(within: changeDeadline)
     }
 
     /// No request waits for a change.

@@ -1,0 +1,30 @@
+// The end of everything that a fleet's caches have.
+
+extension Fleet {
+    /// Removes all responses of the namespace, those of every partition too; takes a scan of the server's keys.
+    func removeCachedResponses(within deadline: Duration) async throws {
+        let namespace = configuration.namespace.filter { $0 != "{" && $0 != "}" }
+        let escaped = namespace.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
+        for purpose in [FleetCache.form, "\(FleetCache.form)-*"] {
+            var cursor = RESPArgument("0")
+            repeat {
+                let reply = try await command(
+                    "SCAN", cursor, "MATCH", RESPArgument("\(escaped):\(purpose):{*}"), "COUNT", 1000,
+                    deadline: deadline)
+                guard let parts = reply.elements, parts.count == 2, let next = parts[0].text,
+                    let keys = parts[1].elements
+                else { throw unexpectedReply(to: "SCAN") }
+                for key in keys.compactMap(\.bytes) where Self.isCacheKey(key, after: namespace) {
+                    try await command("UNLINK", RESPArgument(key), deadline: deadline)
+                }
+                cursor = RESPArgument(next)
+            } while cursor != RESPArgument("0")
+        }
+    }
+
+    /// Whether a key is of this namespace: those of `shop:cache-eu` begin as those of a cache of `shop` do.
+    private static func isCacheKey(_ key: [UInt8], after namespace: String) -> Bool {
+        let purpose = key.dropFirst(namespace.utf8.count + 1).prefix { $0 != UInt8(ascii: "{") }
+        return purpose.count { $0 == UInt8(ascii: ":") } == 1
+    }
+}

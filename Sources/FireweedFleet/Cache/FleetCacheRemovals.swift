@@ -1,0 +1,112 @@
+// Removals from the fleet's cache, which are repeated until the server has made them.
+
+import Fireweed
+import Synchronization
+
+/// What is removed when a response becomes invalid: the keys of the server.
+struct FleetCacheRemoval: Sendable, Hashable {
+    let shared: RESPArgument
+    /// Of the partition; the same as `shared` without one.
+    let own: RESPArgument
+    let revision: RESPArgument
+
+    /// What was asked for before a removal is not stored for so long; what takes longer is not stored in any case.
+    static let memory = Duration.seconds(600)
+    /// The mark of a removal outlives that: a command may be performed long after it was sent.
+    private static let markLife = memory * 2
+
+    /// Removes the responses, and marks the key, on the server.
+    func perform(on fleet: Fleet, within deadline: Duration) async throws {
+        try await fleet.evaluate(
+            FleetCacheScript.remove, keys: [shared, own, revision],
+            arguments: [RESPArgument(Self.markLife.nanosecondCount / 1_000_000)], deadline: deadline)
+    }
+}
+
+/// Repeats the removals that failed until they succeed, for all caches of a fleet in this process.
+///
+/// The change at the origin is made once: without its removal, all processes would serve an invalid response again when
+/// the server is back. Until then no cache of this process uses what the server has under the key.
+final class FleetCacheRemovals: Sendable {
+    private struct State {
+        var failed = FailedRemovals()
+        var isRepeating = false
+    }
+
+    private static let firstPause = Duration.milliseconds(50)
+    private static let longestPause = Duration.seconds(2)
+
+    private let state = Mutex(State())
+
+    /// Makes a removal, now or later; throws when it is to be made later.
+    func remove(_ removal: FleetCacheRemoval, on fleet: Fleet, within deadline: Duration) async throws {
+        do {
+            try await removal.perform(on: fleet, within: deadline)
+        } catch {
+            // After a cancellation the removal may have been made or not, and is made again.
+            let begins = state.withLock { state in
+                state.failed.add(removal)
+                defer { state.isRepeating = true }
+                return !state.isRepeating
+            }
+            if begins { beginRepeating(on: fleet) }
+            throw error
+        }
+    }
+
+    /// Makes the removals of a key that failed, before the server's responses of the key count; throws when they fail
+    /// again.
+    func complete(
+        _ shared: @autoclosure () -> RESPArgument, on fleet: Fleet, within deadline: Duration
+    ) async throws {
+        // The common case needs no digest of the key.
+        guard state.withLock({ $0.failed.next != nil }) else { return }
+        let shared = shared()
+        while let failure = state.withLock({ $0.failed.failure(of: shared) }) {
+            guard case .removal(let removal, _) = failure else {
+                throw FleetError.unreachable(reason: "everything that the cache has is to be removed first")
+            }
+            try await removal.perform(on: fleet, within: deadline)
+            state.withLock { $0.failed.end(failure) }
+        }
+    }
+
+    /// Unstructured, since no request waits for the server's return; ends with the fleet.
+    private func beginRepeating(on fleet: Fleet) {
+        Task { [weak fleet] in
+            var pause = Self.firstPause
+            while let failure = self.nextFailure() {
+                do {
+                    guard let fleet else { return }
+                    try await Self.perform(failure, on: fleet)
+                    self.state.withLock { $0.failed.end(failure) }
+                    pause = Self.firstPause
+                } catch FleetError.shutDown {
+                    return
+                } catch {
+                    // No server reports that it is back.
+                    try? await Task.sleep(for: pause)
+                    pause = min(pause * 2, Self.longestPause)
+                }
+            }
+        }
+    }
+
+    private func nextFailure() -> FailedRemovals.Failure? {
+        state.withLock { state in
+            guard let failure = state.failed.next else {
+                state.isRepeating = false
+                return nil
+            }
+            return failure
+        }
+    }
+
+    private static func perform(_ failure: FailedRemovals.Failure, on fleet: Fleet) async throws {
+        let deadline = fleet.configuration.commandDeadline * 10
+        switch failure {
+        case .everything: try await fleet.removeCachedResponses(within: deadline)
+        case .removal(let removal, _): try await removal.perform(on: fleet, within: deadline)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+// Removals that do not reach the server.
+
+import Fireweed
+import FireweedTransport
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedFleet
+
+@Suite("Removals of a fleet's cache in an outage", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct LostRemovalTests {
+    private let redis: RedisServer
+
+    init() throws {
+        // The responses are there again after a restart.
+        redis = try RedisServer(["--appendonly", "yes"])
+    }
+
+    private func cache(_ fleet: Fleet, memoryByteCount: Int = 0) -> FleetCache {
+        var options = FleetCache.Options()
+        options.memoryByteCount = memoryByteCount
+        return FleetCache(fleet: fleet, options: options)
+    }
+
+    private func response(_ content: String) -> StoredResponse {
+        let head = StoredHead(
+            response: ResponseHead(status: 200, fields: [Field(name: "Cache-Control", value: "max-age=3600")]),
+            requestTime: Date(), responseTime: Date(),
+            variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
+        return StoredResponse(head: head, content: Data(content.utf8))
+    }
+
+    private func text(_ cache: FleetCache, _ key: String = "k") async throws -> String? {
+        try await cache.lookUp(key, claimsFetch: false) { $0.isEmpty ? nil : 0 }.response
+            .map { String(decoding: $0.content, as: UTF8.self) }
+    }
+
+    /// Removes a response while the server is away, and starts the server again.
+    private func removeInOutage(_ cache: FleetCache) async throws {
+        try redis.stop()
+        await #expect(throws: FleetError.self) { try await cache.removeResponses(for: "k") }
+        try redis.start()
+    }
+
+    @Test("a removal that failed is made when the server is back, though nobody asks")
+    func repeated() async throws {
+        let fleets = try (0..<2).map { _ in try Fleet(url: redis.url, configuration: .patient) }
+        defer { fleets.forEach { $0.shutDown() } }
+        let (mine, other) = (cache(fleets[0]), cache(fleets[1]))
+        try await mine.store(response("old"), for: "k", revision: 0)
+        let look = try await other.lookUp("k", claimsFetch: false) { _ in nil }
+        try await removeInOutage(mine)
+        while try await text(other) == "old" { await Task.yield() }
+        try await other.store(response("late"), for: "k", revision: look.revision)
+        #expect(try await text(other) == nil, "it was asked for before the removal")
+    }
+
+    @Test("a POST in an outage removes what other processes have when the server is back (RFC 9111 §4.4)")
+    func unsafe() async throws {
+        let fleets = try (0..<2).map { _ in try Fleet(url: redis.url, configuration: .patient) }
+        defer { fleets.forEach { $0.shutDown() } }
+        let count = Counter()
+        let sessions = fleets.map { fleet in
+            let transport = ScriptedTransport { _ in
+                let fields = [Field(name: "Cache-Control", value: "max-age=3600")]
+                return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("\(count.increment())".utf8))]
+            }
+            return Session(transport: transport, configuration: .af.ephemeral, asyncResponseStore: cache(fleet))
+        }
+        func get(_ session: Session) async -> String? {
+            await session.request("http://a.test/").serializingString().response.value
+        }
+        #expect(await get(sessions[0]) == "1")
+        await sessions[0].flushResponseStore()
+        #expect(await get(sessions[1]) == "1")
+        try redis.stop()
+        #expect(await sessions[0].request("http://a.test/", method: .post).serializingString().response.value == "2")
+        await sessions[0].flushResponseStore()
+        try redis.start()
+        while await get(sessions[1]) == "1" { await Task.yield() }
+    }
+
+    @Test("until then no cache of this process serves what was to be removed", arguments: [0, 1 << 20])
+    func hidden(memoryByteCount: Int) async throws {
+        let fleet = try Fleet(url: redis.url, configuration: .patient)
+        defer { fleet.shutDown() }
+        let cache = cache(fleet, memoryByteCount: memoryByteCount)
+        try await cache.store(response("old"), for: "k", revision: 0)
+        #expect(try await text(cache) == "old")
+        try await removeInOutage(cache)
+        var isBack = false
+        while !isBack {
+            do {
+                #expect(try await text(cache) == nil)
+                isBack = true
+            } catch is FleetError { await Task.yield() }
+        }
+    }
+}
