@@ -46,51 +46,84 @@ struct FleetCredentialStore: CredentialStore {
     let fleet: Fleet
 
     var pollInterval: Duration { .milliseconds(25) }
+    var lockRecovery: Duration? { .milliseconds(300) }
+
+    /// Begins the value of a lock that was given back, with its owner's name behind; the mark ends with the lease.
+    ///
+    /// Without the mark, a lock that was given back would look like one that the server lost.
+    private static let released = "released "
+
+    private static let common = """
+        local function isFree(owner)
+            return type(owner) == 'string' and string.sub(owner, 1, #'\(released)') == '\(released)'
+        end
+        local function release(key, owner)
+            if redis.call('GET', key) ~= owner then return 0 end
+            local left = redis.call('PTTL', key)
+            -- A full server stores the mark behind a removal alone.
+            redis.call('DEL', key)
+            if left > 0 then redis.call('SET', key, '\(released)' .. owner, 'PX', left) end
+            return 1
+        end
+
+        """
 
     /// Reads, and takes the lock where an owner is given.
     ///
-    /// An owner that has the lock already, by a look whose answer was lost, gets it again. A lock without an end was
-    /// not made here, and gets one.
+    /// Arguments: the owner or nothing, the lease, 1 when another owner's lock was seen, and the version that there has
+    /// to be. An owner that has the lock already, by a look whose answer was lost, gets it again. A lock without an end
+    /// was not made here, and gets one. The answer ends with 1 for the lock, 2 for a lock that may be lost, and the
+    /// rest of another owner's lease.
     private static let look = RESPScript(
-        """
-        local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
-        local held = 0
-        if ARGV[1] ~= '' then
-            if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then
-                held = 1
-            elseif redis.pcall('GET', KEYS[2]) == ARGV[1] then
-                redis.call('PEXPIRE', KEYS[2], ARGV[2])
-                held = 1
-            elseif redis.call('PTTL', KEYS[2]) == -1 then
-                redis.call('PEXPIRE', KEYS[2], ARGV[2])
+        common + """
+            local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
+            if ARGV[1] == '' then return {entry[1], entry[2], 0, 0} end
+            local owner = redis.pcall('GET', KEYS[2])
+            local version = 0
+            -- What another program wrote is no older version.
+            if entry[1] then version = string.match(entry[1], '^[1-9]%d*$') and tonumber(entry[1]) or math.huge end
+            if not owner and (ARGV[3] == '1' or version < tonumber(ARGV[4])) then
+                return {entry[1], entry[2], 2, 0}
             end
-        end
-        return {entry[1], entry[2], held}
-        """)
+            if not owner or owner == ARGV[1] or isFree(owner) then
+                redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+                return {entry[1], entry[2], 1, 0}
+            end
+            local left = redis.call('PTTL', KEYS[2])
+            if left == -1 then
+                redis.call('PEXPIRE', KEYS[2], ARGV[2])
+                left = tonumber(ARGV[2])
+            end
+            return {entry[1], entry[2], 0, left}
+            """)
 
-    /// Makes a lock longer, and again if the server lost it, as by a restart.
+    /// Makes a lock longer, also on a full server, and again if the server lost it; not after its owner gave it back.
     private static let renewal = RESPScript(
-        """
-        if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-        return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-        """)
+        common + """
+            local owner = redis.call('GET', KEYS[1])
+            if owner == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+            if owner and not isFree(owner) or owner == '\(released)' .. ARGV[1] then return 0 end
+            redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+            return 1
+            """)
 
     /// Reads the version by the rule of `version(_:)`: where the two differ, no replacement succeeds.
     private static let replacement = RESPScript(
-        """
-        local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
-        local text = entry[1] or ''
-        local version = 0
-        if entry[2] and #text <= 15 and string.match(text, '^[1-9]%d*$') then version = tonumber(text) end
-        local isExpected = version == tonumber(ARGV[2])
-        if isExpected then redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4]) end
-        if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
-        return isExpected and 1 or 0
-        """)
+        common + """
+            local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
+            local text = entry[1] or ''
+            local version = 0
+            if entry[2] and #text <= 15 and string.match(text, '^[1-9]%d*$') then version = tonumber(text) end
+            local isExpected = version == tonumber(ARGV[2])
+            if isExpected then redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4]) end
+            release(KEYS[2], ARGV[1])
+            return isExpected and 1 or 0
+            """)
 
-    private static let release = RESPScript(
-        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0")
+    private static let release = RESPScript(common + "return release(KEYS[1], ARGV[1])")
+
+    /// Milliseconds: no lease is longer than a day.
+    private static let longestLease: Int64 = 86_400_000
 
     private func entryKey(_ name: String) -> RESPArgument { fleet.key("credential", name) }
     private func lockKey(_ name: String) -> RESPArgument { fleet.key("credential-lock", name) }
@@ -99,17 +132,28 @@ struct FleetCredentialStore: CredentialStore {
     }
 
     func look(_ name: String, owner: String?, lease: Duration) async throws -> CredentialLook {
+        try await look(name, owner: owner ?? "", lease: lease, unlessLost: KnownLock())
+    }
+
+    func look(
+        _ name: String, owner: String, lease: Duration, unlessLost known: KnownLock
+    ) async throws -> CredentialLook {
         let reply = try await fleet.evaluate(
             Self.look, keys: [entryKey(name), lockKey(name)],
-            arguments: [RESPArgument(owner ?? ""), milliseconds(lease)])
-        guard let values = reply.elements, values.count == 3, let held = values[2].integer else {
-            throw fleet.unexpectedReply(to: Self.look)
-        }
+            arguments: [
+                RESPArgument(owner), milliseconds(lease), known.isHeld ? "1" : "0", RESPArgument(known.version),
+            ])
+        guard let values = reply.elements, values.count == 4, let state = values[2].integer,
+            let left = values[3].integer
+        else { throw fleet.unexpectedReply(to: Self.look) }
         var entry: StoredCredential?
         if let version = Self.version(values[0]), let sealed = values[1].data {
             entry = StoredCredential(version: version, sealed: sealed)
         }
-        return CredentialLook(entry: entry, hasLock: held == 1)
+        var look = CredentialLook(entry: entry, hasLock: state == 1)
+        look.isLockLost = state == 2
+        if left > 0 { look.lockLeft = .milliseconds(min(left, Self.longestLease)) }
+        return look
     }
 
     /// A number of up to 15 digits as our own code writes it; `nil` for anything else.

@@ -149,7 +149,7 @@ struct CredentialVaultFailureTests {
         let server = try ScriptedServer.start(scripts: [
             [.reset],
             // Nothing is stored, and the lock is taken.
-            [hello, .send("%0\r\n"), .receive(byteCount: 1), .send("*3\r\n$-1\r\n$-1\r\n:1\r\n"), .hold],
+            [hello, .send("%0\r\n"), .receive(byteCount: 1), .send("*4\r\n$-1\r\n$-1\r\n:1\r\n:0\r\n"), .hold],
         ])
         let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: .patient)
         let vault = try vault(over: FleetCredentialStore(fleet: fleet))

@@ -49,8 +49,16 @@ struct FleetProcessTests {
         folder = try TemporaryFolder()
     }
 
-    private func program(_ arguments: [String], output: FileHandle = .nullDevice) throws -> Process {
+    /// Starts a process; `isDefault` for the settings that a service has, in place of those for a loaded machine.
+    private func program(
+        _ arguments: [String], output: FileHandle = .nullDevice, isDefault: Bool = false
+    ) throws -> Process {
         let process = Process()
+        if isDefault {
+            process.environment = ProcessInfo.processInfo.environment.merging(["FIREWEED_FLEET_SETTINGS": "default"]) {
+                $1
+            }
+        }
         process.executableURL = TestPrograms.url
         process.arguments = ["fleet"] + arguments
         process.standardOutput = output
@@ -87,6 +95,70 @@ struct FleetProcessTests {
             #expect(codes == Array(repeating: 0, count: 8), "round \(round)")
             #expect(origin.refreshCount.value == 1, "round \(round)")
         }
+    }
+
+    /// Stops the server's answers for 300 ms again and again, each time when `service` has got so many more requests.
+    private func pause(every count: Int, until isOver: @escaping @Sendable () -> Bool, _ service: MockServer) -> Task<
+        Int, any Error
+    > {
+        Task { [url = server.url] in
+            let watch = try Fleet(url: url, configuration: .patient)
+            var pauses = 0
+            while !isOver() {
+                if service.stubs.requests.count >= pauses * count {
+                    try await watch.command("CLIENT", "PAUSE", 300)
+                    pauses += 1
+                }
+                await Task.yield()
+            }
+            return pauses
+        }
+    }
+
+    @Test("with default settings, processes make one refresh while the server pauses for 300 ms again and again")
+    func onceWithPauses() async throws {
+        let origin = TokenOrigin()
+        let service = try origin.start()
+        defer { service.stop() }
+        let isOver = Mutex(false)
+        let pauses = pause(every: 16, until: { isOver.withLock { $0 } }, service)
+        let address = "http://127.0.0.1:\(service.port)"
+        let processes = try (0..<6).map { _ in try program(["token", server.url, address, "8", "10"], isDefault: true) }
+        for process in processes { #expect(await status(of: process) == 0) }
+        isOver.withLock { $0 = true }
+        #expect(try await pauses.value > 1)
+        #expect(origin.refreshCount.value == 1)
+    }
+
+    @Test("with default settings, processes keep to the rate together while the server pauses for 300 ms at a time")
+    func rateWithPauses() async throws {
+        let clock = ContinuousClock()
+        let arrivals = Mutex<[ContinuousClock.Instant]>([])
+        let service = try MockServer.start {
+            Stub.get("/work").reply { _ in
+                arrivals.withLock { $0.append(clock.now) }
+                return .text("ok")
+            }
+        }
+        defer { service.stop() }
+        let isOver = Mutex(false)
+        let pauses = pause(every: 80, until: { isOver.withLock { $0 } }, service)
+        let start = clock.now
+        let processes = try (0..<8).map { _ in
+            try program(["send", server.url, "http://127.0.0.1:\(service.port)", "100", "40"], isDefault: true)
+        }
+        for process in processes { #expect(await status(of: process) == 0) }
+        isOver.withLock { $0 = true }
+        #expect(try await pauses.value > 3)
+        let moments = arrivals.withLock { $0.sorted() }
+        #expect(moments.count == 320)
+        #expect(clock.now - start >= .milliseconds(3190))
+        // Requests that left at their slots may arrive together: one of each process, and those of a busy machine.
+        var most = 0
+        for (index, moment) in moments.enumerated() {
+            most = max(most, moments[index...].prefix { $0 - moment < .seconds(1) }.count)
+        }
+        #expect(most <= 101 + 8, "\(most) requests in a second")
     }
 
     @Test("processes that are killed at any moment hold the others up no longer than their lease")

@@ -15,6 +15,12 @@ package protocol CredentialStore: Sendable {
     /// - Returns: the stored credential, and whether the owner has the lock.
     /// - Throws: an error of the store, which could not be reached or used.
     func look(_ name: String, owner: String?, lease: Duration) async throws -> CredentialLook
+    /// The same for an owner, in a store that may have lost the lock of another owner.
+    ///
+    /// Without a lock in the store, and without the mark that a lock was given back, the owner gets the lock only if
+    /// the store has what `known` says.
+    func look(_ name: String, owner: String, lease: Duration, unlessLost known: KnownLock) async throws
+        -> CredentialLook
     /// Makes the lease of a lock longer; false when the owner does not have the lock any more.
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool
     /// Replaces the credential, if its version is still the expected one, and gives the owner's lock back in any case.
@@ -26,6 +32,32 @@ package protocol CredentialStore: Sendable {
     func release(_ name: String, owner: String) async throws
     /// How long a lock may be asked for again at the earliest.
     var pollInterval: Duration { get }
+    /// How long the owner of a lock that the store has lost takes to notice the loss and to take the lock again; `nil`,
+    /// the default, for a store that loses no lock.
+    var lockRecovery: Duration? { get }
+}
+
+extension CredentialStore {
+    package func look(
+        _ name: String, owner: String, lease: Duration, unlessLost known: KnownLock
+    ) async throws -> CredentialLook {
+        try await look(name, owner: owner, lease: lease)
+    }
+
+    package var lockRecovery: Duration? { nil }
+}
+
+/// What a caller that wants a lock knows of it.
+package struct KnownLock: Sendable, Equatable {
+    /// Whether the lock of another owner was seen whose lease has not ended.
+    package var isHeld: Bool
+    /// The version that the store must have at least.
+    package var version: Int
+
+    package init(isHeld: Bool = false, version: Int = 0) {
+        self.isHeld = isHeld
+        self.version = version
+    }
 }
 
 /// A sealed credential.
@@ -49,6 +81,10 @@ package struct CredentialLook: Sendable, Equatable {
     package var entry: StoredCredential?
     /// Whether the owner has the lock now.
     package var hasLock: Bool
+    /// Whether nobody has the lock, which was not given since the store may have lost it.
+    package var isLockLost = false
+    /// How long another owner has the lock unless that owner renews it; `nil` where the store does not say.
+    package var lockLeft: Duration?
 
     package init(entry: StoredCredential?, hasLock: Bool) {
         self.entry = entry

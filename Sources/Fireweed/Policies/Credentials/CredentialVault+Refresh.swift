@@ -42,17 +42,22 @@ extension CredentialVault {
             request.begin(with: successor, try encode(successor))
         }
         let end = ContinuousClock.now + options.maximumWait
-        var failures = LookFailures(lease: options.lease, fallback: options.whenUnreachable)
+        var failures = LookFailures(fallback: options.whenUnreachable)
+        var lock = SeenLock(lease: options.lease, recovery: store.lockRecovery)
         var lateLooks = 0
         while true {
             let look: CredentialLook
             let start = ContinuousClock.now
             do {
-                look = try await store.look(name, owner: request.owner, lease: options.lease)
+                look = try await store.look(
+                    name, owner: request.owner, lease: options.lease,
+                    unlessLost: lock.known(version: latestVersion, at: start))
                 failures.noteSuccess()
             } catch {
                 try await checkAbandonment(handle, request.owner)
-                if let outcome = try await recover(from: error, request, &failures, refresh) { return outcome }
+                lock.noteFailure()
+                let action = failures.next(lockEnd: lock.end)
+                if let outcome = try await recover(from: error, by: action, request, refresh) { return outcome }
                 continue
             }
             try await checkAbandonment(handle, request.owner)
@@ -69,7 +74,7 @@ extension CredentialVault {
             guard ContinuousClock.now < end else {
                 throw CredentialVaultError.lockNotReleased(after: options.maximumWait)
             }
-            if failures.noteLock() { options.eventHandler?(.waiting) }
+            if lock.note(look, version: latestVersion, at: ContinuousClock.now) { options.eventHandler?(.waiting) }
             // No store reports the release of a lock.
             try await Task.sleep(for: store.pollInterval)
         }
@@ -77,10 +82,10 @@ extension CredentialVault {
 
     /// Decides what becomes of a refresh after a look that failed; `nil` to look again.
     private func recover(
-        from error: any Error, _ request: RefreshRequest<Credential>, _ failures: inout LookFailures,
+        from error: any Error, by action: LookFailures.LookupAction, _ request: RefreshRequest<Credential>,
         _ refresh: Refresh
     ) async throws -> Credential? {
-        switch failures.next() {
+        switch action {
         case .lookAgain:
             try await Task.sleep(for: store.pollInterval)
             return nil
@@ -97,7 +102,7 @@ extension CredentialVault {
         case .refreshAlone:
             options.eventHandler?(.refreshingAlone(error))
             var request = request
-            request.version = state.withLock { $0.version }
+            request.version = latestVersion
             return try await keep(request, perform(request) { try await refresh(request.credential) })
         }
     }
@@ -178,15 +183,17 @@ extension CredentialVault {
         }
     }
 
-    /// Runs a refresh, and renews the lease as long as it runs.
+    /// Runs a refresh, and renews the lease as long as it runs; often where the store may lose the lock, so that the
+    /// lock is taken again before others take it.
     private func renewing(
         _ owner: String, _ body: @escaping @Sendable () async throws -> Credential
     ) async throws -> Credential {
         try await withThrowingTaskGroup(of: Credential?.self) { group in
             group.addTask { try await body() }
             group.addTask { [store, name, lease = options.lease] in
+                let interval = min(lease, store.lockRecovery ?? lease) / 3
                 while true {
-                    try await Task.sleep(for: lease / 3)
+                    try await Task.sleep(for: interval)
                     // A lease that cannot be renewed now can be renewed next time, or ends.
                     _ = try? await store.renew(name, owner: owner, lease: lease)
                 }
@@ -197,7 +204,7 @@ extension CredentialVault {
         }
     }
 
-    private func giveBack(_ owner: String) async {
+    func giveBack(_ owner: String) async {
         // A lock that cannot be given back ends with its lease.
         try? await store.release(name, owner: owner)
     }

@@ -105,9 +105,12 @@ extension CredentialVault {
             while ContinuousClock.now < end {
                 // No store reports that it is back.
                 try await Task.sleep(for: pause)
-                pause = min(pause * 2, .seconds(1))
+                pause = min(pause * 2, .seconds(1), options.lease / 3)
                 // A credential that was set or refreshed meanwhile is the one to store.
-                guard isUnstored(request) else { return }
+                guard isUnstored(request) else { return await giveBack(request.owner) }
+                // Another process would refresh what was refreshed already. A lock that cannot be renewed now can be
+                // renewed next time.
+                _ = try? await store.renew(name, owner: request.owner, lease: options.lease)
                 guard let storing = try? await store(outcome, of: request) else { continue }
                 forget(request)
                 if case .stored = storing { options.eventHandler?(.refreshed) }

@@ -7,7 +7,8 @@ import Synchronization
 /// Keeps one credential that several processes or sessions share, so that one of them refreshes it for all.
 ///
 /// A refresh takes a lock with a lease, which is renewed as long as the refresh runs, and looks again whether another
-/// process was first. A new credential replaces the stored one only if the stored one is still the same. When a
+/// process was first. A lock that a server lost is taken again by its owner, and others wait for that. A new credential
+/// replaces the stored one only if the stored one is still the same. When a
 /// process dies while it refreshes, the lease ends and the next process refreshes. The credential is stored encrypted
 /// with AES-256-GCM, by a key that the store never sees, under a hash of its name.
 ///
@@ -135,13 +136,16 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         return state.withLock { $0.version(of: hash) }
     }
 
+    /// The latest version of the store that this process has seen.
+    var latestVersion: Int { state.withLock { $0.version } }
+
     func note(_ encoded: Data, version: Int) {
         let hash = hash(encoded)
         state.withLock { $0.note(hash, version: version) }
     }
 
     func next(after version: Int) -> Int {
-        let known = state.withLock { $0.version }
+        let known = latestVersion
         let next = max(version, known) + 1
         // Nothing authenticates the version of an entry that does not open: it may be the last one.
         return StoredCredential.versions.contains(next) ? next : known + 1

@@ -14,16 +14,12 @@ struct LookFailures {
 
     private static let longestPause = Duration.milliseconds(500)
 
-    let lease: Duration
     let fallback: CredentialVaultFallback
-    /// When the lock of another owner ends at the earliest; `nil` when none was seen.
-    private var lockEnd: ContinuousClock.Instant?
     private var hasRead = false
     /// When the wait for the store ends, and the next pause; `nil` while the store can be used.
     private var wait: (end: ContinuousClock.Instant, pause: Duration)?
 
-    init(lease: Duration, fallback: CredentialVaultFallback) {
-        self.lease = lease
+    init(fallback: CredentialVaultFallback) {
         self.fallback = fallback
     }
 
@@ -32,13 +28,8 @@ struct LookFailures {
         wait = nil
     }
 
-    /// Another owner has the lock; true for the first time.
-    mutating func noteLock() -> Bool {
-        defer { lockEnd = ContinuousClock.now + lease }
-        return lockEnd == nil
-    }
-
-    mutating func next() -> LookupAction {
+    /// What comes after a look that failed; `lockEnd` is when the lock of another owner ends, if one was seen.
+    mutating func next(lockEnd: ContinuousClock.Instant?) -> LookupAction {
         let now = ContinuousClock.now
         // A process that has seen another's lock does not refresh beside it before the lease has passed.
         if let lockEnd, now < lockEnd { return .lookAgain }

@@ -1,0 +1,68 @@
+// Locks that others have, or may have.
+
+import Testing
+
+@testable import Fireweed
+
+@Suite("A lock that a refresh waits for")
+struct SeenLockTests {
+    private let start = ContinuousClock.now
+    private let free: CredentialLook = {
+        var look = CredentialLook(entry: nil, hasLock: false)
+        look.isLockLost = true
+        return look
+    }()
+
+    private func lock(_ recovery: Duration? = .milliseconds(300)) -> SeenLock {
+        SeenLock(lease: .seconds(10), recovery: recovery)
+    }
+
+    private func held(_ left: Duration?) -> CredentialLook {
+        var look = CredentialLook(entry: nil, hasLock: false)
+        look.lockLeft = left
+        return look
+    }
+
+    @Test("a lock that was seen is not taken when it is gone, until its lease would have ended")
+    func seen() {
+        var lock = lock()
+        #expect(lock.note(held(.seconds(7)), version: 3, at: start))
+        #expect(!lock.note(held(.seconds(8)), version: 3, at: start + .seconds(1)), "reported once")
+        #expect(lock.known(version: 3, at: start + .seconds(8)).isHeld)
+        #expect(!lock.note(free, version: 3, at: start + .seconds(8)))
+        #expect(!lock.known(version: 3, at: start + .seconds(9)).isHeld)
+    }
+
+    @Test(
+        "a store that has not what was there is waited for once: for a lease, and for a moment where nothing is known",
+        arguments: [(3, 10_000), (0, 300)])
+    func lost(version: Int, milliseconds: Int) {
+        var lock = lock()
+        #expect(lock.known(version: version, at: start) == KnownLock(version: max(1, version)))
+        #expect(!lock.note(free, version: version, at: start))
+        let end = start + .milliseconds(milliseconds)
+        #expect(lock.known(version: version, at: end - .milliseconds(1)) == KnownLock(isHeld: true))
+        #expect(lock.known(version: version, at: end) == KnownLock())
+    }
+
+    @Test("an owner whose store was away has a lease more")
+    func away() {
+        var lock = lock()
+        #expect(lock.note(held(.seconds(10)), version: 3, at: start))
+        lock.noteFailure()
+        let back = start + .seconds(60)
+        #expect(lock.known(version: 3, at: back).isHeld)
+        #expect(!lock.note(free, version: 3, at: back))
+        #expect(lock.known(version: 3, at: back + .seconds(9)).isHeld)
+        #expect(!lock.known(version: 3, at: back + .seconds(10)).isHeld)
+    }
+
+    @Test("a store that loses nothing gives every lock that is free")
+    func lossless() {
+        var lock = lock(nil)
+        #expect(lock.note(held(nil), version: 3, at: start))
+        lock.noteFailure()
+        #expect(lock.known(version: 3, at: start) == KnownLock())
+        #expect(lock.end == start + .seconds(10))
+    }
+}
