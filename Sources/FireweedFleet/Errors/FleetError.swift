@@ -58,12 +58,12 @@ public enum FleetError: Error, Sendable, Hashable {
     }
 
     /// The code of an error; Redis before version 7 wraps the error of a command in a script, as `ERR … -OOM …`.
-    private static func code(of error: RESPError) -> Substring {
-        guard error.code == "ERR" else { return error.code[...] }
+    private static func code(of error: RESPError) -> String {
+        guard error.code == "ERR" else { return error.code }
         let wrapped = error.message.split(separator: " ").first { word in
             word.first == "-" && word.count > 2 && word.dropFirst().allSatisfy { ("A"..."Z").contains($0) }
         }
-        return wrapped?.dropFirst() ?? error.code[...]
+        return wrapped.map { String($0.dropFirst()) } ?? error.code
     }
 
     /// Whether the error says that the server cannot do its work: three such errors in a row, and the server is left

@@ -98,9 +98,9 @@ struct FleetProcessTests {
     }
 
     /// Stops the server's answers for 300 ms again and again, each time when `service` has got so many more requests.
-    private func pause(every count: Int, until isOver: @escaping @Sendable () -> Bool, _ service: MockServer) -> Task<
-        Int, any Error
-    > {
+    private func pause(
+        every count: Int, until isOver: @escaping @Sendable () -> Bool, _ service: MockServer
+    ) -> Task<Int, any Error> {
         Task { [url = server.url] in
             let watch = try Fleet(url: url, configuration: .patient)
             var pauses = 0

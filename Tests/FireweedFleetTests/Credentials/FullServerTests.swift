@@ -2,6 +2,7 @@
 
 import Fireweed
 import FireweedFleet
+import FireweedTransport
 import FixtureServer
 import Foundation
 import Testing

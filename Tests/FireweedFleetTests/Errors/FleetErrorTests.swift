@@ -12,7 +12,7 @@ struct FleetErrorTests {
             ("OOM command not allowed", FleetError.outOfMemory),
             ("READONLY You can't write against a read only replica.", .readOnly),
             ("NOREPLICAS Not enough good replicas to write.", .readOnly),
-            ("ERR Error running script (call to f_1): @user_script:3: @user_script: 3: -OOM command not allowed", .outOfMemory),
+            ("ERR Error running script (call to f_1): @user_script:3: @user_script: 3: -OOM not allowed", .outOfMemory),
             ("ERR Error running script (call to f_1): @user_script:3: -READONLY You can't write.", .readOnly),
             ("ERR Error running script (call to f_1): @user_script:3: -NOREPLICAS Not enough.", .readOnly),
             ("ERR Error running script (call to f_1): @user_script:3: -WRONGTYPE Operation", .wrongType),
