@@ -36,7 +36,7 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps python build demo test samples compatibility autobahn lint count api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
+.PHONY: help all deps python build demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
         program start-order install uninstall deb image
 
 all: build
@@ -124,6 +124,13 @@ count: deps
 	@Scripts/install-packages $(CURL) valgrind strace
 	$(SWIFT) build $(OPTIMISED) --product FireweedBench
 	Scripts/count .build/release/FireweedBench
+
+# Lists the files and the types whose code runs for a plain GET.
+way: export FIREWEED_BENCH := 1
+way: deps
+	@Scripts/install-packages $(CURL) valgrind
+	$(SWIFT) build --static-swift-stdlib --scratch-path .build/way --product FireweedBench
+	Scripts/way .build/way/debug --list
 
 # Shows what processes share through a redis-server of its own.
 fleet-demo: deps
