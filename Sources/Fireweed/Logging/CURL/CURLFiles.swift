@@ -6,11 +6,9 @@ import Foundation
 struct CURLFiles {
     /// The folder of relative paths; `nil` forbids reading.
     let folder: URL?
-    let standardInput: [UInt8]?
 
-    /// The content of a file; `-` is standard input, which only `printf` in the same command can provide.
+    /// The content of a file; `-`, standard input, is never read.
     func content(of path: String, for option: String) throws -> [UInt8] {
-        if path == "-", let standardInput { return standardInput }
         let url = try url(of: path, for: option)
         guard let data = FileManager.default.contents(atPath: url.path) else {
             throw CURLParsingError.unreadableFile(option: option, path: path)

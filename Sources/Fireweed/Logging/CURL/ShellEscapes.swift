@@ -1,4 +1,4 @@
-// Escapes with backslashes, in bash's `$'…'` and in formats of `printf`.
+// Escapes with backslashes in bash's `$'…'`.
 
 /// Bash's `$'…'`, which browsers write where a value has line breaks or other control characters.
 enum ANSIQuotedText {
@@ -46,32 +46,8 @@ enum ANSIQuotedText {
     }
 }
 
-/// Formats of `printf` without conversions.
-enum PrintfFormat {
-    /// The output of `printf`; throws for a conversion.
-    static func bytes(of format: [UInt8]) throws -> [UInt8] {
-        var result: [UInt8] = []
-        var position = 0
-        while position < format.count {
-            let byte = format[position]
-            position += 1
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard position < format.count, format[position] == byte else {
-                    throw CURLParsingError.shellSyntax("printf %")
-                }
-                position += 1
-                result.append(byte)
-            case UInt8(ascii: "\\") where position < format.count: result += Escapes.read(format, &position)
-            default: result.append(byte)
-            }
-        }
-        return result
-    }
-}
-
-/// The escapes that both syntaxes have.
-enum Escapes {
+/// The escapes of one byte.
+private enum Escapes {
     /// Reads one escape, from after its backslash; an unknown escape keeps the backslash.
     static func read(_ bytes: [UInt8], _ position: inout Int) -> [UInt8] {
         let byte = bytes[position]

@@ -10,8 +10,8 @@ package enum ShellToken: Equatable {
 
 /// Splits a command line into words (POSIX.1-2017, Shell & Utilities §2.2, §2.3), with bash's `$'…'`; pure.
 ///
-/// Variables, globs with a match and command substitutions need a shell and are errors, except `$(printf '…')`, which
-/// `ShellText` writes for control characters. A `\0` in `$'…'` is a NUL, where bash would end the word.
+/// Variables, globs with a match and command substitutions need a shell and are errors. A `\0` in `$'…'` is a NUL,
+/// where bash would end the word.
 package struct ShellWords {
     private let bytes: [UInt8]
     private var position = 0
@@ -143,10 +143,6 @@ package struct ShellWords {
 
     /// A `$`: literal when no name follows, else an expansion.
     private mutating func variable() throws {
-        if bytes[position...].starts(with: "(printf '".utf8) {
-            position += "(printf '".utf8.count
-            return try printed()
-        }
         let name = bytes[position...].prefix { byte in
             byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
                 || (0x61...0x7A).contains(byte)
@@ -157,17 +153,5 @@ package struct ShellWords {
             throw CURLParsingError.shellSyntax("$" + String(decoding: shown, as: UTF8.self))
         }
         append([UInt8(ascii: "$")])
-    }
-
-    /// Reads `$(printf '…')` from after the opening quote; line feeds at its end are removed, as in a shell.
-    private mutating func printed() throws {
-        let start = position
-        while let byte = next(), byte != UInt8(ascii: "'") {}
-        guard position > start, bytes[position - 1] == UInt8(ascii: "'"), next() == UInt8(ascii: ")") else {
-            throw CURLParsingError.shellSyntax("$(printf")
-        }
-        var text = try PrintfFormat.bytes(of: Array(bytes[start..<(position - 2)]))
-        while text.last == UInt8(ascii: "\n") { text.removeLast() }
-        append(text)
     }
 }

@@ -39,11 +39,9 @@ extension URLRequest {
 
     /// Makes the request, and accepts options that `CURLExchangeOptions` gives to callers that carry them out.
     package init(cURL command: String, readingFilesIn folder: URL?, acceptingSessionOptions: Bool) throws {
-        let pipeline = try CURLPipeline(command)
-        let arguments = try CURLArguments(pipeline.arguments)
+        let arguments = try CURLArguments(CURLCommandLine(command).arguments)
         var builder = CURLRequestBuilder(
-            files: CURLFiles(folder: folder, standardInput: pipeline.standardInput),
-            acceptsSessionOptions: acceptingSessionOptions)
+            files: CURLFiles(folder: folder), acceptsSessionOptions: acceptingSessionOptions)
         for argument in arguments.all { try builder.apply(argument) }
         self = try builder.request(takingURLLiterally: arguments.takesURLLiterally)
     }
@@ -55,7 +53,7 @@ package enum CURLExchangeOptions {
     ///
     /// The value of a switch is empty.
     package static func read(_ command: String) throws -> [(name: String, value: String)] {
-        let arguments = try CURLArguments(CURLPipeline(command).arguments).all
+        let arguments = try CURLArguments(CURLCommandLine(command).arguments).all
         let meanings: [CURLMeaning] = [.ignored, .ignoredValue, .session, .sessionValue, .head]
         return arguments.filter { meanings.contains($0.meaning) }.map {
             ($0.name, String(decoding: $0.value, as: UTF8.self))

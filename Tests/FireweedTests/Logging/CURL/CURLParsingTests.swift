@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -115,10 +116,6 @@ struct CURLParsingTests {
             (#"curl 'https://h.example/?a\[\]=1'"#, Expected(url: "https://h.example/?a%5B%5D=1")),
             ("curl 'https://[::1]:80/'", Expected(url: "https://[::1]:80/")), ("curl https://h.example/ ;", Expected()),
             ("curl https://h.example/ &\n", Expected()),
-            (
-                "printf 'a%%\\n' | curl --data-binary @- https://h.example/",
-                Expected(method: "POST", headers: ["Content-Type": urlEncoded], body: "a%\n")
-            ),
         ])
     func options(command: String, expected: Expected) throws {
         try check(command, expected)
@@ -207,8 +204,8 @@ struct CURLParsingTests {
             ("curl -X POST\nhttps://h.example/", .shellSyntax("a second line")),
             ("curl -H \"Authorization: Bearer $TOKEN\" h.example", .shellSyntax("$TOKEN")),
             ("curl 'https://h.example/", .unbalancedQuote("'")),
-            ("printf a b | curl h.example", .shellSyntax("printf")),
-            ("printf '%s' | curl h.example", .shellSyntax("printf %")),
+            ("printf a | curl h.example -d @-", .notCURL("printf")),
+            ("curl h.example -d @-", .fileNotRead(option: "-d", path: "-")),
             ("curl -X $'\\xff' h.example", .invalidValue(option: "-X", value: "\u{FFFD}")),
         ] as [(String, CURLParsingError)])
     func errors(command: String, expected: CURLParsingError) {
@@ -258,11 +255,13 @@ struct CURLParsingTests {
 
     @Test("there and back: the command of a request makes the same request")
     func roundTrip() throws {
-        var generator = Seeded(5)
+        var generator = SeededGenerator(seed: 5)
         let server = try #require(URL(string: "http://127.0.0.1:8080"))
         for number in 0..<300 {
             let request = GeneratedRequest(&generator, server: server, number: number).request
             let command = request.cURLDescription()
+            // Control characters need a shell.
+            guard !command.contains("printf") else { continue }
             let parsed = try URLRequest(cURL: command)
             #expect(parsed.httpMethod == request.httpMethod, "\(command)")
             #expect(parsed.url == request.url, "\(command)")
@@ -273,7 +272,7 @@ struct CURLParsingTests {
 
     @Test("any text at all gives a request or an error")
     func anything() {
-        var generator = Seeded(6)
+        var generator = SeededGenerator(seed: 6)
         let words = [
             "curl", "-d", "-H", "-F", "'", "\"", "$'", "\\", "a=@b", "https://h.example/", "-X", "--", "-", "|", "$",
             "\\x", "{", "@", ";",

@@ -1,3 +1,4 @@
+import FireweedTesting
 import Foundation
 import Testing
 
@@ -30,7 +31,7 @@ struct ShellWordsTests {
             ("\"$ \"", ["$ "]),
             ("\"100$%\"", ["100$%"]), ("*.txt ~/x {a,b} [1-3]", ["*.txt", "~/x", "{a,b}", "[1-3]"]),
             ("ä'ö'\"ü\"", ["äöü"]), ("a\\", ["a\\"]),
-            (#""a$(printf '\001\033')b""#, ["a\u{1}\u{1B}b"]), (#"a$(printf 'x%%\n\n')b"#, ["ax%b"]), ("$\"a\"", ["a"]),
+            ("$\"a\"", ["a"]),
         ])
     func split(text: String, expected: [String]) throws {
         #expect(try words(text) == expected)
@@ -61,7 +62,7 @@ struct ShellWordsTests {
             ("`date`", .shellSyntax("`")),
             ("\"`date`\"", .shellSyntax("`")), ("$(date)", .shellSyntax("$(date)")), ("$1", .shellSyntax("$1")),
             ("$?", .shellSyntax("$?")),
-            ("$(printf '%d')", .shellSyntax("printf %")), ("$(printf 'a' b)", .shellSyntax("$(printf")),
+            ("$(printf 'a')", .shellSyntax("$(printf")),
         ] as [(String, CURLParsingError)])
     func errors(text: String, expected: CURLParsingError) {
         #expect(throws: expected) { try ShellWords.tokens(of: text) }
@@ -69,15 +70,14 @@ struct ShellWordsTests {
 
     @Test("any text at all gives words or an error, and quoted text comes back")
     func anything() throws {
-        var generator = Seeded(11)
+        var generator = SeededGenerator(seed: 11)
         for _ in 0..<500 {
             let text = generator.text(upTo: 20)
             _ = try? ShellWords.tokens(of: text)
+            // Control characters need a shell.
+            guard !text.unicodeScalars.contains(where: ShellText.isControl) else { continue }
             #expect(try words(ShellText.quoted(text)) == [text], "\(ShellText.quoted(text))")
             #expect(try words("x" + ShellText.word(text)) == ["x" + text])
-            let bytes = (0..<20).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-            let format = ShellText.format(Data(bytes)).dropFirst().dropLast()
-            #expect(try PrintfFormat.bytes(of: Array(format.utf8)) == bytes)
         }
     }
 }
