@@ -88,7 +88,7 @@ let package = Package(
             path: "Tests/TestPrograms", swiftSettings: settings),
         .testTarget(
             name: "FireweedTransportTests",
-            dependencies: ["FireweedTransport", "FixtureServer"],
+            dependencies: ["FireweedTransport", "FireweedTesting", "FixtureServer"],
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -10,7 +11,7 @@ private indirect enum Tree: Encodable, Sendable {
     case list([Tree])
     case map([String: Tree])
 
-    init(_ generator: inout Seeded, depth: Int) {
+    init(_ generator: inout SeededGenerator, depth: Int) {
         switch depth > 0 ? Int.random(in: 0..<4, using: &generator) : 0 {
         case 2:
             self = .list((0..<Int.random(in: 0..<4, using: &generator)).map { _ in Tree(&generator, depth: depth - 1) })
@@ -19,7 +20,7 @@ private indirect enum Tree: Encodable, Sendable {
         }
     }
 
-    init(mapWith generator: inout Seeded, depth: Int) {
+    init(mapWith generator: inout SeededGenerator, depth: Int) {
         var members: [String: Tree] = [:]
         for _ in 0..<Int.random(in: 0..<6, using: &generator) {
             members[generator.text()] = Tree(&generator, depth: depth - 1)
@@ -72,7 +73,7 @@ struct FormDecodingTests {
     private static func plain(_ name: String, _: Int) -> String { name }
 
     private func trees(_ count: Int, seed: UInt64) -> [Tree] {
-        var generator = Seeded(seed)
+        var generator = SeededGenerator(seed: seed)
         return (0..<count).map { _ in Tree(mapWith: &generator, depth: 3) }
     }
 

@@ -1,3 +1,4 @@
+import FireweedTesting
 import FireweedTransport
 import FixtureServer
 import Foundation
@@ -14,7 +15,7 @@ struct RandomFlowConformanceTests {
         let decisions: [Flow]
         let startIndex: Int
 
-        init(_ random: inout SplitMix64) {
+        init(_ random: inout SeededGenerator) {
             let levels: [Flow.Level] = [.running, .receivingPaused, .suspended]
             let count = UInt64.random(in: 1...12, using: &random)
             decisions = (1...count)
@@ -47,7 +48,7 @@ struct RandomFlowConformanceTests {
         "the decision with the highest revision counts, in whatever order decisions come",
         arguments: ConformanceSubjects.all)
     func random(subject: any ConformanceSubject) async throws {
-        var random = SplitMix64(Self.seed)
+        var random = SeededGenerator(seed: Self.seed)
         try await ConformanceStage.play(subject) { stage in
             for _ in 0..<20 {
                 let plays = try (0..<12).map { _ in (Plan(&random), try stage.transfer(of: .medium)) }
@@ -72,20 +73,5 @@ struct RandomFlowConformanceTests {
                 }
             }
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-private struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

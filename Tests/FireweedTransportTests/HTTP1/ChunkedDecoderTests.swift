@@ -1,3 +1,4 @@
+import FireweedTesting
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Testing

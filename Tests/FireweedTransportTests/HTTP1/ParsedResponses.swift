@@ -1,3 +1,4 @@
+import FireweedTesting
 import Foundation
 
 @testable import FireweedTransport
@@ -71,18 +72,6 @@ struct ParsedResponse: Equatable {
         limits: ResponseLimits = .init(), closes: Bool = true
     ) {
         self.init([Array(text.utf8)[...]], to: expectation, limits: limits, closes: closes)
-    }
-}
-
-/// A generator with a seed, so that a failure can be had again.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state ^ state >> 29) &* 0xBF58_476D_1CE4_E5B9
     }
 }
 

@@ -1,6 +1,7 @@
 // How a delegate of the caller answers: adapters, retriers, redirect handlers, and others with a completion.
 
 import Dispatch
+import FireweedTesting
 
 /// When, how often and from which threads a completion is called.
 enum Answering: Sendable {
@@ -13,7 +14,7 @@ enum Answering: Sendable {
     /// By two threads at the same time, after so many microseconds.
     case together(Int)
 
-    static func random(_ random: inout SeededNumbers) -> Answering {
+    static func random(_ random: inout SeededGenerator) -> Answering {
         let delay = random.choice(0, 50, 500, 5_000, 20_000)
         return random.choice(.atOnce, .atOnce, .late(delay), .late(delay), .twice(delay), .together(delay))
     }

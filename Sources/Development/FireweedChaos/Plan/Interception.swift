@@ -1,5 +1,7 @@
 // What the interceptor of a request or a session does.
 
+import FireweedTesting
+
 /// How requests are adapted and retried.
 struct Interception: Sendable, CustomStringConvertible {
     var adapting = Answering.atOnce
@@ -18,7 +20,7 @@ struct Interception: Sendable, CustomStringConvertible {
         return "\(adapter), retrier \(retrying) up to \(retryLimit)\(failsInRetry ? ", then fails" : "")"
     }
 
-    static func random(_ random: inout SeededNumbers) -> Interception {
+    static func random(_ random: inout SeededGenerator) -> Interception {
         Interception(
             adapting: .random(&random), retrying: .random(&random), refusesToAdapt: random.happens(4),
             retryLimit: random.choice(0, 1, 1, 2), retryDelay: random.choice(0, 100, 3_000),

@@ -1,5 +1,7 @@
 // What is done to a request while it lives.
 
+import FireweedTesting
+
 /// An action, and when it happens.
 struct Meddling: Sendable, CustomStringConvertible {
     enum Moment: Sendable, Equatable {
@@ -40,7 +42,7 @@ struct Meddling: Sendable, CustomStringConvertible {
         }
     }
 
-    static func random(_ random: inout SeededNumbers) -> Meddling {
+    static func random(_ random: inout SeededGenerator) -> Meddling {
         let moments: [Moment] =
             random.happens(55)
             ? [.after(random.choice(0, 30, 300, 1_000, 3_000, 10_000, 40_000))]

@@ -1,7 +1,9 @@
 // How operations are drawn.
 
+import FireweedTesting
+
 extension Operation {
-    static func random(_ number: Int, of sessions: [SessionPlan], _ random: inout SeededNumbers) -> Operation {
+    static func random(_ number: Int, of sessions: [SessionPlan], _ random: inout SeededGenerator) -> Operation {
         let session = random.number(0...(sessions.count - 1))
         let plan = sessions[session]
         let kind = kind(&random)
@@ -36,7 +38,7 @@ extension Operation {
         }
     }
 
-    private static func kind(_ random: inout SeededNumbers) -> Kind {
+    private static func kind(_ random: inout SeededGenerator) -> Kind {
         switch random.number(0...99) {
         case ..<36: .data
         case ..<52: .stream
@@ -47,7 +49,8 @@ extension Operation {
         }
     }
 
-    private static func target(for kind: Kind, _ session: SessionPlan, _ random: inout SeededNumbers) -> PlannedTarget {
+    private static func target(for kind: Kind, _ session: SessionPlan, _ random: inout SeededGenerator) -> PlannedTarget
+    {
         switch kind {
         case .data, .stream, .download:
             if session.route == .clear, random.happens(25) {
@@ -77,7 +80,7 @@ extension Operation {
     }
 
     /// Makes sure that the request ends, whatever the server does.
-    private mutating func bound(_ random: inout SeededNumbers) {
+    private mutating func bound(_ random: inout SeededGenerator) {
         switch target.server {
         case .orderly:
             if random.happens(4) { idleTimeoutMilliseconds = random.choice(1, 10, 100) }

@@ -1,5 +1,7 @@
 // What a request asks for.
 
+import FireweedTesting
+
 /// A resource of one of the servers; its content is a function of `id` and `byteCount` alone.
 struct PlannedTarget: Sendable, CustomStringConvertible {
     enum Server: Sendable, Equatable {
@@ -33,7 +35,7 @@ struct PlannedTarget: Sendable, CustomStringConvertible {
     var pauseMilliseconds = 0
 
     /// A target that answers a request for content.
-    static func random(_ random: inout SeededNumbers, sharing: Bool) -> PlannedTarget {
+    static func random(_ random: inout SeededGenerator, sharing: Bool) -> PlannedTarget {
         let size = random.choice(0, 1, 100, 1_000, 16_384, 70_000, 300_000)
         let id = sharing ? random.number(1...12) : random.number(1...1_000_000)
         var target = PlannedTarget(id: id, byteCount: sharing ? id * 1_777 : size)

@@ -1,5 +1,7 @@
 // Everything that is done in one round.
 
+import FireweedTesting
+
 /// A pure value: the same seed and number give the same plan.
 struct RoundPlan: Sendable {
     let seed: UInt64
@@ -9,7 +11,7 @@ struct RoundPlan: Sendable {
 
     /// `chosen` are the numbers of the operations to keep; `nil` for all.
     init(seed: UInt64, number: Int, operationCount: Int, only chosen: Set<Int>? = nil) {
-        var random = SeededNumbers(seed: seed &* 0x2545_F491_4F6C_DD1D &+ UInt64(number))
+        var random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D &+ UInt64(number))
         let sessions = (0..<random.number(2...5)).map { _ in SessionPlan.random(&random) }
         self.seed = seed
         self.number = number

@@ -1,5 +1,7 @@
 // What a session of a round is made with.
 
+import FireweedTesting
+
 /// The settings of one session; requests of the session that are dropped or invalidated go to a new one with the same
 /// plan.
 struct SessionPlan: Sendable {
@@ -46,7 +48,7 @@ struct SessionPlan: Sendable {
         var follows: Bool
     }
 
-    static func random(_ random: inout SeededNumbers) -> SessionPlan {
+    static func random(_ random: inout SeededGenerator) -> SessionPlan {
         SessionPlan(
             route: random.choice(.clear, .clear, .secure, .multiplexed, .multiplexed, .strict),
             cache: random.choice(.none, .none, .memory, .file), startsImmediately: random.happens(80),

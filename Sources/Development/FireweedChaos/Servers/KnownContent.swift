@@ -1,5 +1,6 @@
 // Content that everybody can make from its number: the server sends it, and the judge compares it.
 
+import FireweedTesting
 import Foundation
 
 /// The bytes of the resource with a number: 4 KiB that depend on the number, over and over, each with its own index in
@@ -10,7 +11,7 @@ enum KnownContent {
     private static let blockByteCount = 4_096
 
     static func bytes(id: Int, count: Int) -> Data {
-        var random = SeededNumbers(seed: UInt64(truncatingIfNeeded: id))
+        var random = SeededGenerator(seed: UInt64(truncatingIfNeeded: id))
         var block = (0..<(blockByteCount / 8)).map { _ in random.next() }
         let first = block[0]
         var data = Data(capacity: count + blockByteCount)

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Testing
@@ -57,7 +58,7 @@ struct MultipartJudgesTests {
 
     /// Names that want to be quotes, line ends, parameters and boundaries.
     private func hostileNames() -> [String] {
-        var generator = Seeded(21)
+        var generator = SeededGenerator(seed: 21)
         let chosen = [
             "plain", "", "a\"; filename=\"evil", "a\r\n\r\n--of-ours\r\nContent-Disposition: form-data; name=\"b", "\\",
             "\\\"", "%22", "a;b=c",

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -82,7 +83,7 @@ struct CURLShellTests {
 
     @Test("what is printed sends what Fireweed sends", arguments: [("sh", UInt64(1)), ("sh", 2), ("bash", 3)])
     func same(shell: String, seed: UInt64) async throws {
-        var generator = Seeded(seed)
+        var generator = SeededGenerator(seed: seed)
         let requests = (0..<110).map { GeneratedRequest(&generator, server: server.url, number: $0) }
         let sessions = [session(true, .lazy), session(false, .lazy)]
         for (index, generated) in requests.enumerated() {

@@ -1,6 +1,7 @@
 // Requests out of hostile characters.
 
 import Fireweed
+import FireweedTesting
 import Foundation
 import FoundationNetworking
 
@@ -24,7 +25,7 @@ struct GeneratedRequest {
         Data(repeating: 0x41, count: 150_000), Data("€ ".utf8) + Data(repeating: 0x0A, count: 5),
     ]
 
-    init(_ generator: inout Seeded, server: URL, number: Int) {
+    init(_ generator: inout SeededGenerator, server: URL, number: Int) {
         let method = Self.methods.randomElement(using: &generator) ?? "GET"
         let hasBody = !["GET", "HEAD"].contains(method) && Bool.random(using: &generator)
         let isGuarded = Int.random(in: 0..<8, using: &generator) == 0
@@ -51,13 +52,13 @@ struct GeneratedRequest {
     }
 
     /// Anything that may stand in a field: no CR, LF or NUL, and no other control character, which the server refuses.
-    private static func value(_ generator: inout Seeded) -> String {
+    private static func value(_ generator: inout SeededGenerator) -> String {
         generator.text(upTo: 20).unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F || $0 == "\t" }
             .reduce(into: "") { $0.unicodeScalars.append($1) }
             .trimmingCharacters(in: .whitespaces)
     }
 
-    private static func url(_ generator: inout Seeded, _ server: URL, path: String) -> URL {
+    private static func url(_ generator: inout SeededGenerator, _ server: URL, path: String) -> URL {
         var text = server.absoluteString
         if Int.random(in: 0..<6, using: &generator) == 0 {
             text = text.replacing("://", with: "://us%3Aer:p%27a$s!@")
@@ -77,7 +78,7 @@ struct GeneratedRequest {
         return URL(string: text) ?? server.appendingPathComponent("anything")
     }
 
-    private static func escaped(_ generator: inout Seeded) -> String {
+    private static func escaped(_ generator: inout SeededGenerator) -> String {
         generator.text().addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
     }
 }

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -35,7 +36,7 @@ struct RequestCompressorTests {
 
     /// Compressible, but with something new in every line.
     private func content(_ count: Int) -> Data {
-        var generator = Seeded(7)
+        var generator = SeededGenerator(seed: 7)
         var data = Data()
         while data.count < count { data += Data("line \(generator.next() % 100_000) of the content\n".utf8) }
         return data.prefix(count)

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Glibc
@@ -190,7 +191,7 @@ struct SQLiteResponseStoreTests {
             for number in 0..<count { try store.store(response(content(number)), for: "http://host/\(number)") }
         }
         let sound = try Data(contentsOf: file)
-        var random = Seeded(13)
+        var random = SeededGenerator(seed: 13)
         for round in 0..<150 {
             var bytes = sound
             // Behind SQLite's own header, which it checks itself.

@@ -1,3 +1,4 @@
+import FireweedTesting
 import FireweedTransport
 import FixtureServer
 import Testing
@@ -7,7 +8,7 @@ import Testing
 /// Plays an attempt's transport, deciders and owner at random, by the rules that these keep to.
 private struct World {
     var state = AttemptState()
-    var random: Seeded
+    var random: SeededGenerator
     /// The transfer that runs, if there is one.
     private var wire: Wire?
     private var flow = Flow.undecided
@@ -23,7 +24,7 @@ private struct World {
     }
 
     init(seed: UInt64) {
-        random = Seeded(seed)
+        random = SeededGenerator(seed: seed)
     }
 
     private mutating func chance(_ one: Int) -> Bool { random.next() % UInt64(one) == 0 }

@@ -1,3 +1,4 @@
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Synchronization
@@ -87,7 +88,7 @@ struct StressTests {
             self.server = server
         }
 
-        func perform(_ random: inout Seeded) {
+        func perform(_ random: inout SeededGenerator) {
             let place = Int(random.next() % UInt64(places.count))
             guard let request = places[place].request, random.next() % 16 > 1 else {
                 let made = make(&random)
@@ -104,7 +105,7 @@ struct StressTests {
             }
         }
 
-        private func make(_ random: inout Seeded) -> Request {
+        private func make(_ random: inout SeededGenerator) -> Request {
             let paths = ["/small", "/status/503", "/bytes/70000", "/redirect/1", "/drip?bytes=3&duration=0.01"]
             let url = server.url(paths[Int(random.next() % UInt64(paths.count))])
             switch random.next() % 6 {
@@ -175,7 +176,7 @@ struct StressTests {
             let shared = Countdown(left: threadCount) { continuation.resume() }
             for number in 0..<threadCount {
                 Thread {
-                    var random = Seeded(seed &+ UInt64(number))
+                    var random = SeededGenerator(seed: seed &+ UInt64(number))
                     for _ in 0..<(operationCount / threadCount) { arena.perform(&random) }
                     shared.finish()
                 }.start()

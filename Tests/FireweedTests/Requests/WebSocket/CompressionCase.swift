@@ -1,6 +1,7 @@
 // Sections 12 and 13 of the Autobahn case list, as values: contents, sizes, and what both sides ask for.
 
 import Fireweed
+import FireweedTesting
 import Testing
 
 /// One subsection, which sends messages of all sizes with one agreement.
@@ -58,14 +59,14 @@ struct CompressionCase: Sendable, CustomTestStringConvertible {
 
     /// A text of so many bytes that is cut out of endless content, at a place that the seed says.
     func message(size: Int, seed: Int) -> [UInt8] {
-        var random = Seeded(UInt64(seed + 1))
+        var random = SeededGenerator(seed: UInt64(seed + 1))
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size + 64)
         while bytes.count < size { bytes += piece(&random, at: bytes.count) }
         return Array(bytes.prefix(size))
     }
 
-    private func piece(_ random: inout Seeded, at place: Int) -> [UInt8] {
+    private func piece(_ random: inout SeededGenerator, at place: Int) -> [UInt8] {
         let number = Int(random.next() % 1000)
         switch content {
         case .json: return Array("{\"id\": \(number), \"name\": \"n\(number % 7)\", \"tags\": [\"a\", \"b\"]},\n".utf8)

@@ -1,19 +1,8 @@
-// Random values that are the same in every run.
+// Random texts that are the same in every run.
 
-/// SplitMix64: small, fast, and good enough to find bugs with.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
+import FireweedTesting
 
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
+extension SeededGenerator {
     /// Text of hostile characters, up to a length.
     mutating func text(_ characters: [Character] = hostile, upTo limit: Int = 12) -> String {
         let count = Int.random(in: 0...limit, using: &self)

@@ -1,17 +1,8 @@
-// Random numbers that a seed gives again.
+// Choices by chance.
 
 import FireweedTesting
 
-/// Choices by chance: the same ones for the same seed, on every machine.
-struct SeededNumbers: RandomNumberGenerator {
-    private var generator: SeededGenerator
-
-    init(seed: UInt64) {
-        generator = SeededGenerator(seed: seed)
-    }
-
-    mutating func next() -> UInt64 { generator.next() }
-
+extension SeededGenerator {
     /// True in `percent` of 100 cases.
     mutating func happens(_ percent: Int) -> Bool {
         Int.random(in: 0..<100, using: &self) < percent
@@ -28,7 +19,7 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 
     /// A value in some cases, else `nil`.
-    mutating func maybe<Value>(_ percent: Int, _ make: (inout SeededNumbers) -> Value) -> Value? {
+    mutating func maybe<Value>(_ percent: Int, _ make: (inout SeededGenerator) -> Value) -> Value? {
         happens(percent) ? make(&self) : nil
     }
 }
