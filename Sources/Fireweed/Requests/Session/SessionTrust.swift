@@ -8,15 +8,11 @@ import Synchronization
 /// Evaluates servers for one session: asks its delegate, where that can decide, else its trust manager, else the
 /// authorities.
 final class SessionTrust: Sendable {
-    private struct WeakCore {
-        weak var core: SessionCore?
-    }
-
     let manager: ServerTrustManager?
     /// Names the rules of an evaluator that does not name them: no other session has this text.
     let ownPartition = "session \(UUID())"
     private let delegate: SessionDelegate
-    private let owner = Mutex(WeakCore())
+    private let owner = Mutex<@Sendable () -> SessionCore?>({ nil })
     /// The canonical hosts that the delegate has accepted without a check of ours.
     ///
     /// Their connections may be used again as long as the session lives.
@@ -31,7 +27,7 @@ final class SessionTrust: Sendable {
 
     /// The session's core is known only when its transport is made.
     func attach(_ core: SessionCore) {
-        owner.withLock { $0.core = core }
+        owner.withLock { $0 = { [weak core] in core } }
     }
 
     /// Whether a decision can depend on the authorities.
@@ -74,7 +70,7 @@ final class SessionTrust: Sendable {
 
     private func askDelegate(_ trust: ServerTrust) throws {
         // No request waits for the connection any more. The delegate might have refused it, and others would use it.
-        guard let core = owner.withLock({ $0.core }), let attempt = core.attempt(waitingFor: trust) else {
+        guard let core = owner.withLock({ $0 })(), let attempt = core.attempt(waitingFor: trust) else {
             throw Self.refusal
         }
         let answer = ask(NSURLAuthenticationMethodServerTrust, about: trust, for: attempt)
@@ -104,7 +100,7 @@ final class SessionTrust: Sendable {
     private func ask(_ method: String, about trust: ServerTrust, for attempt: Attempt) -> ChallengeAnswer? {
         let answer = AwaitedAnswer<ChallengeAnswer>()
         let core = attempt.core
-        core.options.rootQueue.async { [delegate] in
+        core.arguments.rootQueue.async { [delegate] in
             let space = TrustSpace(trust, method: method)
             let challenge = URLAuthenticationChallenge(
                 protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,

@@ -87,19 +87,12 @@ extension MessageContent {
     /// A sequence that can be read once: a second message that needs it fails with a clear error.
     static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> MessageContent
     where Content.Element: DataProtocol {
-        let isTaken = OneShotFlag()
+        let isTaken = Atomic(false)
         return .reader {
-            guard isTaken.take() else { throw URLError(.requestBodyStreamExhausted) }
+            guard !isTaken.exchange(true, ordering: .acquiringAndReleasing) else {
+                throw URLError(.requestBodyStreamExhausted)
+            }
             return SequenceBodyReader(content)
         }
-    }
-}
-
-/// True for its first caller only.
-private final class OneShotFlag: Sendable {
-    private let isTaken = Atomic<Bool>(false)
-
-    func take() -> Bool {
-        !isTaken.exchange(true, ordering: .acquiringAndReleasing)
     }
 }
