@@ -71,7 +71,7 @@ extension Request {
     fileprivate func setAsyncResponseHandler(
         _ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition
     ) {
-        setResponseHandler(on: core.options.rootQueue) { response, decide in
+        setResponseHandler(on: core.arguments.rootQueue) { response, decide in
             Task { decide(await handler(response)) }
         }
     }

@@ -32,8 +32,7 @@ final class SessionSettings: Sendable {
     private static let standardRedirectCount = 20
 
     init(_ configuration: URLSessionConfiguration, options: TransportOptions, maximumRedirectCount: Int?) {
-        self.maximumRedirectCount =
-            maximumRedirectCount ?? options.givenRedirectCount ?? Self.standardRedirectCount
+        self.maximumRedirectCount = maximumRedirectCount ?? Self.standardRedirectCount
         credentialFieldNames = options.credentialFieldNames
         ownHiddenFieldNames = CredentialFields.ownHiddenNames(options.credentialFieldNames)
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// ```swift
 /// let fleet = try Fleet(url: "redis://127.0.0.1:6379")
-/// let session = Session(asyncResponseStore: FleetCache(fleet: fleet), coalescesRequests: true)
+/// let session = Session(options: SessionOptions(asyncResponseStore: FleetCache(fleet: fleet), coalescesRequests: true))
 /// ```
 /// A response is kept while it is fresh, and for the longer of its windows `stale-while-revalidate` and
 /// `stale-if-error` after that (RFC 9111 §4.2, RFC 5861). A look costs one round trip, and a second one for content of

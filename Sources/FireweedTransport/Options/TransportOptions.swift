@@ -59,7 +59,7 @@ public struct TransportOptions: Sendable {
     /// Whether versions of HTTP are offered in the handshake (ALPN, RFC 7301): those that `httpVersion` allows.
     ///
     /// Default: `true`. Without the offer, HTTP/1.1 is spoken.
-    public var offersALPN = true
+    package var offersALPN = true
     /// A file to append the secrets of TLS connections to, in the form of NSS key logs.
     ///
     /// Its readers can decrypt the connections. Default: `nil`. The environment variable `SSLKEYLOGFILE` has no effect.
@@ -86,16 +86,6 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 100.
     public var maximumInterimResponseCount = 100
-    /// How many redirects one attempt may follow.
-    ///
-    /// A session that is given a number of its own ignores this one. Default: 20.
-    @available(*, deprecated, message: "Session.init has the parameter maximumRedirectCount")
-    public var maximumRedirectCount: Int {
-        get { givenRedirectCount ?? 20 }
-        set { givenRedirectCount = newValue }
-    }
-    /// What somebody set as `maximumRedirectCount`.
-    package var givenRedirectCount: Int?
     /// Fields with credentials, besides `Authorization` and `Cookie`.
     ///
     /// A redirect to another origin drops them; `RedirectHandler.credentialFieldNames` changes that for a request. A
@@ -132,16 +122,6 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
-    /// Whether a request for which there is no route waits for one.
-    ///
-    /// A session that is told so itself ignores this. Default: false.
-    @available(*, deprecated, message: "Session.init has the parameter waitsForConnectivity")
-    public var waitsForConnectivity: Bool {
-        get { givenWaitsForConnectivity ?? false }
-        set { givenWaitsForConnectivity = newValue }
-    }
-    /// What somebody set as `waitsForConnectivity`.
-    package var givenWaitsForConnectivity: Bool?
 
     /// Addresses to connect to instead of a name lookup: a host, and its IPv4 and IPv6 addresses.
     ///
@@ -186,7 +166,7 @@ public struct TransportOptions: Sendable {
     ///
     /// Connections of one event loop share a buffer. Default: `nil`, which is 65,536, and for content that is streamed
     /// or downloaded 262,144.
-    public var receiveBufferByteCount: Int?
+    package var receiveBufferByteCount: Int?
 
     /// Receives heads as they are on the wire; `nil` by default.
     package var wireObserver: (any WireObserver)?

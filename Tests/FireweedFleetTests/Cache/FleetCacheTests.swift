@@ -313,7 +313,8 @@ struct FleetCacheTests {
             return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("\(count)".utf8))]
         }
         return Session(
-            transport: transport, configuration: .af.ephemeral, asyncResponseStore: cache, coalescesRequests: true)
+            transport: transport, configuration: .af.ephemeral,
+            options: SessionOptions(asyncResponseStore: cache, coalescesRequests: true))
     }
 
     @Test(

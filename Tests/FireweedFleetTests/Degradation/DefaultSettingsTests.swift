@@ -53,7 +53,7 @@ struct DefaultSettingsTests {
         }
         defer { server.stop() }
         let sessions = fleets.map {
-            Session(configuration: .af.ephemeral, asyncResponseStore: FleetCache(fleet: $0))
+            Session(configuration: .af.ephemeral, options: SessionOptions(asyncResponseStore: FleetCache(fleet: $0)))
         }
         // Where an answer was late, a look is a miss, and a response is not stored.
         var (first, second) = ("", "-")

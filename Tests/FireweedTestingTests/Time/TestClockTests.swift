@@ -154,7 +154,8 @@ struct TestClockTests {
             Stub.get("https://*.example.com/**").reply(.ok.header("Strict-Transport-Security", "max-age=3600"))
             Stub.any()
         }
-        let session = Session(transport: stubs, strictTransportSecurity: StrictTransportSecurity())
+        let session = Session(
+            transport: stubs, options: SessionOptions(strictTransportSecurity: StrictTransportSecurity()))
         let insecure = api.replacingOccurrences(of: "https", with: "http")
         _ = await session.request("\(api)/").serializingData().response
         for minutes in [0, 59, 61] {

@@ -38,8 +38,10 @@ extension Session {
         waitsForConnectivity: Bool = false
     ) {
         self.init(
-            transport: ScriptedTransport { origin.answer($0) }, strictTransportSecurity: strictTransportSecurity,
-            responseStore: store, waitsForConnectivity: waitsForConnectivity)
+            transport: ScriptedTransport { origin.answer($0) },
+            options: SessionOptions(
+                strictTransportSecurity: strictTransportSecurity, responseStore: store,
+                waitsForConnectivity: waitsForConnectivity))
     }
 
     fileprivate func text(_ url: String, headers: HTTPHeaders? = nil) async -> String? {
@@ -132,7 +134,7 @@ struct ChainTests {
         ])
         let transport = CountingTransport(ScriptedTransport { origin.answer($0) })
         do {
-            let session = Session(transport: transport, responseStore: MemoryResponseStore())
+            let session = Session(transport: transport, options: SessionOptions(responseStore: MemoryResponseStore()))
             #expect(await session.text("http://a.test/") == "one")
             #expect(await session.text("http://a.test/") == "one")
             try await transport.wait { $0.begun == 2 }  // the second one stalls

@@ -75,7 +75,8 @@ struct CacheWorker {
         let contents = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<clients {
                 let session = Session(
-                    configuration: .af.ephemeral, asyncResponseStore: FleetCache(fleet: fleet, options: options))
+                    configuration: .af.ephemeral,
+                    options: SessionOptions(asyncResponseStore: FleetCache(fleet: fleet, options: options)))
                 group.addTask { try await session.request(address).validate().serializingString().value }
             }
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }

@@ -89,7 +89,10 @@ struct NetworkProgram {
         let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
         monitor.taskIsWaitingForConnectivity = { _, _ in Self.say("waiting") }
         await request(
-            url, of: Session(configuration: configuration, eventMonitors: [monitor], waitsForConnectivity: true))
+            url,
+            of: Session(
+                configuration: configuration, eventMonitors: [monitor],
+                options: SessionOptions(waitsForConnectivity: true)))
     }
 
     private func request(_ url: String, of session: Session) async {

@@ -64,8 +64,10 @@ struct WholeWay {
         let configuration = URLSessionConfiguration.af.ephemeral
         if let cookies { configuration.httpCookieStorage = cookies.storage }
         return Session(
-            configuration: configuration, transportOptions: options, strictTransportSecurity: hosts,
-            responseStore: store)
+            configuration: configuration, transportOptions: options,
+            options: SessionOptions(
+                strictTransportSecurity: hosts,
+                responseStore: store))
     }
 
     /// A request of each kind.

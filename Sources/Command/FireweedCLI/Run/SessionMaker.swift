@@ -31,9 +31,10 @@ enum SessionMaker {
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
-            netrc: try netrc(for: invocation),
-            responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
-            asyncResponseStore: sharedCache)
+            options: SessionOptions(
+                netrc: try netrc(for: invocation),
+                responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
+                asyncResponseStore: sharedCache))
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
 

@@ -119,7 +119,8 @@ struct Round {
     /// Hits alone: the response is stored before the clock starts.
     private func cached(_ url: URL) async throws -> Measurement {
         let folder = try TemporaryFolder()
-        let session = Session(responseStore: try SQLiteResponseStore(url: folder.file("responses.sqlite")))
+        let session = Session(
+            options: SessionOptions(responseStore: try SQLiteResponseStore(url: folder.file("responses.sqlite"))))
         _ = try await session.request(url).serializingData().value
         let measurement = try await Measurement.measure(count: scenario.count) {
             try await inParallel { _ = try await session.request(url).serializingData().value }

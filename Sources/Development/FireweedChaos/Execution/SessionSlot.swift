@@ -73,8 +73,10 @@ final class SessionSlot: Sendable {
             interceptor: plan.interception.map { PlannedInterceptor(plan: $0) },
             redirectHandler: plan.redirecting.map { PlannedRedirectHandler(plan: $0) },
             cachedResponseHandler: plan.storing.map { PlannedCacher(answering: $0) }, eventMonitors: [monitor],
-            transportOptions: options, strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
-            responseStore: store)
+            transportOptions: options,
+            options: SessionOptions(
+                strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
+                responseStore: store))
         remains.watch(session, "session \(plan.route)")
         // What a session leaves when it goes is not public: an attempt that stays keeps it.
         if let core = Mirror(reflecting: session).descendant("core") {

@@ -11,7 +11,7 @@ import Glibc
 /// new host is sent.
 ///
 /// ```swift
-/// let session = Session(netrc: try Netrc.ofUser())
+/// let session = Session(options: SessionOptions(netrc: try Netrc.ofUser()))
 /// ```
 public struct Netrc: Sendable, Equatable {
     /// The credentials for one host, or for every other one.

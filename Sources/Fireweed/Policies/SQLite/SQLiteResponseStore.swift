@@ -18,7 +18,7 @@ import Synchronization
 /// noticed.
 ///
 /// ```swift
-/// let session = Session(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite")))
+/// let session = Session(options: SessionOptions(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite"))))
 /// ```
 public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     // SAFETY: each connection is used under its own lock alone.

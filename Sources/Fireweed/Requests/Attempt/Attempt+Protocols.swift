@@ -102,7 +102,7 @@ extension Attempt: ProtocolHost {
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
         let exchange = state.withLock { $0.exchange }
         guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.url), note(http, shown) else { return }
-        let redirects = RedirectLink(settings: core.settings, queue: core.options.rootQueue)
+        let redirects = RedirectLink(settings: core.settings, queue: core.arguments.rootQueue)
         let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
         // No link is behind this place: a redirect that is not followed is the response.
         follow(decision, at: .back(0, shown), exchange)
@@ -111,12 +111,12 @@ extension Attempt: ProtocolHost {
     /// Answers a protocol's challenge: as the session's delegate decides, else once with the request's credential.
     func answer(_ challenge: SendableChallenge) {
         owningRequest?.attempt(self, didReceive: challenge)
-        guard core.options.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
+        guard core.arguments.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
         let decide = firstOnly { [self] (answer: ChallengeAnswer) in
             ProtocolThread.shared.perform { [self] in self.answer(challenge, by: answer) }
         }
-        core.options.rootQueue.async { [self] in
-            core.options.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: challenge.value) {
+        core.arguments.rootQueue.async { [self] in
+            core.arguments.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: challenge.value) {
                 decide(ChallengeAnswer(disposition: $0, credential: $1))
             }
         }

@@ -145,7 +145,7 @@ final class Attempt: Sendable {
         if effects.contains(.launch) { launch() }
         if effects.contains(.stopWaiting), let pending = state.withLock({ $0.pending.take() }) { pending.stop?() }
         if !effects.isDisjoint(with: [.startTransfer, .setFlow, .discard, .cancelTransfer]) { steer(effects) }
-        if effects.contains(.proceed) { core.options.rootQueue.async { self.proceed() } }
+        if effects.contains(.proceed) { core.arguments.rootQueue.async { self.proceed() } }
         if effects.contains(.save) { save() }
         if effects.contains(.end) { notifyOfEnd() }
     }

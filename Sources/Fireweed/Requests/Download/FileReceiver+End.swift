@@ -137,7 +137,7 @@ extension FileReceiver {
         let installed: URL?
         do {
             if options.contains(.createIntermediateDirectories) {
-                try request.core.options.delegate.fileManager.createDirectory(
+                try request.core.arguments.delegate.fileManager.createDirectory(
                     at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
             }
             installed = try FileInstaller.move(

@@ -50,7 +50,7 @@ extension Request {
     @preconcurrency
     @discardableResult
     public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
-        cURLDescription(secrets: .shown, on: core.options.rootQueue, calling: handler)
+        cURLDescription(secrets: .shown, on: core.arguments.rootQueue, calling: handler)
     }
 
     /// Calls `handler` once with the command, as soon as the `URLRequest` is made and adapted, or making it has failed.
@@ -82,7 +82,7 @@ extension Request {
     public func cURLDescription(
         secrets: CURLSecrets, calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
-        cURLDescription(secrets: secrets, on: core.options.rootQueue, calling: handler)
+        cURLDescription(secrets: secrets, on: core.arguments.rootQueue, calling: handler)
     }
 
     /// Calls `handler` once with the command, with or without secrets.

@@ -56,7 +56,7 @@ extension Request {
             state.extras?.deadline?.due = timer.due
             return timer
         }
-        timer?.start(on: core.options.rootQueue) { [weak self] timer in self?.expire(timer) }
+        timer?.start(on: core.arguments.rootQueue) { [weak self] timer in self?.expire(timer) }
     }
 
     private func expire(_ timer: DeadlineTimer) {

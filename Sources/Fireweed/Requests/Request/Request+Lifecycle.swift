@@ -10,7 +10,7 @@ extension Request {
     /// Adds a response handler, and resumes the request, unless the caller or the session resumes requests themselves.
     func add(_ handler: any ResponseHandler) -> Self {
         handle(.handlerAdded) { $0.handlers.append(handler) }
-        if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
+        if shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately { resume() }
         return self
     }
 
@@ -102,7 +102,7 @@ extension Request {
             return (false, state.handlers.count == 1 ? state.handlers[0] : nil)
         }
         if waits { return }
-        let rootQueue = core.options.rootQueue
+        let rootQueue = core.arguments.rootQueue
         // A progress handler on the root queue is called before the response handlers, as with Alamofire.
         guard progress.hasHandler(on: rootQueue) else { return conclude(waking: sole) }
         rootQueue.async { self.conclude(waking: sole) }
@@ -244,7 +244,7 @@ extension Request {
     private static let shortestDelay = 0.1
 
     private var mayRetry: Bool {
-        interceptor != nil || core.options.interceptor != nil
+        interceptor != nil || core.arguments.interceptor != nil
     }
 
     /// Whether the retriers were asked about the request's error, and decided against a retry.
@@ -308,7 +308,7 @@ extension Request {
         // A session that was invalidated while the retrier decided has not found this request among those that wait.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
-            let call = core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.options.rootQueue) {
+            let call = core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.arguments.rootQueue) {
                 self.handle(.retryDue)
             }
             let isOpen = mutable.withLock { state in
@@ -372,23 +372,23 @@ extension Request {
 
     var effectiveRedirectHandler: (any RedirectHandler)? {
         let handler = chosenRedirectHandler
-        return core.options.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
+        return core.arguments.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
     }
 
     /// The handler of the request, else of the session.
-    var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.options.redirectHandler }
+    var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.arguments.redirectHandler }
     /// The handler of the request, else of the session.
     var chosenStoringHandler: (any CachedResponseHandler)? {
-        cachedResponseHandler ?? core.options.cachedResponseHandler
+        cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }
 
     var asksAboutStoring: Bool { hasMonitors || chosenStoringHandler != nil }
 
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
         guard asksAboutStoring, let task = attempt.storingTask else { return nil }
-        let handler = core.options.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
+        let handler = core.arguments.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
         return { response, completion in
-            self.core.options.rootQueue.async {
+            self.core.arguments.rootQueue.async {
                 self.notifyTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
                 guard let handler else { return completion(response) }
                 handler.dataTask(task, willCacheResponse: response, completion: firstOnly(completion))

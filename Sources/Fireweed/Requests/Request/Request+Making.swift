@@ -14,7 +14,7 @@ extension Request {
         // Another thread has ended the request before it was registered: nothing else would remove it.
         if isOver { core.registry.remove(self) }
         if hasDeadline { startDeadline() }
-        guard let queue = core.options.requestQueue else { return makeNow() }
+        guard let queue = core.arguments.requestQueue else { return makeNow() }
         queue.async {
             // Cancelled while it waited for the queue: no adapter runs, and no file is opened.
             guard self.mutable.withLock({ $0.lifecycle.isMaking }) else { return }
@@ -83,7 +83,7 @@ extension Request {
 
     /// The session's interceptor, then the request's own: the order of Alamofire 5.11 and later.
     private func adapter(before own: (any RequestInterceptor)?) -> (any RequestAdapter)? {
-        guard let own, let shared = core.options.interceptor else { return own ?? core.options.interceptor }
+        guard let own, let shared = core.arguments.interceptor else { return own ?? core.arguments.interceptor }
         return Interceptor(adapters: [shared, own])
     }
 

@@ -49,7 +49,7 @@ public class Request: @unchecked Sendable {
     let hasOwnMonitor = Atomic<Bool>(false)
 
     /// The queue on which the session does this request's own work.
-    public var underlyingQueue: DispatchQueue { core.options.rootQueue }
+    public var underlyingQueue: DispatchQueue { core.arguments.rootQueue }
     /// The queue on which completion-handler forms decode.
     public var serializationQueue: DispatchQueue { core.serializationQueue }
     /// Whether the first handler resumes the request; `nil` leaves it to the session's `startRequestsImmediately`.

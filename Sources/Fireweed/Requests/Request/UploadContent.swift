@@ -159,7 +159,7 @@ final class UploadContent: UploadableConvertible {
             return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
         }
         request.notifyOfStreamNeed(attempt)
-        if request.core.options.delegate.isSubclass {
+        if request.core.arguments.delegate.isSubclass {
             return DelegatedStreamReader(of: request, attempt, byteCount: byteCount)
         }
         guard let stream = takeStream(for: request) else { throw URLError(.requestBodyStreamExhausted) }

@@ -19,7 +19,7 @@ struct DelegateRedirectHandler: RedirectHandler {
         _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        core.options.delegate.urlSession(
+        core.arguments.delegate.urlSession(
             core.urlSession, task: task, willPerformHTTPRedirection: response, newRequest: request,
             completionHandler: completion)
     }
@@ -33,7 +33,7 @@ struct DelegateStoringHandler: CachedResponseHandler {
         _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        core.options.delegate.urlSession(
+        core.arguments.delegate.urlSession(
             core.urlSession, dataTask: task, willCacheResponse: response, completionHandler: completion)
     }
 }
@@ -44,7 +44,7 @@ extension Request {
     /// When the delegate allows the response, the request's own handlers are asked. `nil` when the session's delegate
     /// is not a subclass.
     func delegateDecision(about head: ResponseHead, of attempt: Attempt) -> HeadDisposition? {
-        guard core.options.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
+        guard core.arguments.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
             let response = attempt.httpURLResponse
         else { return nil }
         let decide = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
@@ -53,8 +53,8 @@ extension Request {
             if case .wait = parts.receiver.receive(head, of: attempt, for: self) { return }
             attempt.allow()
         }
-        core.options.rootQueue.async { [core] in
-            core.options.delegate.urlSession(
+        core.arguments.rootQueue.async { [core] in
+            core.arguments.delegate.urlSession(
                 core.urlSession, dataTask: task, didReceive: response, completionHandler: decide)
         }
         return .wait
@@ -62,8 +62,8 @@ extension Request {
 
     /// Asks the delegate for a stream of content.
     func askDelegateForStream(for attempt: Attempt, completion: @escaping @Sendable (SendableInputStream?) -> Void) {
-        core.options.rootQueue.async { [core] in
-            core.options.delegate.urlSession(core.urlSession, task: attempt.sessionTask) { stream in
+        core.arguments.rootQueue.async { [core] in
+            core.arguments.delegate.urlSession(core.urlSession, task: attempt.sessionTask) { stream in
                 completion(stream.map { SendableInputStream($0) })
             }
         }
@@ -72,15 +72,15 @@ extension Request {
 
 extension Attempt {
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion? {
-        guard core.options.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return nil }
+        guard core.arguments.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return nil }
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
         let refusals = message.refusedCredentials.count + (message.credentials == nil ? 0 : 1)
         return { [self] completion in
-            core.options.rootQueue.async { [self] in
+            core.arguments.rootQueue.async { [self] in
                 let shown = challenge.shown(
                     host: message.url.host ?? "", port: message.url.effectivePort, scheme: message.url.scheme ?? "http",
                     response: response, failureCount: refusals)
-                core.options.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: shown) {
+                core.arguments.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: shown) {
                     completion(ChallengeAnswer(disposition: $0, credential: $1))
                 }
             }

@@ -71,8 +71,8 @@ final class DelegateEvents: EventMonitor {
 extension Request {
     /// Notifies a delegate that is a subclass of an event of the WebSocket.
     func notifyDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
-        guard core.options.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
-        core.options.rootQueue.async { [core] in event(core.options.delegate, core.urlSession, task) }
+        guard core.arguments.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
+        core.arguments.rootQueue.async { [core] in event(core.arguments.delegate, core.urlSession, task) }
     }
 }
 

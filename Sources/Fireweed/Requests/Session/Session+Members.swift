@@ -15,25 +15,25 @@ extension Session {
     /// A copy of the configuration that the session was made with.
     public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
     /// The file manager for downloads.
-    public var delegate: SessionDelegate { core.options.delegate }
+    public var delegate: SessionDelegate { core.arguments.delegate }
     /// Where the session's own asynchronous work runs.
-    public var rootQueue: DispatchQueue { core.options.rootQueue }
+    public var rootQueue: DispatchQueue { core.arguments.rootQueue }
     /// Where requests are made; the root queue when requests are made on the thread that resumes them.
-    public var requestQueue: DispatchQueue { core.options.requestQueue ?? core.options.rootQueue }
+    public var requestQueue: DispatchQueue { core.arguments.requestQueue ?? core.arguments.rootQueue }
     /// Where completion-handler forms decode.
     public var serializationQueue: DispatchQueue { core.serializationQueue }
     /// Whether the first response handler resumes a request.
-    public var startRequestsImmediately: Bool { core.options.startRequestsImmediately }
+    public var startRequestsImmediately: Bool { core.arguments.startRequestsImmediately }
     /// When the `URLRequest` of a request is made.
-    public var requestSetup: RequestSetup { core.options.requestSetup }
+    public var requestSetup: RequestSetup { core.arguments.requestSetup }
     /// Adapts and retries every request.
-    public var interceptor: (any RequestInterceptor)? { core.options.interceptor }
+    public var interceptor: (any RequestInterceptor)? { core.arguments.interceptor }
     /// Judges servers inside the TLS handshake.
-    public var serverTrustManager: ServerTrustManager? { core.options.serverTrustManager }
+    public var serverTrustManager: ServerTrustManager? { core.arguments.serverTrustManager }
     /// Decides about redirects.
-    public var redirectHandler: (any RedirectHandler)? { core.options.redirectHandler }
+    public var redirectHandler: (any RedirectHandler)? { core.arguments.redirectHandler }
     /// Decides what is stored in the cache.
-    public var cachedResponseHandler: (any CachedResponseHandler)? { core.options.cachedResponseHandler }
+    public var cachedResponseHandler: (any CachedResponseHandler)? { core.arguments.cachedResponseHandler }
     /// The monitors as one, without the one that posts notifications.
     public var eventMonitor: CompositeEventMonitor { core.monitor }
     /// The monitors that a session has when it is given none.
@@ -92,9 +92,9 @@ extension Session {
     /// Registers a new request, and makes its `URLRequest` immediately when the session is set up for that.
     func begin<Made: Request>(_ request: Made) -> Made {
         // A weak reference makes every later retain slower: only requests that may lie dormant get one.
-        let beginsByItself = request.shouldAutomaticallyResume ?? core.options.startRequestsImmediately
+        let beginsByItself = request.shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately
         if !beginsByItself { core.registry.add(request) }
-        if core.options.requestSetup == .eager { request.handle(.makeEagerly) }
+        if core.arguments.requestSetup == .eager { request.handle(.makeEagerly) }
         return request
     }
 }

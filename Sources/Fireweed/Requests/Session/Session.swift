@@ -67,7 +67,7 @@ open class Session: @unchecked Sendable {
         core = SessionCore(
             configuration: session.configuration,
             transport: .engine(TransportOptions(), session.configuration),
-            options: SessionOptions(
+            arguments: SessionArguments(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
@@ -101,15 +101,7 @@ open class Session: @unchecked Sendable {
     ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
     ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
-    ///   - netrc: credentials for hosts; `nil`, the default, has none.
-    ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil`, the default, remembers
-    ///     none.
-    ///   - responseStore: where responses are stored; `nil`, the default, uses the configuration's `urlCache`.
-    ///   - maximumRedirectCount: how many redirects one attempt follows; `nil`, the default, is 20.
-    ///   - waitsForConnectivity: whether a request without a route waits for one; `nil`, the default, is false.
-    ///   - asyncResponseStore: where responses are stored instead; `nil`, the default, leaves `responseStore`.
-    ///   - coalescesRequests: whether equal GET requests that are under way at the same time are fetched once; false by
-    ///     default.
+    ///   - options: stores, credentials from a file, limits.
     public init(
         transport: any Transport, configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
         delegate: SessionDelegate = SessionDelegate(),
@@ -118,21 +110,15 @@ open class Session: @unchecked Sendable {
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
-        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil,
-        maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool? = nil,
-        asyncResponseStore: (any AsyncResponseStore)? = nil, coalescesRequests: Bool = false
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], options: SessionOptions = SessionOptions()
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
-            options: SessionOptions(
+            arguments: SessionArguments(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-                cachedResponseHandler: cachedResponseHandler, responseStore: responseStore,
-                asyncResponseStore: asyncResponseStore, coalescesRequests: coalescesRequests,
-                eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity,
-                maximumRedirectCount: maximumRedirectCount, waitsForConnectivity: waitsForConnectivity))
+                cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, options: options))
         core.attach(self)
     }
 

@@ -13,7 +13,7 @@ import Synchronization
 final class SessionCore: Sendable {
     let configuration: SendableConfiguration
     /// What the session was made with.
-    let options: SessionOptions
+    let arguments: SessionArguments
     let settings: SessionSettings
     let transport: any Transport
     /// The transport's clock, which all waits and ages of the session use.
@@ -42,18 +42,19 @@ final class SessionCore: Sendable {
         var invalidation: AFError?
     }
 
-    init(configuration: URLSessionConfiguration, transport: any Transport, options: SessionOptions) {
+    init(configuration: URLSessionConfiguration, transport: any Transport, arguments: SessionArguments) {
         self.configuration = SendableConfiguration(configuration)
-        self.options = options
+        self.arguments = arguments
+        let options = arguments.options
         settings = SessionSettings(
             configuration, options: transport.options, maximumRedirectCount: options.maximumRedirectCount)
         self.transport = transport
         let clock = transport.clock
         self.clock = clock
-        shownSession = Mutex(options.shownSession)
+        shownSession = Mutex(arguments.shownSession)
         serializationQueue =
-            options.serializationQueue ?? DispatchQueue(label: "\(options.rootQueue.label).serialization")
-        let trust = SessionTrust(options.serverTrustManager, options.delegate)
+            arguments.serializationQueue ?? DispatchQueue(label: "\(arguments.rootQueue.label).serialization")
+        let trust = SessionTrust(arguments.serverTrustManager, arguments.delegate)
         let backing = ResponseCache.backing(options.asyncResponseStore, options.responseStore, configuration)
         cache = backing.map { [fields = settings.fields] backing in
             ResponseCache(
@@ -61,16 +62,15 @@ final class SessionCore: Sendable {
                 coalesces: options.coalescesRequests, now: CacheClock.now ?? { clock.now })
         }
         protocolClasses = ProtocolClasses(configuration)
-        notifications = options.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
-        let delegateEvents = DelegateEvents(options.delegate, queue: options.rootQueue)
+        notifications = arguments.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
+        let delegateEvents = DelegateEvents(arguments.delegate, queue: arguments.rootQueue)
         monitor = CompositeEventMonitor(
-            monitors: options.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
+            monitors: arguments.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
         hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
         cookies = CookieJar(storage: configuration.httpCookieStorage, clock: clock)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: options.netrc)
-        let waits = options.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
         let links: [(any Link)?] = [
-            RedirectLink(settings: settings, queue: options.rootQueue),
+            RedirectLink(settings: settings, queue: arguments.rootQueue),
             options.strictTransportSecurity.map {
                 StrictTransportLink(store: $0, clock: clock, checksIdentity: trust.checksIdentity(ofHost:))
             },
@@ -78,7 +78,7 @@ final class SessionCore: Sendable {
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
             protocolClasses == nil ? nil : ProtocolLink(),
             CacheLink(cache: cache),
-            waits ? ConnectivityLink(transport.options, clock: clock) : nil,
+            options.waitsForConnectivity ? ConnectivityLink(transport.options, clock: clock) : nil,
         ]
         self.links = LinkChain(links.compactMap(\.self))
         install(trust)
@@ -90,7 +90,7 @@ final class SessionCore: Sendable {
     private func install(_ trust: SessionTrust) {
         guard let rules = trust.rules else { return }
         guard transport.abilities.contains(.serverTrust) else {
-            guard options.serverTrustManager != nil else { return }
+            guard arguments.serverTrustManager != nil else { return }
             return life.withLock { $0.invalidation = .sessionInvalidated(error: MissingAbility.serverTrust) }
         }
         trust.attach(self)
@@ -106,7 +106,7 @@ final class SessionCore: Sendable {
             let session =
                 shown
                 ?? FacadeURLSession(
-                    configuration: configuration.value, delegate: options.delegate, rootQueue: options.rootQueue,
+                    configuration: configuration.value, delegate: arguments.delegate, rootQueue: arguments.rootQueue,
                     tasks: { [weak self] in self?.runningTasks ?? [] },
                     didInvalidate: { [weak self] in
                         self?.invalidate(.sessionInvalidated(error: nil), notifiesDelegate: false)
@@ -159,7 +159,7 @@ final class SessionCore: Sendable {
     func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void)
     {
         guard invalidation == nil, let session else { return completion(.doNotRetry) }
-        let retriers = [options.interceptor, request.interceptor].compactMap { $0 as (any RequestRetrier)? }
+        let retriers = [arguments.interceptor, request.interceptor].compactMap { $0 as (any RequestRetrier)? }
         Interceptor(retriers: retriers).retry(request, for: session, dueTo: error, completion: completion)
     }
 

@@ -1,32 +1,84 @@
-// What a session is made with.
+// Options of a session that Alamofire's sessions do not have.
 
-import Dispatch
-import Foundation
-import FoundationNetworking
+/// Settings of a session above its transport: stores, credentials from a file, limits.
+///
+/// Settings of connections are ``TransportOptions``. A session copies its options when it is made.
+///
+/// ```swift
+/// let session = Session(options: SessionOptions(responseStore: MemoryResponseStore(), coalescesRequests: true))
+/// ```
+public struct SessionOptions: Sendable {
+    /// Credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another
+    /// scheme.
+    ///
+    /// `nil`, the default, has none.
+    public var netrc: Netrc?
 
-/// The arguments of a session's initialisers, apart from its configuration and its transport.
-struct SessionOptions: Sendable {
-    var delegate: SessionDelegate
-    var rootQueue: DispatchQueue
-    var startRequestsImmediately: Bool
-    var requestSetup: Session.RequestSetup
-    /// The queue on which requests are made; `nil` makes them on the thread that resumes them.
-    var requestQueue: DispatchQueue?
-    /// The queue on which serialisers run; `nil` lets the session make one.
-    var serializationQueue: DispatchQueue?
-    var interceptor: (any RequestInterceptor)?
-    var serverTrustManager: ServerTrustManager?
-    var redirectHandler: (any RedirectHandler)?
-    var cachedResponseHandler: (any CachedResponseHandler)?
-    var responseStore: (any ResponseStore)?
-    /// Comes before `responseStore`.
-    var asyncResponseStore: (any AsyncResponseStore)?
-    var coalescesRequests = false
-    var eventMonitors: [any EventMonitor]
-    var netrc: Netrc?
-    var strictTransportSecurity: StrictTransportSecurity?
-    var maximumRedirectCount: Int?
-    var waitsForConnectivity: Bool?
-    /// Foundation's session that monitors get; `nil` makes one from the configuration when it is first needed.
-    var shownSession: URLSession?
+    /// Remembers hosts that are to be reached over TLS only (RFC 6797).
+    ///
+    /// `nil`, the default, remembers none.
+    public var strictTransportSecurity: StrictTransportSecurity?
+
+    /// Where responses are stored.
+    ///
+    /// `nil`, the default, uses the configuration's `urlCache`; without one nothing is stored.
+    public var responseStore: (any ResponseStore)?
+
+    /// How many redirects one attempt follows; more fail with `URLError.httpTooManyRedirects`.
+    ///
+    /// `nil`, the default, is 20, as in browsers. A redirect handler may have a number of its own.
+    public var maximumRedirectCount: Int?
+
+    /// Whether a request for which there is no route waits for one, instead of failing with
+    /// `URLError.notConnectedToInternet`.
+    ///
+    /// The request waits as long as `timeoutIntervalForResource` allows, then fails with `URLError.timedOut`; the idle
+    /// time-out does not run meanwhile. Default: false. `URLSessionConfiguration.waitsForConnectivity`
+    /// cannot be set on Linux.
+    public var waitsForConnectivity: Bool
+
+    /// Where responses are stored at a place that is reached over a network.
+    ///
+    /// It is used instead of ``responseStore``, unless it is `nil`, which is the default.
+    public var asyncResponseStore: (any AsyncResponseStore)?
+
+    /// Whether equal GET requests that are under way at the same time are fetched once; false by default.
+    ///
+    /// Requests are equal when URL, fields, credentials, cache policy and idle time-out are the same; only the fields
+    /// `traceparent`, `tracestate` and `baggage` may differ. The first request is sent. The others wait, and are
+    /// answered with its stored response (``TaskMetrics/ResponseSource/cache``), if the cache may use that without a
+    /// question to the origin (RFC 9111 §4). If the cache may not, which the head of the response shows, the others are
+    /// sent too, so that they take longer by that wait; after that, requests for the same URL do not wait, until one of
+    /// its responses can be shared. That wait is why requests are not coalesced by default: an origin that holds its
+    /// answer back, as for long polling, would answer equal requests one after the other.
+    ///
+    /// A failure of the exchange fails the others too. When the first request is cancelled or suspended, or its reader
+    /// stops, one of the others is sent instead. No request waits past its own time-outs. A download, and a request
+    /// with a `cachedResponseHandler`, may wait, but are never waited for. Without a place to store responses, nothing
+    /// is coalesced.
+    public var coalescesRequests: Bool
+
+    /// Makes options; what is left out has its default.
+    ///
+    /// - Parameters:
+    ///   - netrc: credentials for hosts.
+    ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only.
+    ///   - responseStore: where responses are stored.
+    ///   - maximumRedirectCount: how many redirects one attempt follows.
+    ///   - waitsForConnectivity: whether a request without a route waits for one.
+    ///   - asyncResponseStore: where responses are stored instead, over a network.
+    ///   - coalescesRequests: whether equal requests that are under way at the same time are fetched once.
+    public init(
+        netrc: Netrc? = nil, strictTransportSecurity: StrictTransportSecurity? = nil,
+        responseStore: (any ResponseStore)? = nil, maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool = false,
+        asyncResponseStore: (any AsyncResponseStore)? = nil, coalescesRequests: Bool = false
+    ) {
+        self.netrc = netrc
+        self.strictTransportSecurity = strictTransportSecurity
+        self.responseStore = responseStore
+        self.maximumRedirectCount = maximumRedirectCount
+        self.waitsForConnectivity = waitsForConnectivity
+        self.asyncResponseStore = asyncResponseStore
+        self.coalescesRequests = coalescesRequests
+    }
 }

@@ -58,7 +58,7 @@ final class StreamReceiver: ResponseReceiver {
         if isError {
             // The content of a refused response is only kept. A peer that does not end it delays the error by at most
             // this time.
-            request.core.clock.schedule(.limit, after: ErrorContent.longestWait, on: request.core.options.rootQueue) {
+            request.core.clock.schedule(.limit, after: ErrorContent.longestWait, on: request.core.arguments.rootQueue) {
                 [weak attempt] in
                 attempt?.cancel()
             }

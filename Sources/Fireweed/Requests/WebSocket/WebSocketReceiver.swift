@@ -59,7 +59,7 @@ final class WebSocketReceiver: ResponseReceiver {
     func opened(_ channel: any WebSocketChannel, subprotocol: String?, of request: Request) {
         // The cookies of the handshake's response are stored now: the attempt lasts as long as the WebSocket.
         if let attempt = request.lastAttempt, attempt.hasDeferredWork {
-            request.core.options.rootQueue.async { attempt.beginDeferredWork() }
+            request.core.arguments.rootQueue.async { attempt.beginDeferredWork() }
         }
         // The channel is known before a listener is notified: the listener may send or ping at once.
         while true {

@@ -129,7 +129,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     func beginWithoutListener() {
         receiver.keepEvents()
         guard isInitialized else { return }
-        if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
+        if shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately { resume() }
     }
 
     func send(_ message: URLSessionWebSocketTask.Message, completion: @escaping @Sendable (AFError?) -> Void) {

@@ -14,7 +14,7 @@ import Synchronization
 /// apply any policy.
 ///
 /// ```swift
-/// let session = Session(strictTransportSecurity: StrictTransportSecurity(file: storeURL))
+/// let session = Session(options: SessionOptions(strictTransportSecurity: StrictTransportSecurity(file: storeURL)))
 /// ```
 public final class StrictTransportSecurity: Sendable {
     /// A host that is to be reached over TLS only.

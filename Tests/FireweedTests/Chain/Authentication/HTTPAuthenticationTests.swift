@@ -226,7 +226,8 @@ struct HTTPAuthenticationTests {
     func netrc() async throws {
         let session = Session(
             configuration: .af.ephemeral, eventMonitors: [],
-            netrc: try Netrc("machine 127.0.0.1 login u password p default login x password y"))
+            options: SessionOptions(netrc: try Netrc("machine 127.0.0.1 login u password p default login x password y"))
+        )
         #expect(await status(session.request(server.url("/hidden-basic-auth/u/p"))) == 200)
         for path in Self.guarded { #expect(await status(session.request(server.url(path))) == 200) }
         #expect(await status(session.request(server.url("/basic-auth/u/other"))) == 401)

@@ -58,7 +58,8 @@ struct MockCachingTests {
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.protocolClasses = [MockProtocol.self]
         let database = Session(
-            configuration: configuration, responseStore: try SQLiteResponseStore(url: folder.file("cache.sqlite")))
+            configuration: configuration,
+            options: SessionOptions(responseStore: try SQLiteResponseStore(url: folder.file("cache.sqlite"))))
         let memory = Session.mocked {
             $0.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 8 << 20, diskPath: place.path)
         }

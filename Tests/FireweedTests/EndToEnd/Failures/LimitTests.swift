@@ -68,7 +68,7 @@ struct LimitTests {
     @Test("redirects are followed as often as the session says")
     func redirects() async throws {
         let server = try FixtureServer.start()
-        let session = Session(configuration: .af.ephemeral, maximumRedirectCount: 2)
+        let session = Session(configuration: .af.ephemeral, options: SessionOptions(maximumRedirectCount: 2))
         #expect(await session.request(server.url("/redirect/2")).serializingData().response.error == nil)
         let error = await session.request(server.url("/redirect/3")).serializingData().response.error
         #expect(error?.urlErrorCode == .httpTooManyRedirects)

@@ -70,7 +70,7 @@ struct TimeoutTableTests {
             Row(
                 what: "`retryAfter: .obey(upTo:)`", value: options.retryAfter == .ignore ? "ignored" : "obeyed"),
             Row(what: "``OfflineRetrier/maximumWait``", value: text(offline)),
-            Row(what: "`waitsForConnectivity` of `Session.init`", value: waits ? "on" : "off"),
+            Row(what: "`waitsForConnectivity` of `SessionOptions`", value: waits ? "on" : "off"),
         ]
     }
 

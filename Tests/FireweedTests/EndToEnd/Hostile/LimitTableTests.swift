@@ -70,7 +70,7 @@ struct LimitTableTests {
         return [
             // `FailureTests` has a test of the number.
             row(
-                "redirects of an attempt", "`maximumRedirectCount` of `Session.init`",
+                "redirects of an attempt", "`maximumRedirectCount` of `SessionOptions`",
                 "20", "`URLError.httpTooManyRedirects`"),
             row(
                 "parts of a form", "``MultipartFormData/maximumPartCount``",

@@ -74,7 +74,8 @@ struct StoreProcessTests {
     @Test("a process that keeps the write lock stops no request of another one")
     func writeLocked() async throws {
         let server = try FixtureServer.start()
-        let session = Session(configuration: .af.ephemeral, responseStore: try SQLiteResponseStore(url: file))
+        let session = Session(
+            configuration: .af.ephemeral, options: SessionOptions(responseStore: try SQLiteResponseStore(url: file)))
         let stored = server.url("/cache/1000?stored")
         _ = await session.request(stored).serializingData().response
         await session.flushResponseStore()
@@ -96,7 +97,10 @@ struct StoreProcessTests {
             try SQLiteResponseStore(url: folder.file("c")), try SQLiteResponseStore(url: folder.file("c"))
         )
         let server = try FixtureServer.start()
-        let (writing, reading) = (Session(responseStore: first), Session(responseStore: second))
+        let (writing, reading) = (
+            Session(options: SessionOptions(responseStore: first)),
+            Session(options: SessionOptions(responseStore: second))
+        )
         _ = await writing.request(server.url("/cache/100")).serializingData().response
         await writing.flushResponseStore()
         let found = await reading.request(server.url("/cache/100")).serializingData().response

@@ -19,7 +19,7 @@ struct UnansweredDecisionTests {
         return Session(
             transport: ScriptedTransport { _ in
                 [.head(ResponseHead(status: status, fields: fields)), .content(Data("one".utf8))]
-            }, cachedResponseHandler: handler, responseStore: MemoryResponseStore())
+            }, cachedResponseHandler: handler, options: SessionOptions(responseStore: MemoryResponseStore()))
     }
 
     /// The error of a request that is cancelled when somebody has been asked about it.

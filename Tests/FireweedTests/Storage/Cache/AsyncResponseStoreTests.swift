@@ -21,7 +21,8 @@ struct AsyncResponseStoreTests {
             return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("\(asked.all.count)".utf8))]
         }
         return Session(
-            transport: transport, configuration: .af.ephemeral, asyncResponseStore: store, coalescesRequests: coalesces)
+            transport: transport, configuration: .af.ephemeral,
+            options: SessionOptions(asyncResponseStore: store, coalescesRequests: coalesces))
     }
 
     private func get(_ url: String, _ session: Session, method: HTTPMethod = .get) async -> String? {
@@ -169,7 +170,8 @@ struct AsyncResponseStoreTests {
             asked.append(message.url)
             return [.stall]
         }
-        let first = Session(transport: transport, configuration: .af.ephemeral, asyncResponseStore: store)
+        let first = Session(
+            transport: transport, configuration: .af.ephemeral, options: SessionOptions(asyncResponseStore: store))
         let request = first.request("http://a.test/")
         let task = request.serializingString()
         await eventually("it is sent") { asked.all.count == 1 }
@@ -188,7 +190,8 @@ struct AsyncResponseStoreTests {
             asked.append(message.url)
             return [.stall]
         }
-        let first = Session(transport: transport, configuration: .af.ephemeral, asyncResponseStore: store)
+        let first = Session(
+            transport: transport, configuration: .af.ephemeral, options: SessionOptions(asyncResponseStore: store))
         let request = first.request("http://a.test/")
         let task = request.serializingString()
         await eventually("it is sent") { asked.all.count == 1 }

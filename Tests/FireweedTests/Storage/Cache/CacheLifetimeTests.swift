@@ -24,7 +24,7 @@ struct CacheLifetimeTests {
         weak var store: (any ResponseStore)?
         do {
             let responses = MemoryResponseStore(tellsMisses: !isStoredAlready)
-            let session = Session(configuration: .af.ephemeral, responseStore: responses)
+            let session = Session(configuration: .af.ephemeral, options: SessionOptions(responseStore: responses))
             (transport, store) = (session.transport, responses)
             if isStoredAlready { _ = await session.request(server.url()).serializingData().response }
             try await perform(ending, at: server.url(), in: session)

@@ -26,7 +26,7 @@ final class CachePartitionTests: Sendable {
         }
         return Session(
             transport: transport, configuration: .af.ephemeral, delegate: delegate, serverTrustManager: manager,
-            responseStore: store)
+            options: SessionOptions(responseStore: store))
     }
 
     private func answer(

@@ -53,7 +53,7 @@ struct CachePlay {
         session = CacheClock.$now.withValue({ [clock] in clock.now }) {
             Session(
                 configuration: configuration, cachedResponseHandler: handler, eventMonitors: eventMonitors,
-                responseStore: store, asyncResponseStore: asyncStore)
+                options: SessionOptions(responseStore: store, asyncResponseStore: asyncStore))
         }
         let scripts = answers.map { [ScriptedServer.Action.receiveHead, .send($0.text), .close] }
         let none = Answer(599, [], "the origin was asked once too often")

@@ -16,7 +16,8 @@ struct CacheSuspensionTests {
             onSuspend: { _ = request.withLock { $0 }?.resume() },
             answer: { _ in [.head(ResponseHead(status: 200, fields: [])), .content(Data("one".utf8))] })
         let session = Session(
-            transport: transport, configuration: .af.ephemeral, startRequestsImmediately: false, responseStore: store)
+            transport: transport, configuration: .af.ephemeral, startRequestsImmediately: false,
+            options: SessionOptions(responseStore: store))
         let made = session.request("http://a.test/")
         request.withLock { $0 = made }
         made.resume()
@@ -30,7 +31,8 @@ struct CacheSuspensionTests {
         let session = Session(
             transport: ScriptedTransport { _ in
                 [.head(ResponseHead(status: 200, fields: [])), .content(Data("one".utf8))]
-            }, configuration: .af.ephemeral, startRequestsImmediately: false, responseStore: MemoryResponseStore())
+            }, configuration: .af.ephemeral, startRequestsImmediately: false,
+            options: SessionOptions(responseStore: MemoryResponseStore()))
         for _ in 0..<300 {
             let request = session.request("http://a.test/")
             DispatchQueue.concurrentPerform(iterations: 4) { number in

@@ -37,7 +37,7 @@ struct CachedRequestTests {
         let second: [ScriptedServer.Action] = [.receiveHead, .send(head + fresh + "\r\n\r\ntwo"), .close]
         let server = try ScriptedServer.start(scripts: (isStoredAlready ? [stale] : []) + [late, post, second])
         let store = MemoryResponseStore(tellsMisses: true)
-        let session = Session(configuration: .af.ephemeral, responseStore: store)
+        let session = Session(configuration: .af.ephemeral, options: SessionOptions(responseStore: store))
         if isStoredAlready { _ = try await session.request(server.url()).serializingString().value }
         async let overtaken = session.request(server.url()).serializingString().value
         let number = isStoredAlready ? 1 : 0

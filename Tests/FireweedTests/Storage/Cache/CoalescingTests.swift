@@ -20,7 +20,9 @@ struct CoalescingTests {
         configuration.timeoutIntervalForRequest = TimeInterval(TestTimeouts.seconds)
         configuration.httpMaximumConnectionsPerHost = 64
         return CacheClock.$now.withValue({ clock.now }) {
-            Session(configuration: configuration, responseStore: store, coalescesRequests: coalesces)
+            Session(
+                configuration: configuration,
+                options: SessionOptions(responseStore: store, coalescesRequests: coalesces))
         }
     }
 

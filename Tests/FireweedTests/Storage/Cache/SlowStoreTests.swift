@@ -27,7 +27,8 @@ struct SlowStoreTests {
         gate.enter()
         let store = MemoryResponseStore(onStore: { _ in gate.wait() }, onRemove: { _ in gate.wait() })
         let asked = ProtectedList<String>()
-        let session = Session(transport: transport(asked), configuration: .af.ephemeral, responseStore: store)
+        let session = Session(
+            transport: transport(asked), configuration: .af.ephemeral, options: SessionOptions(responseStore: store))
         #expect(await get("http://a.test/1", session) == "1")
         #expect(await get("http://a.test/2", session) == "2")
         #expect(await get("http://a.test/1", session) == "1" && store.count == 0, "before the store has it")
@@ -51,7 +52,8 @@ struct SlowStoreTests {
             let fields = [Field(name: "Cache-Control", value: "max-age=60")]
             return [.head(ResponseHead(status: 200, fields: fields)), .content(content)]
         }
-        let session = Session(transport: transport, configuration: .af.ephemeral, responseStore: store)
+        let session = Session(
+            transport: transport, configuration: .af.ephemeral, options: SessionOptions(responseStore: store))
         for number in 0..<40 { _ = await session.request("http://a.test/\(number)").serializingData().response }
         gate.leave()
         await session.flushResponseStore()
@@ -63,7 +65,8 @@ struct SlowStoreTests {
         let fails = Mutex(true)
         let store = MemoryResponseStore(onRemove: { _ in if fails.withLock({ $0 }) { throw ResponseStoreError.busy } })
         let session = Session(
-            transport: transport(ProtectedList()), configuration: .af.ephemeral, responseStore: store)
+            transport: transport(ProtectedList()), configuration: .af.ephemeral,
+            options: SessionOptions(responseStore: store))
         #expect(await get("http://a.test/", session) == "1")
         await session.flushResponseStore()
         #expect(await get("http://a.test/", session, method: .delete) == "2")
@@ -90,7 +93,8 @@ struct SlowStoreTests {
                 variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
             try store.store(StoredResponse(head: head, content: Data("damaged".utf8)), for: "http://a.test/")
             let session = Session(
-                transport: transport(ProtectedList()), configuration: .af.ephemeral, responseStore: store)
+                transport: transport(ProtectedList()), configuration: .af.ephemeral,
+                options: SessionOptions(responseStore: store))
             #expect(await get("http://a.test/", session) == "1")
             await session.flushResponseStore()
         }

@@ -18,7 +18,7 @@ struct StoredRedirectTests {
                     Field(name: "Location", value: "/new"), Field(name: "Cache-Control", value: "max-age=60"),
                 ]
                 return [.head(ResponseHead(status: 301, fields: fields)), .content(content)]
-            }, responseStore: MemoryResponseStore())
+            }, options: SessionOptions(responseStore: MemoryResponseStore()))
     }
 
     @Test(

@@ -197,7 +197,7 @@ struct StrictTransportSecurityTests {
             let session = Session(
                 configuration: .af.ephemeral,
                 serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): evaluator]),
-                strictTransportSecurity: store)
+                options: SessionOptions(strictTransportSecurity: store))
             let response = await session.request("https://a.localhost:\(peer.port)/").serializingData().response
             #expect(response.error == nil && store.hosts.isEmpty, "\(response)")
         }
@@ -216,7 +216,7 @@ struct StrictTransportSecurityTests {
             let session = Session(
                 configuration: .af.ephemeral, delegate: AcceptingDelegate(accepts),
                 serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): pinned]),
-                strictTransportSecurity: store)
+                options: SessionOptions(strictTransportSecurity: store))
             let response = await session.request("https://a.localhost:\(peer.port)/").serializingData().response
             #expect(response.error == nil && store.hosts.isEmpty == accepts, "\(accepts) \(response)")
         }
@@ -235,7 +235,7 @@ struct StrictTransportSecurityTests {
         let session = Session(
             configuration: .af.ephemeral,
             serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): pinned]),
-            strictTransportSecurity: store)
+            options: SessionOptions(strictTransportSecurity: store))
         let plain = try ScriptedServer.start([.receiveHead, .send(answer), .close])
         let clear = await session.request("http://a.localhost:\(plain.port)/").serializingData().response
         #expect(clear.error == nil && store.hosts.isEmpty)
