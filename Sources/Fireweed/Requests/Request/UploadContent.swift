@@ -143,7 +143,7 @@ final class UploadContent: UploadableConvertible {
     /// Whether no further message can have the content; where the session's delegate is asked for streams, it may have
     /// one.
     func isUsedUp(for request: Request) -> Bool {
-        if isOneShot { return isRead.load(ordering: .acquiring) && !request.core.options.delegate.isSubclass }
+        if isOneShot { return isRead.load(ordering: .acquiring) && !request.core.arguments.delegate.isSubclass }
         // A form in memory has read its streams, and is sent as often as it is wanted.
         guard case .success(.reader) = made.withLock({ $0 }) else { return false }
         return isFormUsedUp()
