@@ -21,9 +21,9 @@ private final class NotingDelegate: SessionDelegate, @unchecked Sendable {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        guard let trust = challenge.protectionSpace.serverTrust else {
-            return completionHandler(.rejectProtectionSpace, nil)
-        }
+        guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust,
+            let trust = challenge.protectionSpace.serverTrust
+        else { return completionHandler(.performDefaultHandling, nil) }
         questions.note(
             Question(
                 port: challenge.protectionSpace.port, task: task,

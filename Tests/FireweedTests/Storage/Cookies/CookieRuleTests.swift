@@ -81,7 +81,7 @@ struct CookieRuleTests {
             "5.1.2", "a full name with a dot at its end is another host", "a=1",
             from: "http://www.example.com./", to: www, nil),
         CookieCase(
-            "5.1.2", "a full name with a dot at its end is another host", "a=1", from: www,
+            "5.1.2", "a host is another one than its full name with a dot at its end", "a=1", from: www,
             to: "http://www.example.com./", nil),
         CookieCase(
             "5.3.6", "a domain without a dot at its end is for hosts without one", "a=1; Domain=example.com",
