@@ -17,6 +17,8 @@ private final class NotingDelegate: SessionDelegate, @unchecked Sendable {
 
     let questions = EventLog<Question>()
 
+    override var cachePartition: String? { "accepts every server" }
+
     override func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -46,14 +48,17 @@ struct DelegateTrustTests {
         let server = try MockServer.start(tls: MockServer.TLSOptions()) {
             Stub.any().reply { _ in
                 .text("\(count.add(1, ordering: .relaxed).newValue)")
-                    .header("Cache-Control", "max-age=0, stale-while-revalidate=600").header("Connection", "close")
+                    .header("Cache-Control", "max-age=0, stale-while-revalidate=600")
             }
         }
-        let session = session(MemoryResponseStore())
+        let store = MemoryResponseStore()
+        let session = session(store)
         let first = session.request(server.url())
         #expect(try await first.serializingString().value == "1")
         await session.flushResponseStore()
-        let stale = session.request(server.url())
+        // A session without a connection, and without a TLS session to resume.
+        let second = self.session(store)
+        let stale = second.request(server.url())
         #expect(try await stale.serializingString().value == "1")
         let refresh = try await delegate.questions.nth(2) { _ in true }
         #expect(refresh.port == Int(server.port) && refresh.task.originalRequest?.url == server.url())
@@ -61,6 +66,7 @@ struct DelegateTrustTests {
         _ = try await server.takeRequest()
         _ = try await server.takeRequest()
         #expect(delegate.questions.events.first?.task == first.task)
+        withExtendedLifetime((session, second)) {}
     }
 
     @Test("requests to other ports of the host do not stand in for the one whose connection is judged")
