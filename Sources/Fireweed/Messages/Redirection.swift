@@ -47,7 +47,8 @@ enum Redirection {
         after message: OutgoingMessage, to request: URLRequest, limit: Int, settings: SessionSettings
     ) -> Result<Proposal, TransferFailure> {
         guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
-        if let obstacle = obstacle(to: request.url.map { $0.withLowercasedScheme }) {
+        let target = request.url.map { message.webSocket == nil ? $0.withLowercasedScheme : WebSocketURL.onTheWire($0) }
+        if let obstacle = obstacle(to: target) {
             var proposed = message
             proposed.url = request.url ?? message.url
             proposed.urlRequest = request

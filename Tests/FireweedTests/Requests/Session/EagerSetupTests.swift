@@ -57,7 +57,7 @@ struct EagerSetupTests {
             eventMonitors: [monitor])
         let request = try await request(kind, of: session)
         let queue = DispatchQueue(label: "handlers")
-        let command = await withCheckedContinuation { continuation in
+        let command: String = await withCheckedContinuation { continuation in
             request.cURLDescription(on: queue) { continuation.resume(returning: $0) }
         }
         #expect(command.hasPrefix("$ ") && command.contains("curl -v"))
@@ -72,7 +72,7 @@ struct EagerSetupTests {
         #expect(first?.url == made.url && request.request?.url == made.url && request.requests.count == 1)
         monitor.queue.sync {}
         #expect(created.all.map(\.url) == [made.url])
-        await withCheckedContinuation { continuation in
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             request.onURLSessionTaskCreation(on: queue) { _ in continuation.resume() }
         }
         #expect(request.isInitialized && request.task?.state == .suspended && server.requests.isEmpty)
