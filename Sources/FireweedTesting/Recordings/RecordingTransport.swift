@@ -16,10 +16,10 @@ import Synchronization
 /// `withRecording` makes a session on one, and saves. What is recorded is what is on the wire, after adapters, cookies
 /// and redirects: each exchange is an entry, with its content decoded, and each WebSocket with its messages.
 ///
-/// Secrets are left out as `redaction` says: the values of fields, of parameters and segments in URLs, and of members in
-/// JSON, forms, XML and server-sent events. Requests' content in which secrets cannot be looked for, such as text and
-/// multipart forms, is not recorded; such a request is found again by method and URL. Responses' content of such types is
-/// recorded as it came, since nothing could be replayed without it: look at an archive before you share it.
+/// Secrets are left out as `redaction` says: the values of fields, of parameters and segments in URLs, and of members
+/// in JSON, forms, XML and server-sent events. Requests' content in which secrets cannot be looked for, such as text
+/// and multipart forms, is not recorded; such a request is found again by method and URL. Responses' content of such
+/// types is recorded as it came, since nothing could be replayed without it: look at an archive before you share it.
 ///
 /// While it records, the content of requests is read whole into memory before it is sent.
 public final class RecordingTransport: Transport {

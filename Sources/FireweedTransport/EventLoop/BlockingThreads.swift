@@ -29,7 +29,7 @@ final class BlockingThreads: Sendable {
         var idleCount = 0
         /// When a thread has last begun a piece of work.
         var lastBeginning = ContinuousClock.now
-        /// Whether somebody will look after the work that waits.
+        /// Whether a timer runs for the waiting work.
         var isWatched = false
     }
 
@@ -87,10 +87,11 @@ final class BlockingThreads: Sendable {
         for lost in waiting { lost(error) }
     }
 
-    /// Sees to it that waiting work gets its error also when no more work comes.
+    /// Starts a timer, so that waiting work gets its error also when no more work comes.
     private func watch() {
         guard let patience, state.withLock({ claimWatch(&$0) }) else { return }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: patience.nanoseconds))) { [self] in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: patience.nanoseconds))) {
+            [self] in
             let waiting = state.withLock { state -> [Work] in
                 state.isWatched = false
                 return areLost(state) ? state.queue.takeAll() : []
@@ -100,7 +101,7 @@ final class BlockingThreads: Sendable {
         }
     }
 
-    /// Whether there is waiting work that nobody looks after yet.
+    /// Whether there is waiting work without a timer.
     private func claimWatch(_ state: inout State) -> Bool {
         guard !state.queue.isEmpty, !state.isWatched else { return false }
         state.isWatched = true

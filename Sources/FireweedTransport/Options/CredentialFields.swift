@@ -56,7 +56,7 @@ package struct CredentialFields: Sendable {
 
     /// The names of a session that its own logs and archives hide too, in lower case; empty for the standard ones.
     package static func ownHiddenNames(_ names: [String]) -> Set<String> {
-        // Equal at once for the array that nobody has changed.
+        // The comparison is constant in time for the unchanged array.
         guard names != TransportOptions.standardCredentialFieldNames else { return [] }
         return Set(names.map { $0.lowercased() }).subtracting(hiddenNames)
     }

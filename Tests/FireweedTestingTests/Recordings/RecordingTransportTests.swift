@@ -209,7 +209,8 @@ struct RecordingTransportTests {
             let server = try MockServer.start {
                 Stub.post("/**").reply(
                     MockResponse(
-                        headers: ["Content-Type": "text/xml"], body: Data("<a><token>s3cret9</token><b>c</b></a>".utf8)))
+                        headers: ["Content-Type": "text/xml"], body: Data("<a><token>s3cret9</token><b>c</b></a>".utf8))
+                )
                 Stub.get("/events").reply(
                     MockResponse(
                         headers: ["Content-Type": "text/event-stream"],

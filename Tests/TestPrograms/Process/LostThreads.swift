@@ -5,8 +5,8 @@ import FireweedTransport
 import Foundation
 import Glibc
 
-/// Uploads a pipe without a writer for each thread that may be lost, and then a file; prints how the file's upload ends,
-/// and how a second one ends when the pipes answer again.
+/// Uploads a pipe without a writer for each thread that may be lost, and then a file; prints how the file's upload
+/// ends, and how a second one ends when the pipes answer again.
 struct LostThreads {
     let folder: URL
     let url: String

@@ -18,7 +18,7 @@ extension Redaction {
     /// Whether secrets are searched for in content of this type.
     package static func isSearched(type: String?) -> Bool {
         let type = (type ?? "").lowercased()
-        return (["x-www-form-urlencoded", "json", "event-stream", "/xml", "+xml"] + lineTypes).contains(where: type.contains)
+        return searchedTypes.contains { type.contains($0) }
     }
 
     /// Content of a type that is searched without secrets; `nil` for content of another type.
@@ -39,6 +39,8 @@ extension Redaction {
         return clean == text ? data : Data(clean.utf8)
     }
 
+    /// Also those of `lineTypes`, each of which has `json` in it.
+    private static let searchedTypes = ["x-www-form-urlencoded", "json", "event-stream", "/xml", "+xml"]
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
     /// Types whose content has no parameters; XML drawings may have some.
     private static let plainTypes = [

@@ -71,8 +71,10 @@ struct FirstUseTableTests {
             for case let path as String in FileManager.default.enumerator(atPath: folder.path) ?? .init()
             where path.hasSuffix(".swift") {
                 let text = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
-                let code = text.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") }
-                if code.contains(where: { $0.contains(use) }) { found.insert("\(product)/\(path)") }
+                let isUser = text.split(separator: "\n").contains { line in
+                    !line.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") && line.contains(use)
+                }
+                if isUser { found.insert("\(product)/\(path)") }
             }
         }
         return found

@@ -64,7 +64,7 @@ struct ForeignFileTests {
         if !isResumed { #expect(await asked.serializingData().response.error == nil) }
     }
 
-    @Test("a resumed download whose second answer is a part again fails, however long the part is", arguments: [10, 20])
+    @Test("a resumed download whose second answer is a part again fails, of any length", arguments: [10, 20])
     func partOfWhole(count: Int) async throws {
         let first: [ScriptedServer.Action] = [
             .receiveHead, .send("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 20\r\n\r\n01234"), .close,

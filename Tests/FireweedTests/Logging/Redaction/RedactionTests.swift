@@ -168,7 +168,10 @@ struct RedactionTests {
         "server-sent events lose the secrets in their data",
         arguments: [
             ("data: {\"otp\":1}\n\n", "data: {\"otp\":\"[redacted]\"}\n\n"), ("event: token\ndata: word\n\n", nil),
-            ("id: 1\r\ndata: {\r\ndata: \"jwt\":\"s\"}\r\nid: 2\r\n\r\n", "id: 1\ndata: {\"jwt\":\"[redacted]\"}\nid: 2\n\n"),
+            (
+                "id: 1\r\ndata: {\r\ndata: \"jwt\":\"s\"}\r\nid: 2\r\n\r\n",
+                "id: 1\ndata: {\"jwt\":\"[redacted]\"}\nid: 2\n\n"
+            ),
             ("data:a\n\ndata: https://h/?token=s\n\n", "data:a\n\ndata: https://h/?token=[redacted]\n\n"),
             ("data: {\"jwt\":\"s", "data: [redacted]"), ("data: [DONE]\n\n", nil), (": {\n\ndata\n\n", nil),
         ])

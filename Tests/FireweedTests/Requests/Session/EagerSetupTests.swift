@@ -30,7 +30,8 @@ struct EagerSetupTests {
             try Data("a".utf8).write(to: folder.file("file"))
             return session.upload(folder.file("file"), to: url)
         case .uploadStream: return session.upload(InputStream(data: Data("a".utf8)), to: url)
-        case .uploadForm: return session.upload(multipartFormData: { $0.append(Data("a".utf8), withName: "b") }, to: url)
+        case .uploadForm:
+            return session.upload(multipartFormData: { $0.append(Data("a".utf8), withName: "b") }, to: url)
         case .uploadSequence:
             let content = AsyncStream<Data> { continuation in
                 continuation.yield(Data("a".utf8))
@@ -48,7 +49,7 @@ struct EagerSetupTests {
         }
     }
 
-    @Test("a request that is never resumed shows its URLRequest, its task and its command", arguments: Kind.allCases)
+    @Test("a request that is never resumed shows URLRequest, task and command", arguments: Kind.allCases)
     func shows(kind: Kind) async throws {
         let (monitor, created) = (ClosureEventMonitor(queue: DispatchQueue(label: "monitor")), ProtectedList<URLRequest>())
         monitor.requestDidCreateURLRequest = { created.append($1) }
