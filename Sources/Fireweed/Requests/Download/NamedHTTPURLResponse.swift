@@ -3,8 +3,9 @@
 import Foundation
 import FoundationNetworking
 
-/// Foundation's response with Apple's `suggestedFilename`, which Foundation knows from `Content-Disposition` alone: it is
-/// "Unknown" for every other response.
+/// Foundation's response with Apple's `suggestedFilename`.
+///
+/// Foundation's own takes the name from `Content-Disposition` alone: it is "Unknown" for every other response.
 final class NamedHTTPURLResponse: HTTPURLResponse, @unchecked Sendable {
     // SAFETY: it adds no stored property.
 

@@ -240,7 +240,7 @@ extension Request {
 
     /// The most retries in a row without a delay that counts and without a message that was sent.
     private static let maximumIdleRetryCount = 100
-    /// The shortest delay, in seconds, that counts as one: ten retries a second harm nobody.
+    /// The shortest delay, in seconds, that counts as one: ten retries a second do no harm.
     private static let shortestDelay = 0.1
 
     private var mayRetry: Bool {

@@ -46,8 +46,8 @@ extension DataStreamRequest {
 
     /// Calls `stream` with each piece as text, then with the completion; characters are never split.
     ///
-    /// Bytes that are not UTF-8 become U+FFFD. A retry calls `stream` with the content from its beginning again, as with
-    /// `responseStream(on:stream:)`.
+    /// Bytes that are not UTF-8 become U+FFFD. A retry calls `stream` with the content from its beginning again, as
+    /// with `responseStream(on:stream:)`.
     ///
     /// - Parameters:
     ///   - queue: where `stream` is called; the main queue by default.

@@ -51,7 +51,8 @@ struct EagerSetupTests {
 
     @Test("a request that is never resumed shows URLRequest, task and command", arguments: Kind.allCases)
     func shows(kind: Kind) async throws {
-        let (monitor, created) = (ClosureEventMonitor(queue: DispatchQueue(label: "monitor")), ProtectedList<URLRequest>())
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
+        let created = ProtectedList<URLRequest>()
         monitor.requestDidCreateURLRequest = { created.append($1) }
         let session = Session(
             configuration: .af.ephemeral, startRequestsImmediately: false, requestSetup: .eager,
