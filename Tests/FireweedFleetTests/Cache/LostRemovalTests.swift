@@ -66,7 +66,9 @@ struct LostRemovalTests {
                 let fields = [Field(name: "Cache-Control", value: "max-age=3600")]
                 return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("\(count.increment())".utf8))]
             }
-            return Session(transport: transport, configuration: .af.ephemeral, asyncResponseStore: cache(fleet))
+            return Session(
+                transport: transport, configuration: .af.ephemeral,
+                options: SessionOptions(asyncResponseStore: cache(fleet)))
         }
         func get(_ session: Session) async -> String? {
             await session.request("http://a.test/").serializingString().response.value

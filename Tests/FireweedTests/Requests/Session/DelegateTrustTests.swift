@@ -39,7 +39,7 @@ struct DelegateTrustTests {
     private let delegate = NotingDelegate()
 
     private func session(_ store: (any ResponseStore)? = nil) -> Session {
-        Session(configuration: .af.ephemeral, delegate: delegate, responseStore: store)
+        Session(configuration: .af.ephemeral, delegate: delegate, options: SessionOptions(responseStore: store))
     }
 
     @Test("the background refresh of a stored response asks it, with a task of its own and the server's port")
