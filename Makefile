@@ -91,6 +91,7 @@ lint: deps
 	Scripts/check-cycles
 	Scripts/check-comments
 	Scripts/check-places
+	Scripts/check-platforms
 	FIREWEED_BENCH=1 $(SWIFT) build --product FireweedBench
 	$(SWIFT) build --build-tests
 	Scripts/check-names

@@ -1,5 +1,8 @@
 // The parts of Linux that the toolchain's Glibc module leaves out.
 #pragma once
+#if !defined(__linux__)
+#error "Fireweed is for Linux; on Apple's platforms use Alamofire itself"
+#endif
 #include <stdint.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
