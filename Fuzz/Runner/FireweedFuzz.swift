@@ -5,19 +5,19 @@ import FuzzTargets
 import Glibc
 
 #if FUZZING
-    @_silgen_name("LLVMFuzzerRunDriver")
-    private func runDriver(
-        _ count: UnsafeMutablePointer<CInt>,
-        _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
-        _ check: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-    ) -> CInt
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ check: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
 
-    /// What libFuzzer calls with each input.
-    @_cdecl("LLVMFuzzerTestOneInput")
-    func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-        FireweedFuzz.run(FireweedFuzz.called, Array(UnsafeBufferPointer(start: start, count: count)))
-        return 0
-    }
+/// What libFuzzer calls with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    FireweedFuzz.run(FireweedFuzz.called, Array(UnsafeBufferPointer(start: start, count: count)))
+    return 0
+}
 #endif
 
 /// The command.
@@ -28,8 +28,8 @@ import Glibc
 @main
 enum FireweedFuzz {
     #if FUZZING
-        /// The target by whose name the command was called.
-        fileprivate static let called = target(named: program)
+    /// The target by whose name the command was called.
+    fileprivate static let called = target(named: program)
     #endif
 
     static func main() throws {
@@ -39,16 +39,16 @@ enum FireweedFuzz {
             return
         }
         #if FUZZING
-            _ = called
-            var count = CommandLine.argc
-            var start = CommandLine.unsafeArgv
-            exit(runDriver(&count, &start, testOneInput))
+        _ = called
+        var count = CommandLine.argc
+        var start = CommandLine.unsafeArgv
+        exit(runDriver(&count, &start, testOneInput))
         #else
-            let target = target(named: arguments[1])
-            for path in arguments.dropFirst(2) {
-                print(path)
-                run(target, Array(try Data(contentsOf: URL(fileURLWithPath: path))))
-            }
+        let target = target(named: arguments[1])
+        for path in arguments.dropFirst(2) {
+            print(path)
+            run(target, Array(try Data(contentsOf: URL(fileURLWithPath: path))))
+        }
         #endif
     }
 

@@ -119,10 +119,10 @@ package final class EventLoop: TaskExecutor, Sendable {
             case .action(let action): context.watched(action) { action.perform(in: context) }
             case .job(let job):
                 #if DEBUG
-                    let run = { LoopThread.runJob { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
-                    if let watch = context.watch { watch.measure("", isExempt: true, run) } else { run() }
+                let run = { LoopThread.runJob { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
+                if let watch = context.watch { watch.measure("", isExempt: true, run) } else { run() }
                 #else
-                    job.runSynchronously(on: asUnownedTaskExecutor())
+                job.runSynchronously(on: asUnownedTaskExecutor())
                 #endif
             }
         }

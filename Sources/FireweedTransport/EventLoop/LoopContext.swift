@@ -61,8 +61,8 @@ final class LoopContext {
     lazy var decodingBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 4096)
 
     #if DEBUG
-        /// Measures turns; `nil` unless FIREWEED_TURN_LIMIT is set.
-        let watch = TurnWatch.make()
+    /// Measures turns; `nil` unless FIREWEED_TURN_LIMIT is set.
+    let watch = TurnWatch.make()
     #endif
 
     /// Buffers for TLS records that no call uses, as a rule one for all connections of the loop.
@@ -166,7 +166,7 @@ final class LoopContext {
     /// Gives the next turn its budget, and ends the watched time of the turn before.
     func beginBudget() {
         #if DEBUG
-            watch?.turnEnds()
+        watch?.turnEnds()
         #endif
         updateNow()
         turn = TurnBudget(start: now)
@@ -176,7 +176,7 @@ final class LoopContext {
     @inline(__always)
     func watched(_ worker: AnyObject, _ work: () -> Void) {
         #if DEBUG
-            if let watch { return watch.measure("\(type(of: worker))", work) }
+        if let watch { return watch.measure("\(type(of: worker))", work) }
         #endif
         work()
     }

@@ -6,39 +6,39 @@
 
 #if SANITIZE_THREAD
 
-    import Glibc
+import Glibc
 
-    /// `Synchronization.Mutex` on a pthread mutex.
-    struct Mutex<Value>: ~Copyable, @unchecked Sendable {
-        // SAFETY: the value is touched under the lock alone.
-        private let storage: Storage
+/// `Synchronization.Mutex` on a pthread mutex.
+struct Mutex<Value>: ~Copyable, @unchecked Sendable {
+    // SAFETY: the value is touched under the lock alone.
+    private let storage: Storage
 
-        private final class Storage {
-            let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-            var value: Value
+    private final class Storage {
+        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        var value: Value
 
-            init(_ value: Value) {
-                self.value = value
-                pthread_mutex_init(lock, nil)
-            }
-
-            deinit {
-                pthread_mutex_destroy(lock)
-                lock.deallocate()
-            }
+        init(_ value: Value) {
+            self.value = value
+            pthread_mutex_init(lock, nil)
         }
 
-        init(_ value: consuming sending Value) {
-            storage = Storage(value)
-        }
-
-        borrowing func withLock<Result, Failure: Error>(
-            _ body: (inout sending Value) throws(Failure) -> sending Result
-        ) throws(Failure) -> sending Result {
-            pthread_mutex_lock(storage.lock)
-            defer { pthread_mutex_unlock(storage.lock) }
-            return try body(&storage.value)
+        deinit {
+            pthread_mutex_destroy(lock)
+            lock.deallocate()
         }
     }
+
+    init(_ value: consuming sending Value) {
+        storage = Storage(value)
+    }
+
+    borrowing func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        pthread_mutex_lock(storage.lock)
+        defer { pthread_mutex_unlock(storage.lock) }
+        return try body(&storage.value)
+    }
+}
 
 #endif

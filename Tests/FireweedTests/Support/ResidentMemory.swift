@@ -7,9 +7,9 @@ enum ResidentMemory {
     /// Resident memory at this moment, in KiB; 0 under a sanitizer, whose own memory is several times the program's.
     static var kibibytes: Int {
         #if SANITIZE_THREAD || SANITIZE_ADDRESS
-            return 0
+        return 0
         #else
-            return measured
+        return measured
         #endif
     }
 

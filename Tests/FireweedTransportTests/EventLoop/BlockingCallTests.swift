@@ -7,18 +7,18 @@ import Testing
 @Suite("Calls that may wait", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct BlockingCallTests {
     #if DEBUG
-        @Test("end a debug build on an event loop's thread")
-        func onLoop() async {
-            await #expect(processExitsWith: .failure) {
-                let loop = try #require(EventLoop(name: "test-loop"))
-                await withCheckedContinuation { continuation in
-                    loop.post { _ in
-                        BlockingCall.run("open") {}
-                        continuation.resume()
-                    }
+    @Test("end a debug build on an event loop's thread")
+    func onLoop() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = try #require(EventLoop(name: "test-loop"))
+            await withCheckedContinuation { continuation in
+                loop.post { _ in
+                    BlockingCall.run("open") {}
+                    continuation.resume()
                 }
             }
         }
+    }
     #endif
 
     @Test("are a task's own affair where it runs on the session's executor, and pass everywhere else")
