@@ -36,7 +36,7 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps python build demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
+.PHONY: help all deps python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
         program start-order install uninstall deb image
 
 all: build
@@ -52,6 +52,10 @@ python: deps
 # Builds the library, the command and the tests' programs for debugging.
 build: deps
 	$(SWIFT) build
+
+# Builds the libraries without the package's traits: they need OpenSSL, nghttp2 and zlib alone.
+slim: deps
+	Scripts/check-slim
 
 # Shows the main job against a server of our own.
 demo: program

@@ -14,6 +14,11 @@ func systemLibrary(_ name: String, pkgConfig: String?, package: String) -> Targe
         name: name, path: "Sources/Libraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
+/// A library that is needed with a trait alone.
+func optional(_ library: String, _ trait: String) -> Target.Dependency {
+    .target(name: library, condition: .when(traits: [trait]))
+}
+
 let package = Package(
     name: "Fireweed",
     products: [
@@ -24,6 +29,15 @@ let package = Package(
         .library(name: "Alamofire", targets: ["Alamofire"]),
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
+    ],
+    // What needs a library that can be left out. Who names other traits of this package keeps these with `.defaults`.
+    traits: [
+        .default(enabledTraits: ["Brotli", "Zstd", "SQLite", "WebSocket", "PublicSuffix"]),
+        .trait(name: "Brotli", description: "The content coding br, by libbrotlidec"),
+        .trait(name: "Zstd", description: "The content coding zstd, by libzstd"),
+        .trait(name: "SQLite", description: "Caches, credentials and rate limits in files, by libsqlite3"),
+        .trait(name: "WebSocket", description: "WebSockets, by libwslay"),
+        .trait(name: "PublicSuffix", description: "Cookies for whole domains, by libpsl's list of public suffixes"),
     ],
     targets: [
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -40,11 +54,17 @@ let package = Package(
 
         .target(
             name: "FireweedTransport",
-            dependencies: ["CLinux", "COpenSSL", "CNghttp2", "CWslay", "CZlib", "CBrotliDecoder", "CZstd"],
+            dependencies: [
+                "CLinux", "COpenSSL", "CNghttp2", "CZlib", optional("CWslay", "WebSocket"),
+                optional("CBrotliDecoder", "Brotli"), optional("CZstd", "Zstd"),
+            ],
             swiftSettings: settings),
         .target(
             name: "Fireweed",
-            dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
+            dependencies: [
+                "FireweedTransport", "CLinux", "CZlib", optional("CPublicSuffix", "PublicSuffix"),
+                optional("CSQLite", "SQLite"),
+            ],
             swiftSettings: settings),
         // Swift 5 mode: Alamofire gives JSON as `Any`, which is not `Sendable` and which Swift 6 mode refuses here.
         .target(
@@ -84,7 +104,10 @@ let package = Package(
         // counts. They are built with everything else of the package.
         .executableTarget(
             name: "TestPrograms",
-            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "COpenSSL", "CSQLite", "CAllocationCount"],
+            dependencies: [
+                "Fireweed", "FireweedFleet", "FireweedTesting", "COpenSSL", optional("CSQLite", "SQLite"),
+                "CAllocationCount",
+            ],
             path: "Tests/TestPrograms", swiftSettings: settings),
         .testTarget(
             name: "FireweedTransportTests",
@@ -112,6 +135,15 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// A program for a build without traits, which `make slim` makes.
+if Context.environment["FIREWEED_SLIM"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "Slim", dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting"], path: "Tests/Slim",
+            swiftSettings: settings)
+    ]
+}
 
 // The benchmarks measure libcurl beside Fireweed. `make bench` installs its headers.
 if Context.environment["FIREWEED_BENCH"] != nil {

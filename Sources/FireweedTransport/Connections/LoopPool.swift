@@ -1,13 +1,15 @@
 // The connection pool of one loop, for other threads.
 
 /// A handle to the connection pool of one transport on one loop, which the first exchange makes on the loop's thread.
-final class LoopPool: WebSocketPoolProvider, @unchecked Sendable {
+final class LoopPool: @unchecked Sendable {
     let loop: EventLoop
     // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
     private var settings: PoolSettings
     private let parts: EngineParts
     private var pool: ConnectionPool?
+    #if WebSocket
     private var webSockets: WebSocketPool?
+    #endif
     private var isShutDown = false
 
     init(loop: EventLoop, settings: PoolSettings, parts: EngineParts) {
@@ -21,18 +23,6 @@ final class LoopPool: WebSocketPoolProvider, @unchecked Sendable {
         if let pool { return pool }
         let made = ConnectionPool(settings: settings, context: context, parts: parts)
         pool = made
-        if isShutDown { made.shutDown() }
-        return made
-    }
-
-    /// The WebSockets, for work that is on the loop's thread already.
-    func webSockets(in context: LoopContext) -> WebSocketPool {
-        if let webSockets { return webSockets }
-        let connections = pool(in: context)
-        let made = WebSocketPool(settings: settings, context: context) { message, owner in
-            DialedConnection(for: message, in: connections, owner: owner)
-        }
-        webSockets = made
         if isShutDown { made.shutDown() }
         return made
     }
@@ -56,8 +46,26 @@ final class LoopPool: WebSocketPoolProvider, @unchecked Sendable {
     func shutDown() {
         loop.post { [self] _ in
             isShutDown = true
+            #if WebSocket
             webSockets?.shutDown()
+            #endif
             pool?.shutDown()
         }
     }
 }
+
+#if WebSocket
+extension LoopPool: WebSocketPoolProvider {
+    /// The WebSockets, for work that is on the loop's thread already.
+    func webSockets(in context: LoopContext) -> WebSocketPool {
+        if let webSockets { return webSockets }
+        let connections = pool(in: context)
+        let made = WebSocketPool(settings: settings, context: context) { message, owner in
+            DialedConnection(for: message, in: connections, owner: owner)
+        }
+        webSockets = made
+        if isShutDown { made.shutDown() }
+        return made
+    }
+}
+#endif

@@ -1,5 +1,6 @@
 // The coding `br`, by Google's decoder.
 
+#if Brotli
 import CBrotliDecoder
 
 /// Decodes a brotli stream (RFC 7932); nothing may follow its end.
@@ -51,3 +52,4 @@ final class BrotliStream: ContentCodingStream {
         return output.count - room
     }
 }
+#endif

@@ -41,8 +41,19 @@ package final class ContentDecoder {
         var rest: Range<Int> = 0..<0
     }
 
+    /// The codings that can be decoded, in the order in which `Accept-Encoding` names them.
+    private static let codings = {
+        var names = ["deflate", "gzip"]
+        #if Brotli
+        names.append("br")
+        #endif
+        #if Zstd
+        names.append("zstd")
+        #endif
+        return names
+    }()
     /// The value of `Accept-Encoding` that says what can be decoded.
-    package static let acceptedCodings = "deflate, gzip, br, zstd"
+    package static let acceptedCodings = codings.dropFirst().reduce(codings[0]) { "\($0), \($1)" }
     /// How much is kept between two layers.
     static let pieceByteCount = 16 * 1024
     /// The part of the input that one step takes: a coding can make much work of bytes that stand for nothing.
@@ -50,8 +61,14 @@ package final class ContentDecoder {
 
     /// The versions of the libraries that decode, as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.
     static var libraryVersions: String {
-        "zlib/\(InflateStream.libraryVersion) brotli/\(BrotliStream.libraryVersion) "
-            + "zstd/\(ZstandardStream.libraryVersion)"
+        var versions = "zlib/\(InflateStream.libraryVersion)"
+        #if Brotli
+        versions += " brotli/\(BrotliStream.libraryVersion)"
+        #endif
+        #if Zstd
+        versions += " zstd/\(ZstandardStream.libraryVersion)"
+        #endif
+        return versions
     }
 
     private init(_ layers: [any ContentCodingStream], names: [String], limits: ContentLimits) {
@@ -94,7 +111,7 @@ package final class ContentDecoder {
     }
 
     private static func isKnown(_ name: String) -> Bool {
-        ["gzip", "x-gzip", "deflate", "br", "zstd"].contains(name)
+        name == "x-gzip" || codings.contains(name)
     }
 
     /// What decodes one coding; `nil` when it is not known, or there is no memory.
@@ -102,8 +119,12 @@ package final class ContentDecoder {
         switch name.lowercased() {
         case "gzip", "x-gzip": InflateStream(isGzip: true)
         case "deflate": InflateStream(isGzip: false)
+        #if Brotli
         case "br": BrotliStream()
+        #endif
+        #if Zstd
         case "zstd": ZstandardStream()
+        #endif
         default: nil
         }
     }

@@ -1,5 +1,6 @@
 // The coding `zstd`, by Facebook's decoder.
 
+#if Zstd
 import CZstd
 
 /// Decodes Zstandard frames, one after the other (RFC 8878).
@@ -55,3 +56,4 @@ final class ZstandardStream: ContentCodingStream {
         byte == 0x28 || 0x50...0x5F ~= byte
     }
 }
+#endif

@@ -57,8 +57,14 @@ public final class EngineTransport: Transport {
         shutDown()
     }
 
-    /// WebSockets, and the session's rules of trust.
-    public var abilities: TransportAbilities { [.webSockets, .serverTrust] }
+    /// The session's rules of trust, and WebSockets, unless the package's trait `WebSocket` is off.
+    public var abilities: TransportAbilities {
+        #if WebSocket
+        [.webSockets, .serverTrust]
+        #else
+        [.serverTrust]
+        #endif
+    }
 
     /// Judges the servers of connections by these rules, as long as no transfer was made before.
     public func evaluateServers(with rules: ServerTrustRules) {
@@ -78,9 +84,13 @@ public final class EngineTransport: Transport {
                     .cannotLoadFromNetwork, detail: "the process has no descriptor left for an event loop",
                     engineCode: Int(EMFILE)), consumer: consumer)
         }
+        #if WebSocket
         if let offer = message.webSocket {
             return WebSocketTransfer(message: message, offer: offer, consumer: consumer, pools: pool)
         }
+        #else
+        if message.webSocket != nil { return FailedTransfer(.noWebSockets, consumer: consumer) }
+        #endif
         return Exchange(message: message, consumer: consumer, loopPool: pool)
     }
 

@@ -83,3 +83,14 @@ extension TransferFailure {
             + "make a new session after fork(), or fork before the first session is made",
         engineCode: 0)
 }
+
+extension TransferFailure {
+    /// A message asks for a WebSocket, and the transport has not the ability.
+    static let noWebSockets = TransferFailure.exchange(
+        .unsupportedURL, detail: "this transport has no WebSockets (`TransportAbilities.webSockets`)", engineCode: 0)
+
+    /// Something took longer than it may, as the detail says.
+    static func timedOut(_ detail: String) -> TransferFailure {
+        .exchange(.timedOut, detail: detail, engineCode: 0)
+    }
+}

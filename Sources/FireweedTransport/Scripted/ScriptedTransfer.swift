@@ -191,9 +191,3 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
 
     private static var monotonicNanoseconds: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
 }
-
-extension TransferFailure {
-    /// A message asks for a WebSocket, and the transport has not the ability.
-    static let noWebSockets = TransferFailure.exchange(
-        .unsupportedURL, detail: "this transport has no WebSockets (`TransportAbilities.webSockets`)", engineCode: 0)
-}

@@ -1,5 +1,6 @@
 // wslay's calls, all from inside `wslay_event_recv` or `wslay_event_send`, on the loop's thread.
 
+#if WebSocket
 import CWslay
 import Foundation
 
@@ -73,3 +74,4 @@ private func messageEnded(
         opcode: message.opcode, payload: UnsafeRawBufferPointer(start: message.msg, count: message.msg_length),
         closeCode: message.status_code)
 }
+#endif

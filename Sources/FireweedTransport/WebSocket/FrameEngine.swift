@@ -1,5 +1,6 @@
 // Frames in and out, by wslay.
 
+#if WebSocket
 import CWslay
 package import Foundation
 
@@ -406,3 +407,4 @@ private struct MaskSource {
         used = 0
     }
 }
+#endif

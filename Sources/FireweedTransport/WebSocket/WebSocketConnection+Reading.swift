@@ -1,5 +1,6 @@
 // What the peer says.
 
+#if WebSocket
 import Foundation
 
 extension WebSocketConnection {
@@ -204,3 +205,4 @@ private final class LaterReading: LoopAction, @unchecked Sendable {
         if connection.state != .finished { connection.readOn() }
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // What we say.
 
+#if WebSocket
 import Foundation
 
 extension WebSocketConnection {
@@ -97,3 +98,4 @@ extension WebSocketConnection {
         connection.wait(for: wanted)
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // One WebSocket from its connection to its end, on the loop.
 
+#if WebSocket
 import Foundation
 import Glibc
 
@@ -261,8 +262,5 @@ extension TransferFailure {
     /// What waits in vain when a WebSocket was closed in an orderly way.
     static let closedWebSocket = TransferFailure.exchange(
         .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
-
-    static func timedOut(_ detail: String) -> TransferFailure {
-        .exchange(.timedOut, detail: detail, engineCode: 0)
-    }
 }
+#endif

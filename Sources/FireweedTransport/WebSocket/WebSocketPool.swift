@@ -1,5 +1,6 @@
 // The WebSockets of one session on one loop.
 
+#if WebSocket
 /// Keeps the WebSockets and their time-outs.
 ///
 /// Loop-confined. One timer for all of them: a loop looks at every timer in every turn.
@@ -46,3 +47,4 @@ final class WebSocketPool: LoopTimer {
         context.remove(self)
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // A WebSocket as other threads see it.
 
+#if WebSocket
 import Foundation
 
 /// The loop that a WebSocket lives on, and the others there.
@@ -71,3 +72,4 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
         onLoop { $0.close(code: code, reason: reason) }
     }
 }
+#endif

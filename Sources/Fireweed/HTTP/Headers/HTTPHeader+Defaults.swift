@@ -4,8 +4,14 @@ import Foundation
 import Glibc
 
 extension HTTPHeader {
-    /// `Accept-Encoding` with Brotli, gzip and deflate.
-    public static let defaultAcceptEncoding = HTTPHeader.acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
+    /// `Accept-Encoding` with Brotli, gzip and deflate; without Brotli where the package's trait `Brotli` is off.
+    public static let defaultAcceptEncoding: HTTPHeader = {
+        #if Brotli
+        .acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
+        #else
+        .acceptEncoding("gzip;q=1.0, deflate;q=0.9")
+        #endif
+    }()
 
     /// `Accept-Language` with the first six of the user's languages, with falling weights; `*` without any.
     ///

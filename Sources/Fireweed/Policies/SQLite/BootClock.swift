@@ -1,5 +1,6 @@
 // A clock that all processes of a machine share.
 
+#if SQLite
 import CLinux  // `timespec` is of CLinux or of Glibc: it depends on the files that are compiled together
 import Foundation
 import Glibc
@@ -26,3 +27,4 @@ enum BootClock {
         return (text ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
     }()
 }
+#endif

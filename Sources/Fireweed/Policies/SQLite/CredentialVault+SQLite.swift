@@ -1,5 +1,6 @@
 // Vaults in a file.
 
+#if SQLite
 public import Foundation
 
 extension CredentialVault {
@@ -32,3 +33,4 @@ extension CredentialVault {
         try self.init(store: SQLiteCredentialStore(file: file), name: name, keys: keys, options: options)
     }
 }
+#endif

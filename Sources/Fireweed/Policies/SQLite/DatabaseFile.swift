@@ -1,5 +1,6 @@
 // The file of a database, which SQLite alone opens.
 
+#if SQLite
 import FireweedTransport
 import Foundation
 import Glibc
@@ -51,3 +52,4 @@ struct DatabaseFile {
         throw .cannotOpen(String(cString: strerror(code)))
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // A lock beside a database that may be replaced.
 
+#if SQLite
 import FireweedTransport
 import Glibc
 
@@ -40,3 +41,4 @@ struct DatabaseLock: ~Copyable {
 
     deinit { FileLock.close(descriptor) }
 }
+#endif

@@ -1,5 +1,6 @@
 // Where a database is, how it is opened, and what becomes of a damaged one.
 
+#if SQLite
 import FireweedTransport
 import Foundation
 import Glibc
@@ -145,3 +146,4 @@ final class DatabaseSource: Sendable {
         unlink("\(path)-shm")
     }
 }
+#endif

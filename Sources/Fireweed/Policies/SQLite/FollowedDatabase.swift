@@ -1,5 +1,6 @@
 // A connection that follows the file of its database.
 
+#if SQLite
 import Foundation
 import Synchronization
 
@@ -74,3 +75,4 @@ struct FollowedDatabase {
         (checkedAt, changeCount) = (now, changes)
     }
 }
+#endif

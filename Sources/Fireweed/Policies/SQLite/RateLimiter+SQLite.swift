@@ -1,5 +1,6 @@
 // Limiters in a file.
 
+#if SQLite
 public import Foundation
 
 extension RateLimiter {
@@ -34,3 +35,4 @@ extension RateLimiter {
             backend: try SQLiteRateLimits(file: file, name: name, fallback: whenUnusable))
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Failures of a response store in words.
 
+#if SQLite
 public import Foundation
 
 extension ResponseStoreError: LocalizedError {
@@ -13,3 +14,4 @@ extension ResponseStoreError: LocalizedError {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // What SQLite says went wrong.
 
+#if SQLite
 import CSQLite
 
 /// Why a store's database could not be used.
@@ -61,3 +62,4 @@ struct SQLiteFailure: Error {
         isBusy ? .busy : .failed(code: Int(code), reason: reason)
     }
 }
+#endif

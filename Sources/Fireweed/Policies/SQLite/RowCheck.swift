@@ -1,5 +1,6 @@
 // Checksums of what a row holds: SQLite has none of its pages.
 
+#if SQLite
 import CZlib
 import Foundation
 
@@ -24,3 +25,4 @@ enum RowCheck {
         crc32_z(seed, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // A connection to a database, and its statements.
 
+#if SQLite
 import CSQLite
 import Dispatch
 import FireweedTransport
@@ -186,3 +187,4 @@ final class SQLiteStatement {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Shared credentials of the processes of one machine.
 
+#if SQLite
 import Dispatch
 import Foundation
 import Synchronization
@@ -138,3 +139,4 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
         }
     }
 }
+#endif

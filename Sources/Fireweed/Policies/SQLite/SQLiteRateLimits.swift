@@ -1,5 +1,6 @@
 // The slots of a rate limit, for the processes of one machine.
 
+#if SQLite
 import Dispatch
 import FireweedTransport
 package import Foundation
@@ -161,3 +162,4 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         }
     }
 }
+#endif

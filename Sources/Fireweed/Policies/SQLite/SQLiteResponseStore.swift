@@ -1,5 +1,6 @@
 // Stored responses in a SQLite database.
 
+#if SQLite
 import CLinux
 import Dispatch
 import FireweedTransport
@@ -301,3 +302,4 @@ extension ResponseVariant {
         Data(names.joined(separator: ",").utf8) + [0] + selection + [0] + (credentials.map { [1] + $0 } ?? [0])
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // The tables of a response store.
 
+#if SQLite
 import FireweedTransport
 import Foundation
 
@@ -71,3 +72,4 @@ enum StoreDatabase {
             """)
     }
 }
+#endif

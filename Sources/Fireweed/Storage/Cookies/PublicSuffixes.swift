@@ -1,10 +1,17 @@
 // Domains under which anyone can register one.
 
-import CPublicSuffix
 import Foundation
 
+#if PublicSuffix
+import CPublicSuffix
+#endif
+
 /// The public suffix list, as Debian's libpsl carries it (RFC 6265 §5.3, step 5).
+///
+/// Without the package's trait `PublicSuffix` there is no list, and every domain counts as a public suffix: a cookie is
+/// then for the host that set it, and no other.
 package enum PublicSuffixes {
+    #if PublicSuffix
     // SAFETY: the list is a constant of the library, which is never freed; reading it is safe from every thread
     // (libpsl's manual).
     private nonisolated(unsafe) static let list = psl_builtin()
@@ -23,4 +30,11 @@ package enum PublicSuffixes {
         // What it gives is a part of what it was given: it has to be read before that goes.
         return host.withCString { psl_registrable_domain(list, $0).map { String(cString: $0) } } ?? host
     }
+    #else
+    /// True: any name may be one.
+    package static func contains(_ domain: String) -> Bool { true }
+
+    /// The host itself.
+    package static func site(of host: String) -> String { host }
+    #endif
 }
