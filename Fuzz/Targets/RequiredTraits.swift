@@ -1,4 +1,4 @@
-// The traits of the package that this program needs.
+// The traits of the package that these checks need.
 
 #if !WebSocket
 #error("FuzzTargets needs the trait WebSocket: build it with the default traits")
