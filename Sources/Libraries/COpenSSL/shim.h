@@ -1,5 +1,8 @@
 // What Swift cannot call in OpenSSL 3: its macros and typed stacks, one typed shim each.
 #pragma once
+#if !__has_include(<openssl/bio.h>)
+#error "a header is missing: apt-get install libssl-dev"
+#endif
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>

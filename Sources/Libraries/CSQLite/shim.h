@@ -1,4 +1,7 @@
 #pragma once
+#if !__has_include(<sqlite3.h>)
+#error "a header is missing: apt-get install libsqlite3-dev"
+#endif
 #include <sqlite3.h>
 
 // `SQLITE_TRANSIENT` is a cast that Swift cannot import: SQLite copies the bytes before it returns.

@@ -1,6 +1,9 @@
 // libmicrohttpd, opened at run time, and what Swift cannot call in it: its variadic start, with the options that the
 // fixture server uses.
 #pragma once
+#if !__has_include(<microhttpd.h>)
+#error "a header is missing: apt-get install libmicrohttpd-dev"
+#endif
 #include <microhttpd.h>
 #include <stddef.h>
 #include <sys/socket.h>
