@@ -1,4 +1,5 @@
-# What there is to do here. `make demo` and `make test` install what they need.
+# What there is to do here. `make build` and `make install` need no network and no root; `make demo` and `make test` install
+# what they need.
 
 PACKAGES := libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libwslay-dev libnghttp2-dev libmicrohttpd-dev \
             libbrotli-dev libzstd-dev nginx-light tinyproxy strace groff-base binutils openssl curl \
@@ -17,6 +18,8 @@ OPTIMISED := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -us
 PREFIX := /usr/local
 DESTDIR :=
 PROGRAM := .build/release/fireweed
+# Of `make small`.
+SMALL := .build/small/fireweed
 # Of `make fuzz-run` and `make chaos`.
 TIME := 60
 JOBS := 2
@@ -36,8 +39,8 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
-        program start-order install uninstall deb image
+.PHONY: help all deps headers python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
+        program small install uninstall deb image
 
 all: build
 
@@ -45,12 +48,16 @@ all: build
 deps:
 	@Scripts/install-packages $(PACKAGES)
 
+# Says which packages are missing for a build, and installs nothing.
+headers:
+	@Scripts/check-headers
+
 # The Python packages that tests use where they can be had; Debian's do otherwise.
 python: deps
 	@Scripts/make-python .build/python
 
-# Builds the library, the command and the tests' programs for debugging.
-build: deps
+# Builds the library, the command and the tests' programs for debugging; installs nothing.
+build: headers
 	$(SWIFT) build
 
 # Builds the libraries without the package's traits: they need OpenSSL, nghttp2 and zlib alone.
@@ -58,7 +65,8 @@ slim: deps
 	Scripts/check-slim
 
 # Shows the main job against a server of our own.
-demo: program
+demo: deps
+	$(MAKE) program
 	Scripts/demo $(PROGRAM)
 
 # Runs every test, the samples of the documentation and the clients in the shapes of apps.
@@ -184,14 +192,15 @@ docs: deps
 	Scripts/make-docs .build/docs
 
 # Builds the command as it is installed.
-program: deps
+program: headers
 	options=$$(Scripts/link-options $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options
 	Scripts/check-libraries $(PROGRAM)
 
-# Records anew which functions a start of the command calls; for the linker, which puts them side by side.
-start-order: program
-	@Scripts/install-packages valgrind
-	Scripts/record-start $(PROGRAM) Scripts/start-order.txt
+# The command without what it does not need of the toolchain's ICU, for packages and images.
+small: headers
+	options=$$(Scripts/link-options --small $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options
+	Scripts/check-libraries $(PROGRAM)
+	install -D $(PROGRAM) $(SMALL)
 
 $(PROGRAM):
 	$(MAKE) program
@@ -204,14 +213,15 @@ install: $(PROGRAM)
 uninstall:
 	Scripts/install-command --uninstall "$(PREFIX)" "$(DESTDIR)"
 
-# Makes a Debian package of the command, in .build/deb.
-deb: program
-	@Scripts/install-packages dpkg-dev binutils
-	Scripts/make-deb $(PROGRAM) .build/deb
+# Makes a Debian package of the command, in .build/deb; `dpkg-buildpackage -b -d -us -uc` makes it beside this folder.
+deb: deps
+	@Scripts/install-packages debhelper dpkg-dev
+	Scripts/make-deb .build/deb
 
 # Gathers the files of a container image, in .build/image; the Dockerfile makes the image of them.
-image: program
-	Scripts/make-image $(PROGRAM) .build/image
+image: deps
+	$(MAKE) small
+	Scripts/make-image $(SMALL) .build/image
 
 # Deletes everything that was built.
 clean:
