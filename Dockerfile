@@ -4,7 +4,7 @@ FROM swift:6.3-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends make python3 ca-certificates
 WORKDIR /source
 COPY . .
-RUN make program && Scripts/make-image .build/release/fireweed /image
+RUN make image && mv .build/image /image
 
 FROM scratch
 COPY --from=build /image /
