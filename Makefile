@@ -18,8 +18,8 @@ OPTIMISED := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -us
 PREFIX := /usr/local
 DESTDIR :=
 PROGRAM := .build/release/fireweed
-# Of `make small`.
-SMALL := .build/small/fireweed
+# Of `make small`, in a build folder of its own: with other options for the linker SwiftPM compiles everything anew.
+SMALL := .build/small/release/fireweed
 # Of `make fuzz-run` and `make chaos`.
 TIME := 60
 JOBS := 2
@@ -196,11 +196,11 @@ program: headers
 	options=$$(Scripts/link-options $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options
 	Scripts/check-libraries $(PROGRAM)
 
-# The command without what it does not need of the toolchain's ICU, for packages and images.
+# The command in half the size, without what it does not need of the toolchain's ICU, for packages and images.
 small: headers
-	options=$$(Scripts/link-options --small $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options
-	Scripts/check-libraries $(PROGRAM)
-	install -D $(PROGRAM) $(SMALL)
+	options=$$(Scripts/link-options --small $(LINKED)) && \
+	    $(SWIFT) build $(OPTIMISED) --scratch-path .build/small --product fireweed $$options
+	Scripts/check-libraries $(SMALL)
 
 $(PROGRAM):
 	$(MAKE) program
