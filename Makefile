@@ -30,8 +30,9 @@ ROUNDS := 200
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, whose reports this run does not see.
+UNSANITIZED := --skip 'ProcessExitTests|CostTests|ChaosTests|FleetProcessTests|SharedFilesTests'
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FireweedTestingTests|FireweedFleetTests|FixtureServerTests' \
-    --skip 'ProcessExitTests|CostTests|ChaosTests|FleetProcessTests|SharedFilesTests'
+    $(UNSANITIZED)
 
 # Lists the targets, with the first sentence of the comment above each.
 help:
@@ -39,7 +40,8 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps headers python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
+.PHONY: help all deps headers python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files \
+        sanitize sanitize-part sanitized fuzz fuzz-run chaos docs clean \
         program small install uninstall deb image
 
 all: build
@@ -157,10 +159,18 @@ fleet-rounds: deps
 
 # The suite under ThreadSanitizer and AddressSanitizer, each in a build folder of its own.
 sanitize: deps python
-	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
-	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread -Xswiftc -DSANITIZE_THREAD $(SANITIZED)
-	ASAN_OPTIONS="detect_leaks=0" \
-	    $(SWIFT) test --scratch-path .build/address --sanitize=address -Xswiftc -DSANITIZE_ADDRESS $(SANITIZED)
+	$(MAKE) sanitized SANITIZE=thread TESTS="$(SANITIZED)"
+	$(MAKE) sanitized SANITIZE=address TESTS="$(SANITIZED)"
+
+# The tests of a few folders under SANITIZE=thread or address, as CI runs them.
+sanitize-part: FOLDERS := FireweedTransportTests $(if $(filter thread,$(SANITIZE)),FireweedTests/Requests,FireweedTests/Chain)
+sanitize-part: deps python
+	$(MAKE) sanitized SANITIZE=$(SANITIZE) TESTS="--filter '$$(Scripts/suites $(FOLDERS))' $(UNSANITIZED)"
+
+sanitized:
+	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" ASAN_OPTIONS="detect_leaks=0" \
+	    $(SWIFT) test --disable-xctest --scratch-path .build/$(SANITIZE) --sanitize=$(SANITIZE) \
+	    -Xswiftc -DSANITIZE_$(shell echo $(SANITIZE) | tr a-z A-Z) $(TESTS)
 
 # Fuzzers for everything of ours that parses bytes from outside, into .build/fuzz/build/targets.
 fuzz: deps
