@@ -40,11 +40,12 @@ struct SuggestedFileNameTests {
 
         let shown = ProtectedList<String?>()
         let suggested = DownloadRequest.suggestedDownloadDestination(for: .cachesDirectory)
-        let request = session.download(url) { temporary, response in
+        let destination: DownloadRequest.Destination = { temporary, response in
             shown.append(response.suggestedFilename)
             shown.append(suggested(temporary, response).destinationURL.lastPathComponent)
             return (temporary, [])
         }
+        let request = session.download(url, to: destination)
         _ = await request.serializingData(emptyResponseCodes: [200]).response
         #expect(shown.all == [row.name, row.name])
     }
