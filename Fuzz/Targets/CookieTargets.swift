@@ -49,7 +49,7 @@ extension FuzzTarget {
     }
 
     private static func check(_ cookie: HTTPCookie, from url: URL) throws {
-        let host = CanonicalHost.text(of: url.host ?? "")
+        let host = CanonicalHost.identity(of: url.host ?? "")
         try expect(CookieRules.domainMatches(host, cookie.domain), "a cookie belongs to the host that sets it")
         let domain = cookie.domain.hasPrefix(".") ? String(cookie.domain.dropFirst()) : nil
         try expect(domain.map { !PublicSuffixes.contains($0) } ?? true, "no cookie is for a public suffix")

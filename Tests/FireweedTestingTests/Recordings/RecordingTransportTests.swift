@@ -247,8 +247,10 @@ struct RecordingTransportTests {
             let ask = { (mode: RecordingMode, path: String) in
                 let transport = try RecordingTransport(
                     contentsOf: file, mode: mode, wrapping: EngineTransport(settings: PoolSettings(options: options)))
-                let request = Session(transport: transport).request(server.url(path), headers: ["x-tenant": "s3cret"])
+                let session = Session(transport: transport)
+                let request = session.request(server.url(path), headers: ["x-tenant": "s3cret"])
                 let response = await request.serializingString().response
+                withExtendedLifetime(session) {}
                 try transport.save()
                 return response
             }

@@ -28,7 +28,8 @@ struct ResendRuleTests {
     @Test(
         "what the peer did not process may be sent again by any method, until peers refuse too often (RFC 9113 §8.7)",
         arguments: [
-            (1, 1, false, true), (3, 50, false, true), (4, 4, false, false), (1, 99, false, true), (1, 100, false, false),
+            (1, 1, false, true), (3, 50, false, true), (4, 4, false, false), (1, 99, false, true),
+            (1, 100, false, false),
             (1, 1, true, false),
         ])
     func unprocessed(refusalCount: Int, tryCount: Int, hasAnswer: Bool, may: Bool) {

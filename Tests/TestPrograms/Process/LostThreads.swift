@@ -3,6 +3,7 @@
 import Fireweed
 import FireweedTransport
 import Foundation
+import FoundationNetworking
 import Glibc
 
 /// Uploads a pipe without a writer for each thread that may be lost, and then a file; prints how the file's upload
@@ -15,7 +16,9 @@ struct LostThreads {
         let (pipe, file) = (folder.appending(path: "pipe"), folder.appending(path: "file"))
         guard mkfifo(pipe.path, 0o600) == 0 else { exit(1) }
         try Data("content".utf8).write(to: file)
-        let session = Session()
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.httpMaximumConnectionsPerHost = 2 * ContentThreads.limit
+        let session = Session(configuration: configuration)
         let lost = (0..<ContentThreads.limit).map { _ in session.upload(pipe, to: url).resume() }
         while threadCount < ContentThreads.limit { try await Task.sleep(for: .milliseconds(10)) }
         print(await outcome(of: session.upload(file, to: url)))

@@ -58,7 +58,7 @@ private struct XMLSearch {
     // MARK: Text
 
     private mutating func readText() {
-        let text = String(take { $0 != "<" })
+        let text = take { $0 != "<" }
         let isBlank = text.unicodeScalars.allSatisfy { Self.space.contains($0) }
         append(isBlank ? text : open.last == true ? redaction.replacement : cleaned(text))
     }
@@ -132,7 +132,7 @@ private struct XMLSearch {
             let value = isSecret ? redaction.replacement : cleaned(attribute.value)
             append("\(attribute.start)\(attribute.quote)\(value)\(attribute.quote)")
         }
-        append(String(take { Self.space.contains($0) }))
+        append(take { Self.space.contains($0) })
         if rest.first == "/" { return copy(through: "/>") }
         open.append(open.last == true || isPair || redaction.isSecret(member: Self.local(name)))
         return copy(through: ">")
@@ -159,7 +159,7 @@ private struct XMLSearch {
     }
 
     private mutating func takeName() -> String {
-        String(take { !Self.space.contains($0) && !"=/<>\"'".unicodeScalars.contains($0) })
+        take { !Self.space.contains($0) && !"=/<>\"'".unicodeScalars.contains($0) }
     }
 
     private static func local(_ name: String) -> String {
@@ -172,10 +172,10 @@ private struct XMLSearch {
 
     private mutating func drop(_ count: Int) { rest = rest.dropFirst(count) }
 
-    private mutating func take(_ isTaken: (Unicode.Scalar) -> Bool) -> Substring.UnicodeScalarView {
+    private mutating func take(_ isTaken: (Unicode.Scalar) -> Bool) -> String {
         let taken = rest.prefix(while: isTaken)
         rest = rest[taken.endIndex...]
-        return taken
+        return String(taken)
     }
 
     /// What stands before `mark`, which is then next; `nil` where there is none.

@@ -48,9 +48,10 @@ struct FormFileTests {
         let form = MultipartFormData()
         form.append(file, withName: "file", fileName: "a", mimeType: "text/plain")
         try Data(second.utf8).write(to: file)
-        let response = await Session.isolated().upload(
-            multipartFormData: form, to: server.url("/parts"), usingThreshold: 0
-        ).serializingString().response
+        let session = Session.isolated()
+        let response = await session.upload(multipartFormData: form, to: server.url("/parts"), usingThreshold: 0)
+            .serializingString().response
+        withExtendedLifetime(session) {}
         return (response.value, response.error)
     }
 

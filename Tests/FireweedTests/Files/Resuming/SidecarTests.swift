@@ -57,7 +57,9 @@ struct SidecarTests {
     @Test("a complete file that stays has the usual mode")
     func modeAtPlace() async throws {
         let server = try ScriptedServer.start(Interrupted.otherVersion)
-        _ = try await Session.isolated().download(server.url()).resumable(at: part).serializingData().value
+        let session = Session.isolated()
+        _ = try await session.download(server.url()).resumable(at: part).serializingData().value
+        withExtendedLifetime(session) {}
         try Data().write(to: folder.file("other"))
         #expect(mode(part) == mode(folder.file("other")))
     }
