@@ -185,7 +185,7 @@ struct SessionSubclassTests {
 
     @Test("override how requests are made; the short forms come by")
     func makers() async throws {
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
         let server = try ScriptedServer.start(
             scripts: (0..<3).map { number in
                 // The third sends one byte in a chunk.
