@@ -53,7 +53,7 @@ enum FileLock {
 
     /// Whether an open file is the one at a path, which is not a symbolic link.
     ///
-    /// Whoever had the lock may have replaced or removed the file before releasing it: the lock then protects nothing.
+    /// The former owner of the lock may have replaced or removed the file before: the lock then protects nothing.
     static func isFile(_ descriptor: Int32, at path: String) -> Bool {
         BlockingCall.check("lstat")
         var (opened, named) = (stat(), stat())

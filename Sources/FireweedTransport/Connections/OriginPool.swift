@@ -4,8 +4,8 @@
 ///
 /// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
 /// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came, also
-/// those that come back, since a peer did not process them. An exchange whose connection was lost gets a connection that
-/// was made after that, ahead of all others.
+/// those that come back because a peer did not process them. An exchange whose connection was lost gets a connection
+/// that was made after that, ahead of all others.
 final class OriginPool {
     let key: OriginKey
     unowned let pool: ConnectionPool

@@ -8,7 +8,7 @@ import FoundationNetworking
 extension Fleet.Configuration {
     /// Tests run many processes on few cores; how long a command takes is not what they are about.
     ///
-    /// With `FIREWEED_FLEET_SETTINGS=default` in the environment, they are the settings of a service of eight processes.
+    /// With `FIREWEED_FLEET_SETTINGS=default` in the environment: the settings of a service of eight processes.
     static var probe: Fleet.Configuration {
         var configuration = Fleet.Configuration()
         if ProcessInfo.processInfo.environment["FIREWEED_FLEET_SETTINGS"] == "default" {

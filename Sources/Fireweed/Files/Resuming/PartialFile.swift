@@ -159,8 +159,12 @@ final class PartialFile: Sendable {
 
     /// Prepares the file for bytes from `offset` on; off the event loop, before the first write.
     ///
-    /// `content` describes the representation that they belong to; the sidecar has no field of `credentials`.
-    func prepare(offset: Int64, content: ResumeData?, credentials: CredentialFields) throws {
+    /// - Parameters:
+    ///   - offset: where the bytes begin; the file is cut there.
+    ///   - content: describes the representation that they belong to.
+    ///   - stripped: gives what the sidecar may have of it.
+    /// - Throws: `FileFailure` when the file or its sidecar cannot be written.
+    func prepare(offset: Int64, content: ResumeData?, stripped: (ResumeData) -> ResumeData) throws {
         if hasSidecar, fchmod(descriptor, 0o600) != 0 { throw FileFailure.current(.write, url) }
         guard ftruncate(descriptor, off_t(offset)) == 0 else { throw FileFailure.current(.write, url) }
         let isOther = state.withLock { state in
@@ -168,7 +172,7 @@ final class PartialFile: Sendable {
             return offset == 0 || state.resumeData?.validator != content?.validator
         }
         guard hasSidecar, isOther, let content else { return }
-        try FileInstaller.writePrivately(content.withoutSecrets(credentials).data, to: Self.sidecar(of: url))
+        try FileInstaller.writePrivately(stripped(content).data, to: Self.sidecar(of: url))
     }
 
     /// Replaces a URL from a sidecar, which has no secrets, by the URL of the request.

@@ -81,7 +81,7 @@ package struct CredentialLook: Sendable, Equatable {
     package var entry: StoredCredential?
     /// Whether the owner has the lock now.
     package var hasLock: Bool
-    /// Whether nobody has the lock, which was not given since the store may have lost it.
+    /// Whether the lock is free and was not given, because the store may have lost it.
     package var isLockLost = false
     /// How long another owner has the lock unless that owner renews it; `nil` where the store does not say.
     package var lockLeft: Duration?

@@ -7,7 +7,7 @@ package import Foundation
 
 /// Takes slots in an SQLite file.
 ///
-/// A damaged file is renamed to `…-damaged` and replaced by an empty one: slots and pauses are of the next moments only.
+/// A damaged file is renamed to `…-damaged` and replaced by an empty one: slots and pauses are short-lived.
 package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     // SAFETY: the database and the count are touched on the serial queue alone.
     private var database: FollowedDatabase

@@ -130,7 +130,7 @@ extension FileReceiver {
         let sink = FileSink(
             offset: offset,
             open: { [data] in
-                try partial.prepare(offset: offset, content: data, credentials: credentials)
+                try partial.prepare(offset: offset, content: data) { $0.withoutSecrets(credentials) }
                 return partial
             }, onRoom: { [weak attempt] in attempt?.resumeIntake() },
             onFailure: { [weak attempt] in attempt?.cancel(with: $0.transferFailure) })

@@ -17,7 +17,7 @@ struct FirstUseTableTests {
         "Fireweed/Policies/SQLite/SQLiteRateLimits.swift": "limits",
         "Fireweed/Storage/Cache/CacheKey.swift": "session",
         "Fireweed/Storage/Cache/ResponseVariant.swift": "session",
-        "Fireweed/Files/Resuming/ResumeData+Secrets.swift": "session",
+        "Fireweed/Requests/Download/ResumeData+Secrets.swift": "session",
         "Fireweed/Trust/CachePartition.swift": "pinnedKeys",
         "Fireweed/Trust/RevocationTrustEvaluator.swift": "session",
         "FireweedFleet/Cache/FleetCache.swift": "fleetCache",
