@@ -11,11 +11,11 @@ import Synchronization
 /// let fleet = try Fleet(url: "redis://127.0.0.1:6379")
 /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
 /// ```
-/// No connection is made before the first command. A server that fails is never waited for longer than
-/// `Configuration.commandDeadline`: after three failures in a row it is left alone for a second, then, as long as it
-/// fails, for twice the time, up to 4 seconds; `Configuration.eventHandler` is notified of both changes. The handler is
-/// also notified of a server that answers and does not do the work, such as a full one. What becomes of requests
-/// meanwhile is said by each part: the limiter, the vault and the cache.
+/// No connection is made before the first command. A server that fails is not waited for longer than
+/// `Configuration.commandDeadline`, or by a limiter once for a second: after three failures in a row it is left alone for a
+/// second, then, as long as it fails, for twice the time, up to 4 seconds; `Configuration.eventHandler` is notified of
+/// both changes. The handler is also notified of a server that answers and does not do the work, such as a full one.
+/// What becomes of requests meanwhile is said by each part: the limiter, the vault and the cache.
 public final class Fleet: Sendable {
     /// What a fleet is made with.
     public struct Configuration: Sendable {
@@ -29,6 +29,7 @@ public final class Fleet: Sendable {
         public var fleetSize = 1
         /// Longest time that a command may take, connecting included.
         ///
+        /// A limiter waits up to ten times as long for its slots, but for no more than a second.
         /// Default: 100 ms.
         public var commandDeadline = Duration.milliseconds(100)
         /// The user and the password for the sentinels of a `redis+sentinel` URL, whose own are the primary's.

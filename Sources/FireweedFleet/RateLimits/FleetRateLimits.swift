@@ -18,8 +18,14 @@ extension Fleet {
     /// longer, it takes another slot instead, twice at most for each request.
     ///
     /// A 429 or 503 with `Retry-After` that any process gets holds all processes back for that key; a process looks for
-    /// such a pause 50 ms before a slot that was at least 100 ms away. Without the server, requests go by
-    /// `whenUnreachable`; none waits longer than `Configuration.commandDeadline` for the server.
+    /// such a pause 50 ms before a slot that was at least 100 ms away.
+    ///
+    /// A server that is silent for a moment is waited for, so that the limit holds: ten times
+    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. That happens once; after a wait
+    /// in vain, and while the server is left alone, no request waits longer than `commandDeadline` until the server
+    /// answers. Without the server, requests go by `whenUnreachable`. When an outage begins, and when it ends, some
+    /// processes have slots of the server beside the shares of the others: up to twice the limit is sent for some
+    /// seconds.
     ///
     /// ```swift
     /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
@@ -52,6 +58,7 @@ package struct FleetRateLimits: RateLimitBackend {
     package let fallback: RateLimitFallback
     private let ages = ReplyAges()
     private let ownSlots = OwnSlots()
+    private let deadline: SlotDeadline
 
     /// A wait of ten years is no wait for a slot or for the end of a pause.
     private static let longestWait: Int64 = 3650 * 86_400 * 1_000_000
@@ -60,6 +67,7 @@ package struct FleetRateLimits: RateLimitBackend {
         self.fleet = fleet
         self.name = name
         self.fallback = fallback
+        deadline = SlotDeadline(commandDeadline: fleet.configuration.commandDeadline)
     }
 
     /// Takes slots; the server's time counts, in microseconds.
@@ -135,12 +143,14 @@ package struct FleetRateLimits: RateLimitBackend {
         let longest = maximumWait.map { RESPArgument($0.nanosecondCount / 1000) } ?? "-1"
         let asked = ReplyAges.nanoseconds
         let known = ownSlots.next(of: key)
-        let reply = try await fleet.timedEvaluate(
-            Self.reservation, keys: [slotKey(key), pauseKey(key)],
-            arguments: [
-                Self.microseconds(limit.interval), Self.microseconds(limit.tolerance), longest, RESPArgument(count),
-                RESPArgument(known?.moment ?? "0"), RESPArgument(known?.distance ?? 0),
-            ])
+        let arguments = [
+            Self.microseconds(limit.interval), Self.microseconds(limit.tolerance), longest, RESPArgument(count),
+            RESPArgument(known?.moment ?? "0"), RESPArgument(known?.distance ?? 0),
+        ]
+        let reply = try await deadline.apply(isDegraded: fleet.isDegraded, maximumWait: maximumWait) { limit in
+            try await fleet.timedEvaluate(
+                Self.reservation, keys: [slotKey(key), pauseKey(key)], arguments: arguments, deadline: limit)
+        }
         guard let values = reply.value.elements, values.count == 3 * count + 2, let now = values[3 * count].integer,
             let next = values[3 * count + 1].text
         else {
@@ -161,14 +171,20 @@ package struct FleetRateLimits: RateLimitBackend {
     }
 
     package func pause(of key: String) async throws -> Duration? {
-        let left = try await fleet.command("PTTL", pauseKey(key)).integer ?? 0
+        // No request waits for this reply, and a look that is given up early would count as a failure of the server.
+        let left = try await deadline.apply(isDegraded: fleet.isDegraded) { limit in
+            try await fleet.command("PTTL", pauseKey(key), deadline: limit).integer ?? 0
+        }
         return left > 0 ? .milliseconds(min(left, Self.longestWait / 1000)) : nil
     }
 
     package func setPause(_ duration: Duration, of key: String) async {
         let milliseconds = max(1, duration.nanosecondCount / 1_000_000)
         // The process that was asked for the pause keeps it in any case.
-        _ = try? await fleet.evaluate(Self.pausing, keys: [pauseKey(key)], arguments: [RESPArgument(milliseconds)])
+        _ = try? await deadline.apply(isDegraded: fleet.isDegraded) { limit in
+            try await fleet.evaluate(
+                Self.pausing, keys: [pauseKey(key)], arguments: [RESPArgument(milliseconds)], deadline: limit)
+        }
     }
 
     /// With three digits after the point, for rates of more than a million a second.
