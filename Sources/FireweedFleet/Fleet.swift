@@ -12,10 +12,10 @@ import Synchronization
 /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
 /// ```
 /// No connection is made before the first command. A server that fails is not waited for longer than
-/// `Configuration.commandDeadline`, or by a limiter once for a second: after three failures in a row it is left alone for a
-/// second, then, as long as it fails, for twice the time, up to 4 seconds; `Configuration.eventHandler` is notified of
-/// both changes. The handler is also notified of a server that answers and does not do the work, such as a full one.
-/// What becomes of requests meanwhile is said by each part: the limiter, the vault and the cache.
+/// `Configuration.commandDeadline`, or by a limiter for a second, once: after three failures in a row it is left alone
+/// for a second, then, as long as it fails, for twice the time, up to 4 seconds; `Configuration.eventHandler` is
+/// notified of both changes. The handler is also notified of a server that answers and does not do the work, such as a
+/// full one. What becomes of requests meanwhile is said by each part: the limiter, the vault and the cache.
 public final class Fleet: Sendable {
     /// What a fleet is made with.
     public struct Configuration: Sendable {

@@ -21,11 +21,11 @@ extension Fleet {
     /// such a pause 50 ms before a slot that was at least 100 ms away.
     ///
     /// A server that is silent for a moment is waited for, so that the limit holds: ten times
-    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. That happens once; after a wait
-    /// in vain, and while the server is left alone, no request waits longer than `commandDeadline` until the server
-    /// answers. Without the server, requests go by `whenUnreachable`. When an outage begins, and when it ends, some
-    /// processes have slots of the server beside the shares of the others: up to twice the limit is sent for some
-    /// seconds.
+    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. After one wait in vain, and
+    /// while the server is left alone, no request waits longer than `commandDeadline` until the server answers.
+    ///
+    /// Without the server, requests go by `whenUnreachable`. When an outage begins, and for some seconds when it ends,
+    /// some processes have slots of the server beside the shares of the others: up to twice the limit is sent.
     ///
     /// ```swift
     /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))

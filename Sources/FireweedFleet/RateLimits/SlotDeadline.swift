@@ -13,19 +13,21 @@ final class SlotDeadline: Sendable {
     private let ordinary: Duration
     private let longest: Duration
 
-    /// Makes a rule: up to ten times the deadline of other commands, a second at most, and never less than that deadline.
+    /// Makes a rule: ten times the deadline of other commands, up to a second, and never less than that deadline.
     init(commandDeadline: Duration) {
         ordinary = commandDeadline
         longest = max(commandDeadline, min(commandDeadline * 10, .seconds(1)))
     }
 
-    /// Performs a command with its deadline.
+    /// Performs a command with the deadline that it has now.
     ///
     /// - Parameters:
     ///   - isDegraded: whether the server is left alone already; it is then tried with the deadline of other commands.
     ///   - maximumWait: how long a request may wait for its slot; the reply is waited for no longer than that, or than
     ///     for other replies.
-    ///   - command: sends the command.
+    ///   - command: sends the command with its deadline.
+    /// - Returns: what `command` returns.
+    /// - Throws: what `command` throws.
     func apply<Reply>(
         isDegraded: Bool, maximumWait: Duration? = nil, _ command: (Duration) async throws -> Reply
     ) async throws -> Reply {
