@@ -142,17 +142,26 @@ struct FleetProcessTests {
         }
         defer { service.stop() }
         let isOver = Mutex(false)
-        let pauses = pause(every: 80, until: { isOver.withLock { $0 } }, service)
+        let pauses = pause(every: 60, until: { isOver.withLock { $0 } }, service)
         let start = clock.now
-        let processes = try (0..<8).map { _ in
-            try program(["send", server.url, "http://127.0.0.1:\(service.port)", "100", "40"], isDefault: true)
+        // Processes come and go, so that slots are asked for at any moment of a pause.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<6 {
+                        let process = try program(
+                            ["send", server.url, "http://127.0.0.1:\(service.port)", "100", "10"], isDefault: true)
+                        #expect(await status(of: process) == 0)
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
-        for process in processes { #expect(await status(of: process) == 0) }
         isOver.withLock { $0 = true }
-        #expect(try await pauses.value > 3)
+        #expect(try await pauses.value > 6)
         let moments = arrivals.withLock { $0.sorted() }
-        #expect(moments.count == 320)
-        #expect(clock.now - start >= .milliseconds(3190))
+        #expect(moments.count == 480)
+        #expect(clock.now - start >= .milliseconds(4790))
         // Requests that left at their slots may arrive together: one of each process, and those of a busy machine.
         var most = 0
         for (index, moment) in moments.enumerated() {
