@@ -1,5 +1,6 @@
 import CommandLanguage
 import Fireweed
+import Foundation
 import Testing
 
 @testable import FireweedCLI
@@ -49,6 +50,16 @@ struct ArgumentParserTests {
         ])
     func urls(text: String, expected: String) throws {
         #expect(try URLShorthand.expanded(text) == expected)
+    }
+
+    @Test(
+        "an escape stays one beside characters that a URL may not contain",
+        arguments: [
+            (":80/x?f[n]=a%20b", "http://localhost:80/x?f%5Bn%5D=a%20b"), ("h.x/ä%20b", "https://h.x/%C3%A4%20b"),
+            ("u:p@h.x/?q=100%25|d", "https://h.x/?q=100%25%7Cd"),
+        ])
+    func escapes(text: String, expected: String) throws {
+        #expect(try URLShorthand.read(text, default: nil).url?.absoluteString == expected)
     }
 
     @Test(

@@ -79,7 +79,8 @@ struct JSONTests {
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
     }
 
-    private static let document = #"{"items":[{"id":7,"name":"a\"b"},{"id":8,"name":"c"}],"a b":{"x":true}}"#
+    private static let document =
+        #"{"items":[{"id":7,"name":"a\"b"},{"id":8,"name":"c"}],"a b":{"x":true},"big":9007199254740992}"#
 
     @Test(
         "a path selects values",
@@ -104,15 +105,23 @@ struct JSONTests {
             ("json.items[0].id==7", nil), ("json.items[0].id==7.0", nil), ("json.items[0].id>7", "it is 7"),
             ("json.items[1].name==c", nil), (#"json.items[1].name=="c""#, nil), ("json.nope==1", "nothing at .nope"),
             ("body~=items", nil), ("body==x", "it is {"), ("time<1", nil), ("time>1", "it took 0.500 s"),
-            (#"json["a b"].x==true"#, nil), ("json.items[].id>6", nil),
+            (#"json["a b"].x==true"#, nil), ("json.items[].id>6", nil), ("time<5s", nil),
+            ("time<400ms", "it took 0.500 s"), ("header.content-length<100", nil),
+            ("header.content-length>100", "it is 24"), ("json.big==9007199254740993", "it is 9007199254740992"),
         ] as [(String, String?)])
     func expectations(text: String, failure: String?) throws {
         let facts = Expectation.CheckedResponse(
-            status: 200, fields: { $0.lowercased() == "content-type" ? ["application/json"] : [] },
+            status: 200,
+            fields: { ["content-type": ["application/json"], "content-length": ["24"]][$0.lowercased()] ?? [] },
             content: Data(Self.document.utf8), seconds: 0.5)
         let found = try #require(Expectation(text)).failure(facts)
         if let failure { #expect(found?.contains(failure) == true, "\(found ?? "")") } else { #expect(found == nil) }
     }
+
+    @Test(
+        "expectations of times and orders of status codes need numbers",
+        arguments: ["time<abc", "time==5x", "time<", "status<4xx", "status>=ok"])
+    func wrongExpectations(text: String) { #expect(Expectation(text) == nil) }
 
     @Test("files of items have parameters, unless a file has them in its name")
     func fileReferences() {

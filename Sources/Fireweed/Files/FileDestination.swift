@@ -25,9 +25,11 @@ package enum FileDestination: Equatable {
 
     /// Examines a path.
     ///
-    /// Throws `FileFailure` for a folder, for a socket, and for a path that cannot be examined.
+    /// Throws `FileFailure` for a folder, for a socket, for a path that cannot be examined, and for a URL that is not of
+    /// a file.
     package init(at url: URL) throws {
         BlockingCall.check("lstat")
+        guard url.isFileURL else { throw FileFailure(operation: .create, file: url, code: EINVAL) }
         var path = url.path
         for _ in 0..<40 {  // as many links as the kernel follows (path_resolution(7))
             var status = stat()

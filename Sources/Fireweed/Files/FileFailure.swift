@@ -74,6 +74,7 @@ package struct FileFailure: Error {
         case .ESOCKTNOSUPPORT: "a socket is there"
         case .ENXIO: "nothing reads from the pipe that is there"
         case .ELOOP: "a symbolic link is there"
+        case .EINVAL: "its URL has not the scheme file"
         default: String(cString: strerror(code.rawValue))
         }
     }

@@ -44,7 +44,7 @@ enum TemporaryFolders {
     }
 
     static func newPath(in parent: URL, of process: ProcessIdentity) throws -> URL {
-        let folder = parent.appendingPathComponent("\(prefix)\(UUID().uuidString)")
+        let folder = parent.appendingPathComponent("\(prefix)\(UUID.random().uuidString)")
         guard mkdir(folder.path, 0o700) == 0 else { throw FileFailure.current(.create, folder) }
         guard symlink(process.text, folder.appendingPathComponent(owner).path) == 0 else {
             let failure = FileFailure.current(.create, folder)

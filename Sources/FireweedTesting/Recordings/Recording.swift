@@ -1,6 +1,7 @@
 // Exchanges that were recorded, as stubs.
 
 public import Fireweed
+import FireweedTransport
 public import Foundation
 
 /// Exchanges of an HTTP archive (HAR 1.2), as browsers' developer tools, `HARRecorder` and ``RecordingTransport`` write
@@ -140,7 +141,7 @@ public struct Recording: Sendable {
 
     /// A stub for each exchange, which is open when those before it have answered.
     private func ordered(_ hosts: Set<String>?) -> [Stub] {
-        let order = UUID()
+        let order = UUID.random()
         return entries.indices.map { index in
             stub(of: [entries[index]], true, hosts).once(Stub.OrderPosition(order: order, number: index))
         }

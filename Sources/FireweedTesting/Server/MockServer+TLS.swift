@@ -1,6 +1,7 @@
 // How a mock server speaks TLS, and the certificates of its clients.
 
 public import Fireweed
+import FireweedTransport
 import Foundation
 
 extension MockServer {
@@ -77,7 +78,7 @@ final class IdentityFiles: Sendable {
     var key: URL { folder.appending(path: "key.pem") }
 
     init(_ made: GeneratedCertificate) throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "fireweed-identity-\(UUID().uuidString)")
+        folder = FileManager.default.temporaryDirectory.appending(path: "fireweed-identity-\(UUID.random().uuidString)")
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         try Data(Certificate(der: made.der).pem.utf8).write(to: certificate)

@@ -1,6 +1,7 @@
 // Short forms of URLs; pure.
 
 import CommandLanguage
+import Fireweed
 import Foundation
 
 /// Makes URLs of what people type.
@@ -21,7 +22,7 @@ enum URLShorthand {
     static func read(_ text: String, default scheme: String?) throws -> (text: String, url: URL?, userInfo: String?) {
         let (full, url) = try parsed(text, schemes: ("http", "https"), default: scheme)
         let (address, userInfo) = withoutUserInfo(full)
-        return (address, address == full ? url : URL(string: address), userInfo)
+        return (address, address == full ? url : try? address.asURL(), userInfo)
     }
 
     private static func parsed(
@@ -50,7 +51,7 @@ enum URLShorthand {
             }
             full = "\(scheme ?? (isLoopback(rest) ? schemes.clear : schemes.secure))://\(rest)"
         }
-        guard let url = URL(string: full), url.host?.isEmpty == false else {
+        guard let url = try? full.asURL(), url.host?.isEmpty == false else {
             throw UsageError(message: "\"\(text)\" is not a URL")
         }
         guard url.port.map((1...65_535).contains) ?? true else {

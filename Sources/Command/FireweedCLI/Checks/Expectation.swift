@@ -24,6 +24,14 @@ struct Expectation: Equatable, Sendable {
         case contains = "~="
         case below = "<"
         case above = ">"
+
+        /// Whether one value has to be smaller or larger than the other.
+        var isOrdering: Bool {
+            switch self {
+            case .atMost, .atLeast, .below, .above: true
+            case .equal, .unequal, .contains: false
+            }
+        }
     }
 
     let subject: Subject
@@ -45,6 +53,8 @@ struct Expectation: Equatable, Sendable {
     }
 
     /// Reads `status==200`, `header.content-type~=json`, `json.items[0].id==7`, `body~=text` or `time<1.5`.
+    ///
+    /// A time may have the unit `s` or `ms`. `nil` for times and orders of status codes that are no numbers.
     init?(_ text: String) {
         // The first comparison counts: what follows it may have others in it.
         let starts = Comparison.allCases.compactMap { candidate in
@@ -57,8 +67,17 @@ struct Expectation: Equatable, Sendable {
         }
         self.subject = subject
         self.comparison = comparison
-        value = text[range.upperBound...].trimmingCharacters(in: .whitespaces)
+        let value = text[range.upperBound...].trimmingCharacters(in: .whitespaces)
+        self.value = subject == .time ? Self.seconds(value) ?? value : value
         self.text = text
+        let needsNumber = subject == .time || subject == .status && comparison.isOrdering
+        if needsNumber, Double(self.value) == nil { return nil }
+    }
+
+    /// The seconds of `5s` or `500ms`; `nil` for a value without a unit.
+    private static func seconds(_ value: String) -> String? {
+        if value.hasSuffix("ms") { return Double(value.dropLast(2)).map { "\($0 / 1000)" } }
+        return value.hasSuffix("s") ? String(value.dropLast()) : nil
     }
 
     private static func subject(_ text: String) -> Subject? {
@@ -133,7 +152,10 @@ struct Expectation: Equatable, Sendable {
 
     private func holds(_ found: Found) -> Bool {
         switch (found, Double(value)) {
-        case (.number(let number, _), let expected?) where comparison != .contains: return compare(number, expected)
+        case (.number(let number, let text), let expected?) where comparison != .contains:
+            // Double has not every whole number above 2^53.
+            if let whole = Int64(text), let expected = Int64(value) { return compare(whole, expected) }
+            return compare(number, expected)
         case (.number(_, let text), _), (.text(let text), _): return holds(text)
         case (.list(let elements), _):
             if comparison == .contains { return elements.contains { $0.plainText == value } }
@@ -148,6 +170,9 @@ struct Expectation: Equatable, Sendable {
             return (value.prefix(1) == text.prefix(1)) == (comparison == .equal)
         }
         if comparison == .contains { return text.contains(value) }
+        if comparison.isOrdering, let number = Double(text), let expected = Double(value) {
+            return compare(number, expected)
+        }
         // A value in quotes is a string of JSON.
         if value.hasPrefix("\""), let node = try? JSONReader.read(value) { return compare(text, node.plainText) }
         return compare(text, value)

@@ -3,6 +3,7 @@
 import CommandLanguage
 import Fireweed
 import FireweedFleet
+import FireweedTransport
 import Foundation
 import Glibc
 import Synchronization
@@ -64,7 +65,8 @@ final class FetchFleet: Sendable {
         }
         lease = .seconds(invocation.leaseSeconds)
         queue = FleetQueue(
-            fleet: fleet, name: invocation.queueName ?? "", consumer: "\(getpid())-\(UUID().uuidString)", lease: lease)
+            fleet: fleet, name: invocation.queueName ?? "", consumer: "\(getpid())-\(UUID.random().uuidString)",
+            lease: lease)
         self.defaults = defaults
     }
 

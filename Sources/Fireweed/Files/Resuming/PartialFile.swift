@@ -54,7 +54,7 @@ final class PartialFile: Sendable {
     /// elsewhere may name.
     convenience init?(resuming data: ResumeData) throws {
         guard let opened = try Self.open(data.file, flags: 0) else { return nil }
-        let known = Self.readSidecar(of: data.file)
+        let known = (try? Self.readSidecar(of: data.file)) ?? nil
         self.init(url: data.file, hasSidecar: known != nil, descriptor: opened, resumeData: data)
         guard known != nil || SiblingFile.isPartialFile(data.file) || TemporaryFolders.isPartialFile(data.file) else {
             throw ResumeError.notPartial(data.file)
@@ -73,10 +73,12 @@ final class PartialFile: Sendable {
                 throw ResumeError.unusable(url, underlying: error)
             }
         }
+        // Before a file is made beside somebody else's.
+        _ = try Self.readSidecar(of: url)
         guard let opened = try Self.open(url, flags: O_CREAT) else {
             throw ResumeError.unusable(url, underlying: POSIXError(.ENOENT))
         }
-        let known = Self.readSidecar(of: url)
+        let known = try Self.readSidecar(of: url)
         self.init(url: url, hasSidecar: true, descriptor: opened, resumeData: known)
         guard known != nil || byteCount == 0 else { throw ResumeError.notPartial(url) }
     }
@@ -98,6 +100,7 @@ final class PartialFile: Sendable {
     /// Opens and locks a regular file of this user; `nil` when there is none.
     private static func open(_ url: URL, flags: Int32) throws -> Int32? {
         BlockingCall.check("open")
+        guard url.isFileURL else { throw ResumeError.notPartial(url) }
         while true {
             let descriptor = Descriptors.make {
                 Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o600)
@@ -213,8 +216,19 @@ final class PartialFile: Sendable {
         unlock()
     }
 
-    private static func readSidecar(of url: URL) -> ResumeData? {
-        (try? FileContent.read(sidecar(of: url))).flatMap { try? ResumeData($0) }
+    /// The resume data beside a file; `nil` when there is none.
+    ///
+    /// Throws `ResumeError.notPartial` for another file at that path: a symbolic link, a file of another user, and
+    /// content that is no resume data. Such a file is neither followed nor replaced.
+    private static func readSidecar(of url: URL) throws -> ResumeData? {
+        BlockingCall.check("lstat")
+        let sidecar = sidecar(of: url)
+        var status = stat()
+        guard lstat(sidecar.path, &status) == 0 else { return nil }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            let data = (try? FileContent.read(sidecar)).flatMap({ try? ResumeData($0) })
+        else { throw ResumeError.notPartial(sidecar) }
+        return data
     }
 
     static func sidecar(of url: URL) -> URL {

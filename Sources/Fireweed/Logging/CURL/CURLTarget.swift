@@ -43,7 +43,7 @@ enum CURLTarget {
             full.insert(contentsOf: (full[..<end].contains("?") ? "&" : "?") + query, at: end)
         }
         let userinfo = Userinfo.split(full)
-        guard let url = URL(string: userinfo?.url ?? full), let scheme = url.scheme?.lowercased(),
+        guard let url = try? (userinfo?.url ?? full).asURL(), let scheme = url.scheme?.lowercased(),
             ["http", "https"].contains(scheme),
             url.host?.isEmpty == false
         else { throw CURLParsingError.invalidURL(text) }

@@ -1,5 +1,6 @@
 // A refresh: the look, the lock, and what happens without the store.
 
+import FireweedTransport
 import Foundation
 import Synchronization
 
@@ -36,7 +37,7 @@ extension CredentialVault {
         _ refresh: @escaping Refresh
     ) async throws -> Credential {
         // The lock is this refresh's: several vaults of a process may have one store.
-        var request = RefreshRequest(credential: credential, encoded: encoded, owner: UUID().uuidString)
+        var request = RefreshRequest(credential: credential, encoded: encoded, owner: UUID.random().uuidString)
         if let successor = successor(of: encoded) {
             guard successor.requiresRefresh else { return successor }
             request.begin(with: successor, try encode(successor))

@@ -115,7 +115,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     /// - Throws: `CredentialVaultError.alwaysReplaced`; the store's error.
     public func set(_ credential: Credential) async throws {
         let encoded = try encode(credential)
-        let owner = UUID().uuidString
+        let owner = UUID.random().uuidString
         state.withLock { $0.unstored = nil }
         for _ in 0..<Self.setLimit {
             let version = try await store.look(name, owner: nil, lease: .zero).entry?.version ?? 0

@@ -106,7 +106,7 @@ extension Request: Hashable, CustomStringConvertible {
     public var id: UUID {
         mutable.withLock { state in
             if let id = state.id { return id }
-            let id = UUID()
+            let id = UUID.random()
             state.id = id
             return id
         }

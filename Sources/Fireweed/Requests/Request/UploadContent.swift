@@ -38,7 +38,13 @@ final class UploadContent: UploadableConvertible {
             }
         given = uploadable
         self.fileManager = fileManager
-        make = { source }
+        make = {
+            if case .file(let url, _) = uploadable, !url.isFileURL {
+                let text = "a URL of the scheme \(url.scheme ?? "") is given for a file"
+                throw URLError(.unsupportedURL, userInfo: [NSLocalizedDescriptionKey: text])
+            }
+            return source
+        }
         show = nil
         isOneShot = stream != nil
         self.stream = stream

@@ -5,7 +5,7 @@
 /// Settings of connections are ``TransportOptions``. A session copies its options when it is made.
 ///
 /// ```swift
-/// let session = Session(options: SessionOptions(responseStore: MemoryResponseStore(), coalescesRequests: true))
+/// let session = Session(options: SessionOptions(maximumRedirectCount: 5, coalescesRequests: true))
 /// ```
 public struct SessionOptions: Sendable {
     /// Credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another

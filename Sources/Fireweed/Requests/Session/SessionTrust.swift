@@ -10,7 +10,7 @@ import Synchronization
 final class SessionTrust: Sendable {
     let manager: ServerTrustManager?
     /// Names the rules of an evaluator that does not name them: no other session has this text.
-    let ownPartition = "session \(UUID())"
+    let ownPartition = "session \(UUID.random())"
     private let delegate: SessionDelegate
     private let owner = Mutex<@Sendable () -> SessionCore?>({ nil })
     /// The canonical hosts that the delegate has accepted without a check of ours.

@@ -133,20 +133,19 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: The disk
 
     private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
-        guard cache.diskCapacity > 0 else { return cache.storeCachedResponse(response, for: request) }
+        guard cache.diskCapacity > 0 else { return replace(by: response, for: request) }
         guard response.storagePolicy == .allowed else {
-            // The disk may have an earlier response of this key, or be about to get one.
+            // The disk may be about to get an earlier response of this key.
             state.withLock { $0.unwritten[key] = nil }
-            cache.removeCachedResponse(for: request)
-            return cache.storeCachedResponse(response, for: request)
+            return replace(by: response, for: request)
         }
         guard cache.memoryCapacity > response.data.count * 2 else {
-            cache.storeCachedResponse(response, for: request)
+            replace(by: response, for: request)
             folder?.closeFiles()
             return
         }
-        cache.storeCachedResponse(
-            CachedURLResponse(
+        replace(
+            by: CachedURLResponse(
                 response: response.response, data: response.data, userInfo: response.userInfo,
                 storagePolicy: .allowedInMemoryOnly), for: request)
         let isWriting = state.withLock { state in
@@ -159,8 +158,22 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     private func write() {
         while let (key, response) = nextUnwritten(), let request = Self.request(for: key) {
-            cache.storeCachedResponse(response, for: request)
+            replace(by: response, for: request)
             folder?.closeFiles()
+        }
+    }
+
+    /// One store at a time replaces a response, since sessions share caches.
+    private static let replacing = Mutex(())
+
+    /// Removes the response of a request and stores another one.
+    ///
+    /// Foundation's cache (swift-corelibs-foundation 6.3) puts a key that is stored twice into the order of its memory
+    /// twice. It ends the process when it removes the second one, once the memory is full.
+    private func replace(by response: CachedURLResponse, for request: URLRequest) {
+        Self.replacing.withLock { _ in
+            cache.removeCachedResponse(for: request)
+            cache.storeCachedResponse(response, for: request)
         }
     }
 

@@ -80,7 +80,8 @@ struct PublicErrorTests {
         ResponseStoreError.failed(code: 1, reason: "no"),
         FleetError.busy, FleetError.circuitOpen(for: .seconds(3)), FleetError.invalidURL(reason: "no"),
         FleetError.loading, FleetError.malformedReply(reason: "no"), FleetError.moved(message: "no"),
-        FleetError.notAuthorised(message: "no"), FleetError.outOfMemory, FleetError.overloaded, FleetError.readOnly,
+        FleetError.notAuthorised(message: "no"), FleetError.notPermitted(message: "no"), FleetError.outOfMemory,
+        FleetError.overloaded, FleetError.readOnly,
         FleetError.server(code: "ERR", message: "no"), FleetError.shutDown, FleetError.timedOut(after: .seconds(3)),
         FleetError.unexpectedReply(to: "GET"), FleetError.unreachable(reason: "no"), FleetError.wrongType,
     ]

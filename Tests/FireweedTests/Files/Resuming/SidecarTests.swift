@@ -54,6 +54,31 @@ struct SidecarTests {
         #expect(mode(target) == mode(folder.file("other")))
     }
 
+    @Test(
+        "another file at the sidecar's path is neither followed nor replaced", arguments: ["file", "link", "dangling"])
+    func foreignSidecar(kind: String) async throws {
+        let server = try ScriptedServer.start(Interrupted.otherVersion)
+        let victim = folder.file("victim")
+        switch kind {
+        case "file": try Data("mine".utf8).write(to: sidecar)
+        case "link":
+            try Data("mine".utf8).write(to: victim)
+            try FileManager.default.createSymbolicLink(at: sidecar, withDestinationURL: victim)
+        default: try FileManager.default.createSymbolicLink(at: sidecar, withDestinationURL: victim)
+        }
+        let session = Session.isolated()
+        let error = await session.download(server.url()).resumable(at: part).serializingData().response.error
+        withExtendedLifetime(session) {}
+        guard case .notPartial(let file)? = error?.underlyingError as? ResumeError else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(file == sidecar)
+        #expect(!FileManager.default.fileExists(atPath: part.path))
+        let kept = try? String(contentsOf: kind == "file" ? sidecar : victim, encoding: .utf8)
+        #expect(kept == (kind == "dangling" ? nil : "mine"))
+    }
+
     @Test("a complete file that stays has the usual mode")
     func modeAtPlace() async throws {
         let server = try ScriptedServer.start(Interrupted.otherVersion)

@@ -113,6 +113,7 @@ struct CURLParsingTests {
                 Expected(method: "POST", headers: ["Content-Type": urlEncoded], body: "x")
             ),
             ("curl -g 'https://h.example/?a[]=1'", Expected(url: "https://h.example/?a%5B%5D=1")),
+            ("curl -g 'https://h.example/?a[]=1%20b'", Expected(url: "https://h.example/?a%5B%5D=1%20b")),
             (#"curl 'https://h.example/?a\[\]=1'"#, Expected(url: "https://h.example/?a%5B%5D=1")),
             ("curl 'https://[::1]:80/'", Expected(url: "https://[::1]:80/")), ("curl https://h.example/ ;", Expected()),
             ("curl https://h.example/ &\n", Expected()),

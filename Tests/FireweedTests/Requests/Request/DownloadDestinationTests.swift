@@ -36,6 +36,16 @@ struct DownloadDestinationTests {
         if let source = error?.sourceURL { try? FileManager.default.removeItem(at: source.deletingLastPathComponent()) }
     }
 
+    @Test("the URL of something else than a file is no destination, even where its path is one of this machine")
+    func remoteDestination() async throws {
+        let target = try #require(URL(string: "https://h.example\(folder.file("a").path)"))
+        let error = await download(to: target).error
+        #expect(error?.isDownloadedFileMoveError == true)
+        #expect(error?.errorDescription?.contains("its URL has not the scheme file") == true)
+        #expect(try names().isEmpty)
+        discard(error)
+    }
+
     @Test("a folder at the destination is an error, and stays with everything in it", arguments: [false, true])
     func folderAtDestination(isLink: Bool) async throws {
         let target = folder.file("folder")

@@ -212,6 +212,10 @@ struct UploadedFileTests {
         #expect(isFolder?.errorDescription?.hasSuffix("could not be read: it is a folder") == true)
         let device = await error(of: URL(fileURLWithPath: "/dev/null"))
         #expect(device?.urlErrorCode == .cannotOpenFile)
+        // The path of such a URL may name a file of this machine.
+        let remote = await error(of: try #require(URL(string: "https://h.example\(#filePath)")))
+        #expect(remote?.isCreateUploadableError == true)
+        #expect(remote?.errorDescription?.contains("a URL of the scheme https is given for a file") == true)
         #expect(server.requests.isEmpty)
     }
 

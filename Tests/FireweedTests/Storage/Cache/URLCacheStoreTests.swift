@@ -1,0 +1,31 @@
+import Fireweed
+import FireweedTransport
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite("URLCache as a store", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct URLCacheStoreTests {
+    @Test("responses that are stored again and again are removed when the memory is full, and the process lives")
+    func repeatedStores() async {
+        await #expect(processExitsWith: .success) {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "fireweed-urlcache-\(getpid())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            for diskCapacity in [0, 32 << 20] {
+                let configuration = URLSessionConfiguration.af.ephemeral
+                configuration.urlCache = URLCache(
+                    memoryCapacity: 1 << 20, diskCapacity: diskCapacity, diskPath: folder.path)
+                let transport = ScriptedTransport { _ in
+                    let fields = [Field(name: "Cache-Control", value: "no-cache"), Field(name: "ETag", value: "\"1\"")]
+                    return [.head(ResponseHead(status: 200, fields: fields)), .content(Data(count: 40_000))]
+                }
+                let session = Session(transport: transport, configuration: configuration)
+                for number in [1, 1, 1, 2, 2] + Array(3...60) {
+                    let content = try await session.request("http://h.example/\(number)").serializingData().value
+                    guard content.count == 40_000 else { exit(1) }
+                }
+            }
+        }
+    }
+}
