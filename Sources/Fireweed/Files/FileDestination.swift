@@ -25,8 +25,8 @@ package enum FileDestination: Equatable {
 
     /// Examines a path.
     ///
-    /// Throws `FileFailure` for a folder, for a socket, for a path that cannot be examined, and for a URL that is not of
-    /// a file.
+    /// Throws `FileFailure` for a folder, for a socket, for a path that cannot be examined, and for a URL without the
+    /// scheme `file`.
     package init(at url: URL) throws {
         BlockingCall.check("lstat")
         guard url.isFileURL else { throw FileFailure(operation: .create, file: url, code: EINVAL) }
