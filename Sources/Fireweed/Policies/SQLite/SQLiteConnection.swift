@@ -100,15 +100,31 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Runs `body` as one transaction; other processes write before or after it.
     func transaction<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
-        try run("BEGIN IMMEDIATE")
+        try transaction(beginning: "BEGIN IMMEDIATE", body)
+    }
+
+    /// Runs queries on the state of one moment, whatever is written meanwhile.
+    func snapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
+        try transaction(beginning: "BEGIN", body)
+    }
+
+    private func transaction<Value>(
+        beginning: String, _ body: () throws(SQLiteFailure) -> Value
+    ) throws(SQLiteFailure) -> Value {
+        try step(beginning)
         do throws(SQLiteFailure) {
             let value = try body()
-            try run("COMMIT")
+            try step("COMMIT")
             return value
         } catch {
-            try? run("ROLLBACK")  // after some errors SQLite has done it already
+            try? step("ROLLBACK")  // after some errors SQLite has done it already
             throw error
         }
+    }
+
+    /// Runs a statement without values, which is compiled once.
+    private func step(_ text: String) throws(SQLiteFailure) {
+        try statement(text).rows([]) { (_: SQLiteStatement) throws(SQLiteFailure) in }
     }
 
     private func check(_ code: Int32) throws(SQLiteFailure) {

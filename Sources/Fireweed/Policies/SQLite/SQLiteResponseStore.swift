@@ -102,11 +102,14 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// Reads one response; a small one with a single query.
     public func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         let found = try read { (connection: SQLiteConnection) throws(SQLiteFailure) -> (Row, Data)? in
-            let rows = try Self.rows(of: key, connection)
-            guard let index = choose(rows.map(\.head)), rows.indices.contains(index) else { return nil }
-            let row = rows[index]
-            if let content = row.content { return (row, content) }
-            return try Self.content(of: row, connection).map { (row, $0) }
+            // The head and a large content, which has a query of its own, are of one moment.
+            try connection.snapshot { () throws(SQLiteFailure) in
+                let rows = try Self.rows(of: key, connection)
+                guard let index = choose(rows.map(\.head)), rows.indices.contains(index) else { return nil }
+                let row = rows[index]
+                if let content = row.content { return (row, content) }
+                return (row, try Self.content(of: row, connection))
+            }
         }
         guard let (row, content) = found else { return nil }
         noteUse(of: row.number)
@@ -195,12 +198,13 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         SELECT content, content_check FROM \(StoreDatabase.responses) WHERE rowid = ? AND tag = ?
         """
 
-    /// The content of a row; `nil` when the row has been replaced since its head was read.
-    private static func content(of row: Row, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Data? {
+    /// The content of a row whose head was read in the same snapshot.
+    private static func content(of row: Row, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Data {
         var found: Data?
         try connection.statement(contentQuery).rows([.number(row.number), .number(row.head.tag)]) {
             (row: SQLiteStatement) throws(SQLiteFailure) in found = try content(in: 0, check: row.number(1), of: row)
         }
+        guard let found else { throw .damagedRow }
         return found
     }
 

@@ -78,6 +78,19 @@ struct SQLiteResponseStoreTests {
         #expect(try first(store, "k")?.head.response.value(of: "X") == nil)
     }
 
+    @Test("a response that is replaced while it is read is read whole", arguments: [1000, 100_000])
+    func replacedMeanwhile(size: Int) throws {
+        let (reading, writing) = (try SQLiteResponseStore(url: file), try SQLiteResponseStore(url: file))
+        let old = Data(repeating: 1, count: size)
+        try writing.store(response(old), for: "k")
+        let read = try reading.response(for: "k") { heads in
+            try? writing.store(response(Data(repeating: 2, count: size)), for: "k")
+            return heads.indices.first
+        }
+        #expect(read?.content == old)
+        #expect(try first(reading, "k")?.content == Data(repeating: 2, count: size))
+    }
+
     @Test("what was not used for the longest time goes first")
     func eviction() throws {
         let store = try SQLiteResponseStore(url: file, maximumByteCount: 64 << 10)
