@@ -1,4 +1,4 @@
-// What a file that imports Fireweed sees besides it: the types of requests and responses, and the transport's options.
+// Types of other modules that come with Fireweed: requests, responses, and the transport's options.
 
 @_exported public import FireweedTransport
 @_exported public import FoundationNetworking

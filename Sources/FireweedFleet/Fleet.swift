@@ -1,4 +1,4 @@
-// What joins the processes of a service.
+// The connection between the processes of a service.
 
 public import Fireweed
 public import FireweedTransport

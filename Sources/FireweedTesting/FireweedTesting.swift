@@ -1,3 +1,3 @@
-// What a file that imports FireweedTesting sees besides it: the library that is tested.
+// The module that comes with FireweedTesting: the library that is tested.
 
 @_exported public import Fireweed

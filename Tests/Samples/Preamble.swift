@@ -1,4 +1,4 @@
-// What every sample of the documentation can use without declaring it: the values of a program around it.
+// Declarations for every sample of the documentation: the values of a program around it.
 
 package import FireweedFleet
 package import FireweedTesting

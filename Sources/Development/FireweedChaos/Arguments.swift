@@ -1,4 +1,4 @@
-// What the program was asked to do.
+// The arguments of the program.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What the program says.
+// The output of the program.
 
 import Foundation
 

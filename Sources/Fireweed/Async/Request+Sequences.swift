@@ -1,4 +1,4 @@
-// What happens to a request, as async sequences.
+// The events of a request as async sequences.
 
 import FireweedTransport
 public import Foundation

@@ -1,4 +1,4 @@
-// What links ask of the attempt that they work for.
+// The services of an attempt that its links use.
 
 import FireweedTransport
 import Foundation

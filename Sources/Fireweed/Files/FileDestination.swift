@@ -1,4 +1,4 @@
-// What is at a path where content is to go.
+// The kind of file at a path that content is written to.
 
 import FireweedTransport
 package import Foundation

@@ -1,4 +1,4 @@
-// What went wrong with a download's file, in words that help.
+// Errors of a download's file, with sentences.
 
 import FireweedTransport
 import Foundation

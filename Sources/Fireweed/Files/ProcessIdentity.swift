@@ -1,4 +1,4 @@
-// Which process something belongs to, also after the process has ended.
+// A process's identity, which stays unique after the process has ended.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// Where responses come from.
+// The source of a response.
 
 /// The source of the response to a message: the network or the cache.
 enum AnswerSource: Sendable {

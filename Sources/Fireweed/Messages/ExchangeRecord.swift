@@ -1,4 +1,4 @@
-// What became of a message.
+// The record of a message and its response.
 
 package import FireweedTransport
 package import Foundation

@@ -1,4 +1,4 @@
-// Whether there is a way out, or to a host.
+// Reachability of the network, or of a host.
 
 public import Dispatch
 import Foundation

@@ -1,4 +1,4 @@
-// What is asked whether it can be reached.
+// The address or network whose reachability is determined.
 
 import FireweedTransport
 import Foundation

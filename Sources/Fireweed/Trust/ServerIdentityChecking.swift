@@ -1,4 +1,4 @@
-// Whether an evaluator finds out who a server is.
+// Evaluators that verify a server's identity.
 
 /// An evaluator that may accept servers without a check of their identity; evaluators of other types count as checks.
 protocol ServerIdentityChecking {

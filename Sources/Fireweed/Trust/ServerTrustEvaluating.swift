@@ -1,4 +1,4 @@
-// How a server is judged.
+// The protocol of evaluators of server trust.
 
 public import FireweedTransport
 

@@ -1,4 +1,4 @@
-// Why a server is not trusted.
+// Reasons why a server is not trusted.
 
 public import FireweedTransport
 

@@ -1,4 +1,4 @@
-// Which rules hold for which host.
+// Evaluators by host.
 
 import FireweedTransport
 

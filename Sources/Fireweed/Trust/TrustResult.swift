@@ -1,4 +1,4 @@
-// What came of an evaluation, in the terms of Apple's Security framework.
+// The result of an evaluation, in the terms of Apple's Security framework.
 
 import FireweedTransport
 

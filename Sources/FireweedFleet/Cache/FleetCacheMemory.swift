@@ -1,4 +1,4 @@
-// What a process remembers of the fleet's cache.
+// A process's own copies of the fleet's cached responses.
 
 import Fireweed
 

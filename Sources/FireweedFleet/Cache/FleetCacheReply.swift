@@ -1,4 +1,4 @@
-// What a look into the fleet's cache gives.
+// The reply to a look-up in the fleet's cache.
 
 package import Fireweed
 package import Foundation

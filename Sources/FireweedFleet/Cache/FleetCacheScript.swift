@@ -1,4 +1,4 @@
-// What the cache does inside of the server.
+// The cache's scripts, which run inside the server.
 
 /// The cache's scripts; each is performed as a whole, by the server's time.
 ///

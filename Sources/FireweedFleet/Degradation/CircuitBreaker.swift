@@ -1,4 +1,4 @@
-// When a server that fails is left alone, as a table.
+// The circuit breaker of a failing server, as a table.
 
 /// Counts failures in a row, and says when the server is asked.
 ///

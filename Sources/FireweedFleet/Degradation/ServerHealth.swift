@@ -1,4 +1,4 @@
-// Whether the fleet's server is asked, and who is notified of that.
+// The health of the fleet's server, and its events.
 
 import Synchronization
 

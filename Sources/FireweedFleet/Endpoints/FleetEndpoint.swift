@@ -1,4 +1,4 @@
-// Where the fleet's server is, as a URL says it.
+// The address of the fleet's server, from a URL.
 
 import FireweedTransport
 import Foundation

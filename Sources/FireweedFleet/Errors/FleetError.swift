@@ -1,4 +1,4 @@
-// Why the fleet's store could not be used.
+// Errors of the fleet's store.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// What commands are made of.
+// An argument of a command.
 
 package import Foundation
 

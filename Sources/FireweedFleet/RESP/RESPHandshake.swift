@@ -1,4 +1,4 @@
-// What is said on a connection before its first command.
+// The commands that open a connection.
 
 /// Authenticates, agrees on the version of the protocol and selects the database; or asks a sentinel for the primary.
 ///

@@ -1,4 +1,4 @@
-// What a server of RESP answers.
+// A value in a reply of RESP.
 
 package import Foundation
 

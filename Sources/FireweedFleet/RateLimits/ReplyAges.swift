@@ -1,4 +1,4 @@
-// How long ago a reply was made.
+// The age of a reply.
 
 import FireweedTransport
 import Synchronization

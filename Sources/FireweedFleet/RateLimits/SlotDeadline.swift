@@ -1,4 +1,4 @@
-// How long slots are waited for.
+// The longest wait for slots.
 
 import Synchronization
 

@@ -1,4 +1,4 @@
-// What a faulty transport puts around transfers.
+// The faults that are put around transfers.
 
 import Dispatch
 import Fireweed

@@ -1,4 +1,4 @@
-// What differs between two JSON values, in lines that people read.
+// The differences between two JSON values, in readable lines.
 
 /// Compares JSON values and names the places that differ.
 struct JSONDifference {

@@ -1,4 +1,4 @@
-// What is noted of an exchange that is recorded.
+// The notes on an exchange that is recorded.
 
 import Fireweed
 import Foundation

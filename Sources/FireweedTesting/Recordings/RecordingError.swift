@@ -1,4 +1,4 @@
-// What is wrong with an archive or with the use of one.
+// Errors in an archive or in its use.
 
 public import Foundation
 

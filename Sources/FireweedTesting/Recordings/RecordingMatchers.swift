@@ -1,4 +1,4 @@
-// How requests are compared with those of an archive.
+// The comparison of requests with those of an archive.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// Whether exchanges are replayed or recorded.
+// The choice between replaying and recording.
 
 import Foundation
 

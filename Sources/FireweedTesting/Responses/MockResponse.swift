@@ -1,4 +1,4 @@
-// What a stub or a server answers with.
+// A response of a stub or a server.
 
 public import Fireweed
 public import Foundation

@@ -1,4 +1,4 @@
-// What a server does wrong on purpose.
+// Deliberate faults of a server.
 
 public import Foundation
 

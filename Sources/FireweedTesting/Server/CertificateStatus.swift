@@ -1,4 +1,4 @@
-// What an authority says about the certificates that it has revoked.
+// An authority's statement on revoked certificates.
 
 import COpenSSL
 import Foundation

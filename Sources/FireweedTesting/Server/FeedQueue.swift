@@ -1,4 +1,4 @@
-// What a thread that sends an answer waits for.
+// The queue of the parts of an answer, for the thread that sends them.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What nghttp2 calls while it reads and writes for a server.
+// The callbacks of nghttp2 for a server.
 
 import CNghttp2
 import Fireweed

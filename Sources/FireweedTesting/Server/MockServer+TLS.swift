@@ -1,4 +1,4 @@
-// How a mock server speaks TLS, and the certificates of its clients.
+// TLS of a mock server, and the certificates of its clients.
 
 public import Fireweed
 import FireweedTransport

@@ -1,4 +1,4 @@
-// What a connection asks about its requests.
+// The contract between a connection and the handler of its requests.
 
 /// Answers the requests of a server's connections, each on a thread of its own.
 package protocol RequestHandler: AnyObject, Sendable {

@@ -1,4 +1,4 @@
-// Which requests are answered, and with what.
+// A rule for requests, with its responses.
 
 public import Fireweed
 import Foundation

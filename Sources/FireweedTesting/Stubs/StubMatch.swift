@@ -1,4 +1,4 @@
-// How well a stub fits a request.
+// The rank of a stub for a request.
 
 import Fireweed
 import Foundation

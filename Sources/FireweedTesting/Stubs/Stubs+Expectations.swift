@@ -1,4 +1,4 @@
-// What a test asks of the stubs when it is over.
+// Checks on the stubs at the end of a test.
 
 public import Fireweed
 public import Foundation

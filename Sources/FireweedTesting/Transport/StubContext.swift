@@ -1,4 +1,4 @@
-// What the transfers of one stub transport share.
+// The shared state of one stub transport's transfers.
 
 import Dispatch
 import Fireweed

@@ -1,4 +1,4 @@
-// Which addresses a session may connect to.
+// The addresses that a session may connect to.
 
 /// Refuses connections by address, after names have been looked up.
 ///

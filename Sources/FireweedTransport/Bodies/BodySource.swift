@@ -1,4 +1,4 @@
-// Where the content of a request comes from.
+// The source of a request's content.
 
 public import Foundation
 

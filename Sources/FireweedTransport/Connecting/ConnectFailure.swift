@@ -1,4 +1,4 @@
-// Why no connection could be made, in the words of `URLError`.
+// Reasons for a failed connection, as `URLError`s.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// What is made above a connected socket.
+// The layers above a connected socket.
 
 /// One layer of a connection, from the socket up.
 enum DialLayer: Hashable {

@@ -1,4 +1,4 @@
-// What a connection is made to, and how.
+// The target of a connection, and the way there.
 
 import Foundation
 import Glibc

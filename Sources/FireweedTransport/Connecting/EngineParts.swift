@@ -1,4 +1,4 @@
-// What tests replace of the engine.
+// The parts of the engine that tests replace.
 
 import Glibc
 

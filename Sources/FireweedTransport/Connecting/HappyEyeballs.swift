@@ -1,4 +1,4 @@
-// Which address is connected to when (RFC 8305), as a table.
+// The order and times of connection attempts (RFC 8305), as a table.
 
 /// The race of a host's addresses: at most one attempt begins every 250 ms, IPv6 first, families in turn.
 ///

@@ -1,4 +1,4 @@
-// How the kernel is let find out that a peer has vanished.
+// The kernel's probes for peers that have vanished.
 
 import Glibc
 

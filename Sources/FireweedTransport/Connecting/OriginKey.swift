@@ -1,4 +1,4 @@
-// Who may share a connection.
+// The properties that requests on a shared connection have in common.
 
 /// The scheme, host and port that a connection is for (RFC 9110 §4.3.1).
 ///

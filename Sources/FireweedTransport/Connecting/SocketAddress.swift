@@ -1,4 +1,4 @@
-// Where a socket connects to.
+// The address of a socket's peer.
 
 import Glibc
 

@@ -1,4 +1,4 @@
-// What becomes of connections whose local address this machine has lost.
+// The end of connections whose local address this machine has lost.
 
 import Dispatch
 import Foundation

@@ -1,4 +1,4 @@
-// What connections of every version of HTTP have in common.
+// The common part of connections of every version of HTTP.
 
 /// A socket that was connected, and what it is ready for.
 ///

@@ -1,4 +1,4 @@
-// What an exchange's consumer is told.
+// The calls to an exchange's consumer.
 
 extension Exchange {
     func deliverInterim(_ head: ResponseHead) {

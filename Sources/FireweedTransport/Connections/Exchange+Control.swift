@@ -1,4 +1,4 @@
-// What an exchange's owner decides, from any thread.
+// The control of an exchange by its owner, from any thread.
 
 import CLinux
 import Glibc

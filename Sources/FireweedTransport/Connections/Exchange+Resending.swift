@@ -1,4 +1,4 @@
-// What an exchange needs to be sent once more.
+// The second sending of an exchange's message.
 
 import Foundation
 

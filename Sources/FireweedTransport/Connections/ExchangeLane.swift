@@ -1,4 +1,4 @@
-// What an exchange runs on.
+// The connection, or the stream of one, that an exchange runs on.
 
 /// A connection of HTTP/1.1, or a stream of HTTP/2: what moves the bytes of one exchange.
 ///

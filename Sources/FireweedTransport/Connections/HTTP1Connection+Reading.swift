@@ -1,4 +1,4 @@
-// What comes in on a connection.
+// Reading of HTTP/1.1 responses.
 
 import Foundation
 import Glibc

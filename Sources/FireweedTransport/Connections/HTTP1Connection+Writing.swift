@@ -1,4 +1,4 @@
-// What goes out on a connection.
+// Writing of HTTP/1.1 requests.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// Which connection an exchange gets.
+// The queue of an origin's exchanges, and its connections.
 
 /// The connections to one origin, and the line of exchanges that wait for one.
 ///

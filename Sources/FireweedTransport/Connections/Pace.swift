@@ -1,4 +1,4 @@
-// How fast bytes may move.
+// A rate that is kept on average.
 
 /// A rate that is kept on average: a bucket that fills with time, and that bytes are taken from.
 ///

@@ -1,4 +1,4 @@
-// What an origin waits for.
+// A connection that is being made for an origin.
 
 /// A connection that is being made, and the exchange in the line that it is made for.
 struct PendingDial {

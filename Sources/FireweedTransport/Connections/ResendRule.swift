@@ -1,4 +1,4 @@
-// Whether a message may be sent a second time.
+// The rule for sending a message a second time.
 
 /// Whether a message may be sent again, by what is known of an attempt that ended without a response.
 ///

@@ -1,4 +1,4 @@
-// How much content a response may have.
+// Limits on the content of a response.
 
 /// The limits of ``TransportOptions`` on the content of a response.
 package struct ContentLimits: Sendable {

@@ -1,4 +1,4 @@
-// Whether this process was forked from one that had event loops.
+// Detection of a process that was forked from one with event loops.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// What only the loop's own thread may touch: its sockets, its timers and its clock.
+// The state of a loop's own thread: its sockets, its timers and its clock.
 
 import CLinux
 import Glibc

@@ -1,4 +1,4 @@
-// How work from other threads reaches a loop: a list that the loop swaps out whole.
+// Work from other threads for a loop: a list that the loop swaps out whole.
 
 import Synchronization
 

@@ -1,4 +1,4 @@
-// Which sockets a loop watches, and for whom.
+// The sockets that a loop watches, and their owners.
 
 import CLinux
 

@@ -1,4 +1,4 @@
-// What a session asks of its transport in vain.
+// Abilities that a session needs and its transport lacks.
 
 public import Foundation
 

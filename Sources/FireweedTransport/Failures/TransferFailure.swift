@@ -1,4 +1,4 @@
-// Why a transfer ended without a response.
+// Reasons why a transfer ended without a response.
 
 public import Foundation
 

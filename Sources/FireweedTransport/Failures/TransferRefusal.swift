@@ -1,4 +1,4 @@
-// What of ours a transfer ran into.
+// Limits and rules of our own that end a transfer.
 
 public import Foundation
 

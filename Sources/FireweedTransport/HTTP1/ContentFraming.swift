@@ -1,4 +1,4 @@
-// How the end of a response's content is known.
+// The end of a response's content.
 
 /// The delimitation of a response's content (RFC 9112 §6.3).
 package enum ContentFraming: Equatable, Sendable {

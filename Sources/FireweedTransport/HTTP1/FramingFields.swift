@@ -1,4 +1,4 @@
-// What a head's fields say about its content and its connection.
+// The fields of a head that concern its content and its connection.
 
 /// The fields of one head that frame its content and decide about its connection (RFC 9112 §6, §7 and §9).
 struct FramingFields {

@@ -1,4 +1,4 @@
-// Where a request message goes, and what its request line says.
+// The destination of a request message, and its request line.
 
 import Foundation
 

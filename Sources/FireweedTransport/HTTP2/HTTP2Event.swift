@@ -1,4 +1,4 @@
-// What a session reports.
+// Events of a session.
 
 /// An event of a session: a frame of the peer, in the order of the wire, or the fate of one of our frames.
 ///

@@ -1,4 +1,4 @@
-// What the callbacks of a session write down.
+// The notes of a session's callbacks.
 
 import CNghttp2
 import Foundation

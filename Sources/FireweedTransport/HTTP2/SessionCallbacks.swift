@@ -1,4 +1,4 @@
-// What nghttp2 calls.
+// The callbacks of nghttp2.
 
 import CNghttp2
 

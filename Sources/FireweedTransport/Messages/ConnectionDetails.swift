@@ -1,4 +1,4 @@
-// What all exchanges of a connection have in common.
+// The common properties of a connection's exchanges.
 
 /// The ends of a connection and what was agreed on for it; made once, and shared by the reports of its exchanges.
 public final class ConnectionDetails: Sendable {

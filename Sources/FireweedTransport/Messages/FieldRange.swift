@@ -1,4 +1,4 @@
-// Where the fields of a section stand in its bytes.
+// The positions of fields in the bytes of a section.
 
 /// The offsets of one field's name and value, from the start of the bytes that they belong to.
 struct FieldRange {

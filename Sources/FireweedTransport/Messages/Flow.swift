@@ -1,4 +1,4 @@
-// Which bytes of a transfer may move.
+// The bytes of a transfer that may move.
 
 /// A decision about which bytes of a transfer may move, and its number.
 ///

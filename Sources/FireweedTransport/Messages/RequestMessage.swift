@@ -1,4 +1,4 @@
-// What one hop sends.
+// The request of one hop.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// What is asked of every head.
+// Properties of a head that every response is checked for.
 
 extension ResponseHead {
     /// Facts about the fields of a head.

@@ -1,4 +1,4 @@
-// What a request message says about the WebSocket that it wants.
+// The WebSocket part of a request message.
 
 public import Foundation
 

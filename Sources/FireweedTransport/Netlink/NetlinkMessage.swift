@@ -1,4 +1,4 @@
-// What the kernel says about links and routes, read from its bytes.
+// The kernel's messages on links and routes, read from their bytes.
 
 import CLinux
 

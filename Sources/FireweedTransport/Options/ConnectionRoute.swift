@@ -1,4 +1,4 @@
-// Where to connect instead of the URL's own host and port.
+// The place to connect to instead of the URL's own host and port.
 
 /// A rule that sends connections for some origins to another host and port.
 ///

@@ -1,4 +1,4 @@
-// How much of a response may come, over HTTP/1.1 and HTTP/2.
+// Limits on responses, over HTTP/1.1 and HTTP/2.
 
 /// The limits on everything in a response but its content, which has `ContentLimits`.
 package struct ResponseLimits: Sendable {

@@ -1,4 +1,4 @@
-// What `URLSessionConfiguration` cannot say.
+// Options that `URLSessionConfiguration` lacks.
 
 public import Foundation
 

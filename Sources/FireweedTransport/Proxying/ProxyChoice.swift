@@ -1,4 +1,4 @@
-// Which proxy a message goes through.
+// The choice of a message's proxy.
 
 package import Foundation
 import Glibc

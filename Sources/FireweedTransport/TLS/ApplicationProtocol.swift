@@ -1,4 +1,4 @@
-// What is spoken on a connection.
+// The protocol on a connection.
 
 /// The version of HTTP that a connection carries: what ALPN agreed on (RFC 7301), or what is known without it.
 enum ApplicationProtocol: Hashable {

@@ -1,4 +1,4 @@
-// What a connection sends and receives its bytes through.
+// The byte stream below a connection: plain or encrypted.
 
 import CLinux
 import Foundation

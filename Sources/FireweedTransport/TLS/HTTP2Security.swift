@@ -1,4 +1,4 @@
-// What HTTP/2 asks of the TLS below it.
+// The requirements of HTTP/2 on TLS.
 
 import COpenSSL
 

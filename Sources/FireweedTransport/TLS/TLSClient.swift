@@ -1,4 +1,4 @@
-// What the TLS connections of a transport have in common.
+// The common state of a transport's TLS connections.
 
 import COpenSSL
 import Foundation

@@ -1,4 +1,4 @@
-// How far a handshake may go while its peer is judged, as a table.
+// The pauses of a handshake while its peer is evaluated, as a table.
 
 import Foundation
 

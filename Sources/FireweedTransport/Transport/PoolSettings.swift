@@ -1,4 +1,4 @@
-// What every connection of a pool has in common.
+// The common settings of a pool's connections.
 
 import Foundation
 

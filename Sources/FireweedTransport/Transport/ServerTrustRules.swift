@@ -1,4 +1,4 @@
-// How a session judges servers.
+// A session's rules for server trust.
 
 /// The rules by which a transport judges servers inside the TLS handshake.
 public struct ServerTrustRules: Sendable {

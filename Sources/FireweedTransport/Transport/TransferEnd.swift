@@ -1,4 +1,4 @@
-// What a consumer is told at the end of a transfer.
+// The end of a transfer, as its consumer receives it.
 
 /// The end of a transfer: its failure, if any, and its report.
 public struct TransferEnd: Sendable {

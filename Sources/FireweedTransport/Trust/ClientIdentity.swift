@@ -1,4 +1,4 @@
-// Who we are.
+// The client's certificate and key.
 
 public import Foundation
 

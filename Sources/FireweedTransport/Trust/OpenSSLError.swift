@@ -1,4 +1,4 @@
-// What OpenSSL says when a call fails.
+// Errors of OpenSSL's calls.
 
 import COpenSSL
 

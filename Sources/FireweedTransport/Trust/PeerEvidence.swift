@@ -1,4 +1,4 @@
-// What the peer of a TLS connection shows of itself.
+// The certificates and staples that a TLS peer presents.
 
 import COpenSSL
 import Foundation

@@ -1,4 +1,4 @@
-// How the peer of a TLS connection is judged.
+// The rule for a TLS connection's peer.
 
 /// The rule for the peer of one connection.
 struct PeerRule: Sendable {

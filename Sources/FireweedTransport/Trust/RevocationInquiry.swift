@@ -1,4 +1,4 @@
-// Whether an issuer has taken a certificate back: the questions, and the answers read. No I/O here.
+// Questions to an issuer about revoked certificates, and the parsing of its answers. No I/O here.
 
 import COpenSSL
 package import Foundation

@@ -1,4 +1,4 @@
-// Why a chain is not trusted.
+// Reasons why a chain is not trusted.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// What an evaluation checks of a chain.
+// The checks of an evaluation.
 
 /// The checks of a server's certificates when they are evaluated.
 ///

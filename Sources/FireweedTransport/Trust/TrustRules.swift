@@ -1,4 +1,4 @@
-// What is asked of a chain beside an authority at its end.
+// The checks of a chain beside the search for its authority.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// Where frames begin and end in the bytes of the wire.
+// The boundaries of frames in the bytes of the wire.
 
 /// How much of what has come wslay may have at once (RFC 6455 §5.2): never more than the rest of one header or of one
 /// payload.

@@ -1,4 +1,4 @@
-// Whether a response completes the opening handshake.
+// The check of a response to the opening handshake.
 
 /// The subprotocol and the extensions that both sides agreed on.
 package struct HandshakeAgreement: Equatable {

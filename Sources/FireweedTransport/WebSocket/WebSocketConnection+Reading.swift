@@ -1,4 +1,4 @@
-// What the peer says.
+// Reading of the peer's frames.
 
 #if WebSocket
 import Foundation

@@ -1,4 +1,4 @@
-// What we say.
+// Writing of our frames.
 
 #if WebSocket
 import Foundation

@@ -1,4 +1,4 @@
-// What is left of connections that are over.
+// Connections that have ended.
 
 import FireweedTransport
 import FixtureServer

@@ -1,4 +1,4 @@
-// When a failing server is left alone.
+// The table of the circuit breaker.
 
 import Testing
 

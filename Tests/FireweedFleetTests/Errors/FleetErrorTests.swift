@@ -1,4 +1,4 @@
-// What becomes of a server's error replies.
+// Error replies of a server.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// What a fleet says of itself.
+// A recorder of a fleet's events.
 
 import FireweedFleet
 import FixtureServer

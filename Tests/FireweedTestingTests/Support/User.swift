@@ -1,4 +1,4 @@
-// What the stubs of these tests answer with, and where the requests go.
+// The value and the URL that these tests' stubs use.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What tests with XCTest write; `make test` runs these apart from the others.
+// Tests with XCTest; `make test` runs these apart from the others.
 
 import FireweedTesting
 import Foundation

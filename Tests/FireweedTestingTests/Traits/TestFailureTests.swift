@@ -1,4 +1,4 @@
-// How a test fails whose stubs were not used as expected.
+// Failures of tests whose stubs were not used as expected.
 
 import FireweedTesting
 import Foundation

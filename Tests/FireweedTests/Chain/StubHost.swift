@@ -1,4 +1,4 @@
-// What tests of single links need.
+// A context for tests of single links.
 
 import FireweedTransport
 import Foundation

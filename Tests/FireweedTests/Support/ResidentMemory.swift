@@ -1,4 +1,4 @@
-// What /proc says of this process's memory.
+// This process's memory, from /proc.
 
 import Foundation
 

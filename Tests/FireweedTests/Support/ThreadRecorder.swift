@@ -1,4 +1,4 @@
-// Which thread was at which station.
+// The thread of each callback.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// Where a test of the conformance suite plays.
+// The servers and sessions of the conformance suite.
 
 import FireweedTransport
 import FixtureServer

@@ -1,4 +1,4 @@
-// What a transport has to bring along to be put through the conformance suite.
+// The requirements on a transport that is put through the conformance suite.
 
 import FireweedTransport
 import Testing

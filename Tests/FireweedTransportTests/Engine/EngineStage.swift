@@ -1,4 +1,4 @@
-// Where the engine's own tests play.
+// The servers and sessions of the engine's own tests.
 
 import FixtureServer
 import Foundation

@@ -1,4 +1,4 @@
-// What the engine's tests over TLS have in common.
+// The common part of the engine's tests over TLS.
 
 import Dispatch
 import FixtureServer

@@ -1,4 +1,4 @@
-// What stays behind of sessions that are dropped in mid-download.
+// The effects of sessions that are dropped in mid-download.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// What a process takes while it makes many requests.
+// The memory of a process that makes many requests.
 
 import Fireweed
 import Foundation

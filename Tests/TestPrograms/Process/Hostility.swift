@@ -1,4 +1,4 @@
-// What is left in a process that hostile servers have had to do with.
+// The state of a process after hostile servers.
 
 import CAllocationCount
 import Fireweed

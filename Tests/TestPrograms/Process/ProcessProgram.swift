@@ -1,4 +1,4 @@
-// What a process keeps, and how it ends.
+// Memory, descriptors and the end of a process.
 
 import Fireweed
 import Foundation

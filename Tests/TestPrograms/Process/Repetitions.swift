@@ -1,4 +1,4 @@
-// What stays on the heap of something that is done again and again.
+// Heap growth of repeated work.
 
 import CAllocationCount
 import Fireweed

@@ -1,4 +1,4 @@
-// What a curl command says beside its request.
+// The options of a curl command that do not concern its request.
 
 import CommandLanguage
 import Fireweed

@@ -1,4 +1,4 @@
-// What `--curl` adds to the command that the library makes of a request.
+// Options that `--curl` adds to the library's curl command.
 
 import Fireweed
 import Foundation

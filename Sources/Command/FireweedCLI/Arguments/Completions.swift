@@ -1,4 +1,4 @@
-// What the completions of all shells have in common.
+// The common part of the completions of all shells.
 
 /// Words that shells complete beside the names of options.
 enum Completions {

@@ -1,4 +1,4 @@
-// How the command ends.
+// Exit codes of the command.
 
 /// The exit codes of `fireweed`; they are part of its interface.
 enum ExitCode: Int32 {

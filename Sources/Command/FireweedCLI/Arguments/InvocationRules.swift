@@ -1,4 +1,4 @@
-// What does not go together.
+// Combinations of arguments that are refused.
 
 import CommandLanguage
 import Fireweed

@@ -1,4 +1,4 @@
-// What a response is expected to be; pure.
+// Expectations of a response; pure.
 
 import CommandLanguage
 import Foundation

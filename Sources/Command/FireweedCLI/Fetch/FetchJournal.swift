@@ -1,4 +1,4 @@
-// What earlier runs have finished; pure, apart from reading a file.
+// The list of items that earlier runs have finished; pure, apart from reading a file.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// Where the lines of a list come from.
+// Reading of a list, line by line.
 
 import CommandLanguage
 import Dispatch

@@ -1,4 +1,4 @@
-// Which request is next; pure.
+// The order of requests; pure.
 
 /// The items that were read and are not finished.
 ///

@@ -1,4 +1,4 @@
-// What is said of a request that was made: one line of JSON; pure.
+// The record of a request: one line of JSON; pure.
 
 import CommandLanguage
 import Fireweed

@@ -1,4 +1,4 @@
-// Where the records of a run go.
+// The output for the records of a run.
 
 import CommandLanguage
 import Dispatch

@@ -1,4 +1,4 @@
-// What is printed besides a response's content.
+// Output around a response's content.
 
 import Fireweed
 import Foundation

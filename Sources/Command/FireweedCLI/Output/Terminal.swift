@@ -1,4 +1,4 @@
-// What is at the other end of our streams.
+// The kinds of files behind the standard streams.
 
 import Glibc
 import Synchronization

@@ -1,4 +1,4 @@
-// Where the command keeps responses.
+// The folder of stored responses.
 
 import Fireweed
 import Foundation

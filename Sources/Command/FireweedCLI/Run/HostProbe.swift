@@ -1,4 +1,4 @@
-// What a host does when it is connected to.
+// A test connection to a host.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// Where `--offline` sends a request to see what it is.
+// The local server that receives the requests of `--offline`.
 
 import Fireweed
 import FireweedTesting

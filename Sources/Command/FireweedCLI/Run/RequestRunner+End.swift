@@ -1,4 +1,4 @@
-// What is said and done when a response is there, or will not come.
+// Output and exit code at the end of a request.
 
 import CommandLanguage
 import Fireweed

@@ -1,4 +1,4 @@
-// Who the command says it is.
+// Credentials given to the command.
 
 import CommandLanguage
 import Fireweed

@@ -1,4 +1,4 @@
-// What is kept between runs.
+// The state of a session, kept between runs.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// What a line at the prompt asks for.
+// The meaning of a line at the prompt.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// Where the time of an exchange went.
+// A chart of an exchange's phases.
 
 import Foundation
 

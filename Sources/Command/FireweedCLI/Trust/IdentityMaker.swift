@@ -1,4 +1,4 @@
-// Who the command is, for servers that ask.
+// The client certificate of the command.
 
 import CommandLanguage
 import Fireweed

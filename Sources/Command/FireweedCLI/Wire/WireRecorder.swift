@@ -1,4 +1,4 @@
-// What went over the wire, kept to be shown.
+// A record of the bytes on the wire, to be shown.
 
 import Dispatch
 import Fireweed

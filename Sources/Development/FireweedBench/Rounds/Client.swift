@@ -1,4 +1,4 @@
-// Who does the work.
+// The clients that are compared.
 
 /// A client.
 enum Client: String, Sendable {

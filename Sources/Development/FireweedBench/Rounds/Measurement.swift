@@ -1,4 +1,4 @@
-// What a round took.
+// The figures of one round.
 
 import Foundation
 import Glibc

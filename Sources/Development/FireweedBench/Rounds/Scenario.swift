@@ -1,4 +1,4 @@
-// What is measured.
+// The list of scenarios.
 
 /// A scenario: what is asked for, how often, how many at a time, and by whom.
 struct Scenario: Sendable {

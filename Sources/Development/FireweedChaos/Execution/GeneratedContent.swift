@@ -1,4 +1,4 @@
-// What uploads send.
+// Generated content of uploads.
 
 import Fireweed
 import Foundation

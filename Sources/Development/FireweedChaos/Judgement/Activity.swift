@@ -1,4 +1,4 @@
-// Whether anything happens at all.
+// A check that requests still make progress.
 
 import Synchronization
 

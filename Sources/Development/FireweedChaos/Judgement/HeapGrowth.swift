@@ -1,4 +1,4 @@
-// Whether memory grows from round to round.
+// A check that memory does not grow from round to round.
 
 import CAllocationCount
 

@@ -1,4 +1,4 @@
-// Whether an outcome fits what was done.
+// The comparison of an outcome with the plan of its operation.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// What happened to one operation.
+// The events of one operation.
 
 import Foundation
 import Synchronization

@@ -1,4 +1,4 @@
-// What a handler was told.
+// The result that a handler received.
 
 import Fireweed
 import Foundation

@@ -1,4 +1,4 @@
-// What is left of a round.
+// Files, threads and descriptors that are left after a round.
 
 import Foundation
 import Glibc

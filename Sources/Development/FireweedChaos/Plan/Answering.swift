@@ -1,4 +1,4 @@
-// How a delegate of the caller answers: adapters, retriers, redirect handlers, and others with a completion.
+// The behaviour of the caller's delegates: adapters, retriers, redirect handlers, and others with a completion.
 
 import Dispatch
 import FireweedTesting

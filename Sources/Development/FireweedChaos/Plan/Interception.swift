@@ -1,4 +1,4 @@
-// What the interceptor of a request or a session does.
+// The behaviour of the interceptor of a request or a session.
 
 import FireweedTesting
 

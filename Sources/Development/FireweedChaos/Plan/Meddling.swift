@@ -1,4 +1,4 @@
-// What is done to a request while it lives.
+// Actions on a request while it runs.
 
 import FireweedTesting
 

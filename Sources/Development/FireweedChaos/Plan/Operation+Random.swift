@@ -1,4 +1,4 @@
-// How operations are drawn.
+// Random operations.
 
 import FireweedTesting
 

@@ -1,4 +1,4 @@
-// What a request asks for.
+// The target of a planned request.
 
 import FireweedTesting
 

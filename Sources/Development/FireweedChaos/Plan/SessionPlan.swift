@@ -1,4 +1,4 @@
-// What a session of a round is made with.
+// The options of a round's session.
 
 import FireweedTesting
 

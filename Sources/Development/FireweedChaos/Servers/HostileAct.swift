@@ -1,4 +1,4 @@
-// What servers do that are not correct.
+// Incorrect behaviour of servers.
 
 import FixtureServer
 import Foundation

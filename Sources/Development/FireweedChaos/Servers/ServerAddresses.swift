@@ -1,4 +1,4 @@
-// Where the servers are, as their process tells it.
+// The addresses of the servers, as printed by their process.
 
 import Foundation
 

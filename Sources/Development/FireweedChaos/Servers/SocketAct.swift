@@ -1,4 +1,4 @@
-// What WebSocket servers do.
+// The behaviour of WebSocket servers.
 
 import FixtureServer
 

@@ -1,4 +1,4 @@
-// Which endpoint answers a path.
+// The table of endpoints by path.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What happened on a server, for tests that wait for it.
+// A log of a server's events, for tests that wait for them.
 
 import Dispatch
 import Synchronization

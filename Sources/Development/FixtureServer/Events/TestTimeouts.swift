@@ -1,4 +1,4 @@
-// How long tests wait.
+// Time limits of tests.
 
 /// The time-outs of all tests.
 ///

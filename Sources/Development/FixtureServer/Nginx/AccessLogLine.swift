@@ -1,4 +1,4 @@
-// What nginx writes down of each exchange.
+// A line of nginx's access log.
 
 import Foundation
 

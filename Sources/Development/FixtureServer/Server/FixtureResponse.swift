@@ -1,4 +1,4 @@
-// What the server answers with.
+// A response of the fixture server.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// How far a sender may be ahead of a reader that rests.
+// The number of bytes that the loopback interface buffers between a sender and a reader that does not read.
 
 import Foundation
 

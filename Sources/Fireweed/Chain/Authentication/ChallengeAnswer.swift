@@ -1,4 +1,4 @@
-// What is decided about a challenge.
+// The decision on a challenge.
 
 import Foundation
 import FoundationNetworking

@@ -1,4 +1,4 @@
-// Where credentials come from, beside the request's own.
+// Sources of credentials, beside the request's own.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What a `URLProtocol` reports to: the client of one transfer.
+// The client of one transfer, to which a `URLProtocol` reports.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What a `URLProtocol` reports to.
+// The contract of a `URLProtocol`'s client with its attempt.
 
 import FireweedTransport
 import Foundation

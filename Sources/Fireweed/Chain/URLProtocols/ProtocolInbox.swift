@@ -1,4 +1,4 @@
-// What a `URLProtocol` has reported and its attempt has not seen yet.
+// Reports of a `URLProtocol` that its attempt has not handled yet.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// Why a download cannot continue.
+// Reasons why a download cannot continue.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// When a download may continue a partial file (RFC 9110 §13.1.5 and §14). Pure.
+// The rules for continuing a partial file (RFC 9110 §13.1.5 and §14). Pure.
 
 package import FireweedTransport
 import Foundation

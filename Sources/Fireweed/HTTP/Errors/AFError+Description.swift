@@ -1,4 +1,4 @@
-// What errors say of themselves: what failed, on what, and what to try. No credentials, no query.
+// Descriptions of errors: the cause, the subject, and advice; without credentials and queries.
 
 import FireweedTransport
 public import Foundation

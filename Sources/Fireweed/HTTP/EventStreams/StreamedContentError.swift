@@ -1,4 +1,4 @@
-// What can be wrong with lines and events.
+// Errors in lines and events.
 
 public import Foundation
 

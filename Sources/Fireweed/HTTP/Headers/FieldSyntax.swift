@@ -1,4 +1,4 @@
-// Which methods and fields may go on the wire.
+// The syntax of methods and fields.
 
 /// The syntax of methods and fields (RFC 9110 §5.5, §5.6.2, §9.1): a violation never reaches a connection.
 package enum FieldSyntax {

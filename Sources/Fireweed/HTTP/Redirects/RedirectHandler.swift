@@ -1,4 +1,4 @@
-// Who decides about redirects.
+// Decisions on redirects.
 
 import Foundation
 public import FoundationNetworking

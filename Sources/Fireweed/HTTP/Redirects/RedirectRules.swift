@@ -1,4 +1,4 @@
-// What a redirect asks for, as rules on plain values.
+// The request that a redirect leads to, as rules on plain values.
 
 import FireweedTransport
 package import Foundation

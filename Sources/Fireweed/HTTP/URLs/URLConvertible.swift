@@ -1,4 +1,4 @@
-// What can be made into a URL or a request.
+// Types that convert to a URL or a request.
 
 public import Foundation
 public import FoundationNetworking

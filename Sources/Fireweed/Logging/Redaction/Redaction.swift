@@ -1,4 +1,4 @@
-// What is kept out of logs and archives.
+// The rules for secrets in logs and archives.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// Where a shared credential lies.
+// The contract of stores for shared credentials.
 
 package import Foundation
 

@@ -1,4 +1,4 @@
-// How a refreshed credential gets into the store.
+// Storing of a refreshed credential.
 
 import Foundation
 import Synchronization

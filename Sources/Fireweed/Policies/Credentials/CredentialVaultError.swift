@@ -1,4 +1,4 @@
-// What a vault cannot do.
+// Errors of a vault.
 
 public import Foundation
 

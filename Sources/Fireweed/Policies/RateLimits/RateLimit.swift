@@ -1,4 +1,4 @@
-// How many requests may be sent in which time.
+// A number of requests in a period.
 
 /// A rate and how far ahead of the rate a burst may run.
 ///

@@ -1,4 +1,4 @@
-// Why a limiter does not let a request through.
+// Reasons why a limiter refuses a request.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// What servers say about their rate limits.
+// The rate limits that servers announce.
 
 package import Foundation
 

@@ -1,4 +1,4 @@
-// Who may be sent when, as a table.
+// The queue of a rate limit, as a table.
 
 /// The slots of one key and the requests that wait for them, in the order in which they came.
 ///

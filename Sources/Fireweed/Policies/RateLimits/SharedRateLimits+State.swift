@@ -1,4 +1,4 @@
-// Who waits at a shared limit.
+// The callers that wait at a shared limit.
 
 import FireweedTransport
 

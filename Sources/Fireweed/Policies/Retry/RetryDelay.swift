@@ -1,4 +1,4 @@
-// How long to wait before a retry.
+// The delay before a retry.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What a retry policy does beyond the documented rules.
+// Options of a retry policy beyond Alamofire's rules.
 
 import Foundation
 

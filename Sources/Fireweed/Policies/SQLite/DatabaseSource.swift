@@ -1,4 +1,4 @@
-// Where a database is, how it is opened, and what becomes of a damaged one.
+// The location of a database, its opening, and the replacement of a damaged one.
 
 #if SQLite
 import FireweedTransport

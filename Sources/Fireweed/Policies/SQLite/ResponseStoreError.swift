@@ -1,4 +1,4 @@
-// What SQLite says went wrong.
+// Errors of a store in an SQLite file.
 
 #if SQLite
 import CSQLite

@@ -1,4 +1,4 @@
-// How the messages and answers of an attempt walk the chain.
+// The walk of an attempt's messages and responses through the chain.
 
 import Dispatch
 import FireweedTransport

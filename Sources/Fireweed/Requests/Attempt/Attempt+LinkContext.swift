@@ -1,4 +1,4 @@
-// What links ask of an attempt.
+// The services that an attempt offers to its links.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What there is to know about an attempt, made into Foundation's objects when someone asks.
+// An attempt's request, response and metrics as Foundation's objects, made on first access.
 
 import FireweedTransport
 package import Foundation

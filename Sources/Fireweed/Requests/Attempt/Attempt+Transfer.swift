@@ -1,4 +1,4 @@
-// What the transport tells an attempt.
+// Events that an attempt receives from the transport.
 
 import FireweedTransport
 import Foundation

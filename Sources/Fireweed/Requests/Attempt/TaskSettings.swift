@@ -1,4 +1,4 @@
-// What can be set on a task.
+// Settings of a task.
 
 import Foundation
 import FoundationNetworking

@@ -1,4 +1,4 @@
-// Why bytes of an attempt's transfer stand still.
+// Reasons for which an attempt's transfer is paused.
 
 import FireweedTransport
 

@@ -1,4 +1,4 @@
-// How a download ends: its file gets to its place, or what has come is kept for a later download.
+// The end of a download: its file is moved to its destination, or the part is kept for a later download.
 
 import FireweedTransport
 import Foundation

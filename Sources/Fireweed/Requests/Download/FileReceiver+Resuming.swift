@@ -1,4 +1,4 @@
-// How a download continues: what it requests, and where the content of the response goes.
+// Continuing of a download: the range that is requested, and the place for the response's content.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What an `AuthenticationInterceptor` ends requests with.
+// Errors of an `AuthenticationInterceptor`.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// What an application says about its credentials.
+// An application's rules for its credentials.
 
 public import FoundationNetworking
 

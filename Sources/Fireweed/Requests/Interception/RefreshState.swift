@@ -1,4 +1,4 @@
-// When a credential is renewed, and which requests wait for it, as a table.
+// The refreshes of a credential and the requests that wait for them, as a table.
 
 import Foundation
 

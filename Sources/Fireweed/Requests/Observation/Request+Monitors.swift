@@ -1,4 +1,4 @@
-// How a request tells its monitors; nothing is done when there are none.
+// Calls to a request's monitors; without monitors, no work.
 
 import Foundation
 import Synchronization

@@ -1,4 +1,4 @@
-// What the responses of all kinds of requests have in common.
+// The common part of the responses of all kinds of requests.
 
 import CLinux
 import FireweedTransport

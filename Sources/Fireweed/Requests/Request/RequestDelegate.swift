@@ -1,4 +1,4 @@
-// What a request asks of its session.
+// The services of a session that its requests use.
 
 public import Foundation
 public import FoundationNetworking

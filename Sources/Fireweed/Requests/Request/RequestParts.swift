@@ -1,4 +1,4 @@
-// What a kind of request is made of.
+// The parts in which kinds of requests differ.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What a kind of request does with its responses.
+// The receivers of response content, one for each kind of request.
 
 import FireweedTransport
 import Foundation

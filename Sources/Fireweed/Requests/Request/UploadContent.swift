@@ -1,4 +1,4 @@
-// What an upload sends.
+// The content of an upload.
 
 import FireweedTransport
 import Foundation

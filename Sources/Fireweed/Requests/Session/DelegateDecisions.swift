@@ -1,4 +1,4 @@
-// How the subclass of a session's delegate decides for tasks.
+// Decisions of a subclass of `SessionDelegate` for tasks.
 
 import Dispatch
 import FireweedTransport

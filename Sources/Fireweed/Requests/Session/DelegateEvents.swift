@@ -1,4 +1,4 @@
-// How a subclass of a session's delegate is notified of events.
+// Events for a subclass of `SessionDelegate`.
 
 import Dispatch
 import Foundation

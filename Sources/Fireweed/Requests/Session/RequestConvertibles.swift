@@ -1,4 +1,4 @@
-// What the methods of a session make requests of.
+// The arguments of a session's methods, as requests.
 
 import Foundation
 import FoundationNetworking

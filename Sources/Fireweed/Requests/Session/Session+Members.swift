@@ -1,4 +1,4 @@
-// What a session was made with, and what concerns all of its requests.
+// A session's configuration, and methods that concern all of its requests.
 
 public import Dispatch
 import FireweedTransport

@@ -1,4 +1,4 @@
-// What requests ask of their session.
+// The services that a session offers to its requests.
 
 public import Foundation
 import FoundationNetworking

@@ -1,4 +1,4 @@
-// What a session and its requests share, and what outlives the session while requests end.
+// The state that a session shares with its requests, which outlives the session until they end.
 
 import Dispatch
 import FireweedTransport

@@ -1,4 +1,4 @@
-// What a client of server-sent events knows from connection to connection (WHATWG HTML §9.2.2 to §9.2.4).
+// The state of a client of server-sent events between connections (WHATWG HTML §9.2.2 to §9.2.4).
 
 import FireweedTransport
 import Foundation

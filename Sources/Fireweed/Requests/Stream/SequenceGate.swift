@@ -1,4 +1,4 @@
-// Which responses of a stream reach its sequences.
+// The rule for which responses of a stream reach its sequences.
 
 /// Decides whether the async sequences of a stream get the content of the present response, and whether a retry may
 /// follow.

@@ -1,4 +1,4 @@
-// What makes the content of an upload.
+// Types that produce the content of an upload.
 
 import Foundation
 

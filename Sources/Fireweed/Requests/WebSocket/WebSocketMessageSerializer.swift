@@ -1,4 +1,4 @@
-// What makes values of messages.
+// Serialisers of WebSocket messages.
 
 public import Foundation
 public import FoundationNetworking

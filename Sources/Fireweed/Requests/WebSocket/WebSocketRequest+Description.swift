@@ -1,4 +1,4 @@
-// What events of a WebSocket say of themselves in logs.
+// Descriptions of a WebSocket's events in logs.
 
 import Foundation
 import FoundationNetworking

@@ -1,4 +1,4 @@
-// Where the events of a WebSocket go: a closure on a queue, or an async sequence.
+// The receiver of a WebSocket's events: a closure on a queue, or an async sequence.
 
 import Dispatch
 import FireweedTransport

@@ -1,4 +1,4 @@
-// Where the time of an exchange went.
+// The durations of an exchange's phases.
 
 import Foundation
 

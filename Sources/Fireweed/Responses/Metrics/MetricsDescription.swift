@@ -1,4 +1,4 @@
-// What metrics say of themselves in logs.
+// Descriptions of metrics in logs.
 
 import Foundation
 

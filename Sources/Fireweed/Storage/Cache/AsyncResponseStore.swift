@@ -1,4 +1,4 @@
-// Where responses are kept that take a while to reach.
+// The contract of stores that take a while to reach.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What stored responses are found by (RFC 9111 §2).
+// The key of stored responses (RFC 9111 §2).
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// How a message uses the cache.
+// A message's use of the cache.
 
 /// The use that a message makes of the cache.
 enum CacheUse: Sendable {

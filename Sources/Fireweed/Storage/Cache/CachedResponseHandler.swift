@@ -1,4 +1,4 @@
-// Who decides what is stored in the cache.
+// Decisions on storing in the cache.
 
 public import FoundationNetworking
 

@@ -1,4 +1,4 @@
-// How long a response is fresh, and how old it is (RFC 9111 §4.2).
+// The freshness lifetime and the age of a response (RFC 9111 §4.2).
 
 package import FireweedTransport
 package import Foundation

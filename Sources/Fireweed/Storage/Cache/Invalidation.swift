@@ -1,4 +1,4 @@
-// What a change at the origin makes of stored responses (RFC 9111 §4.4).
+// The effect of an unsafe request on stored responses (RFC 9111 §4.4).
 
 import FireweedTransport
 import Foundation

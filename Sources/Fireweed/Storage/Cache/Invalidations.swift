@@ -1,4 +1,4 @@
-// Which responses were overtaken by a change while they were on their way.
+// The order of invalidations and requests.
 
 /// The order of invalidations (RFC 9111 §4.4) and of requests.
 ///

@@ -1,4 +1,4 @@
-// What was given to a store and is not in the store yet.
+// Responses on their way into a store.
 
 import Foundation
 

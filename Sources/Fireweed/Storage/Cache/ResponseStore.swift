@@ -1,4 +1,4 @@
-// Where responses are kept.
+// The contract of response stores.
 
 import Foundation
 

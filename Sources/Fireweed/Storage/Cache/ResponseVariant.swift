@@ -1,4 +1,4 @@
-// Which requests a stored response answers: `Vary` and credentials (RFC 9111 §4.1).
+// The requests that a stored response answers: `Vary` and credentials (RFC 9111 §4.1).
 
 package import FireweedTransport
 public import Foundation

@@ -1,4 +1,4 @@
-// Whether a stored response answers a request (RFC 9111 §4, §5.2; RFC 5861; RFC 8246).
+// The rules for reusing a stored response (RFC 9111 §4, §5.2; RFC 5861; RFC 8246).
 
 import Foundation
 import FoundationNetworking

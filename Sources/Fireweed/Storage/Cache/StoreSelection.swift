@@ -1,4 +1,4 @@
-// Which stored response answers a request, of those that a store has and those that it has yet to take.
+// The choice among stored responses, those on their way into the store included.
 
 import FireweedTransport
 import Foundation

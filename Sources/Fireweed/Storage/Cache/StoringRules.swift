@@ -1,4 +1,4 @@
-// Which responses are stored, and what of them (RFC 9111 §3).
+// The rules for storing responses and their fields (RFC 9111 §3).
 
 package import FireweedTransport
 package import Foundation

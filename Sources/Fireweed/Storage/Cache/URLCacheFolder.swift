@@ -1,4 +1,4 @@
-// Who may read what a `URLCache` writes to a disk.
+// Permissions of a `URLCache`'s folder.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What a file of cookies holds.
+// The content of a file of cookies.
 
 package import Foundation
 package import FoundationNetworking

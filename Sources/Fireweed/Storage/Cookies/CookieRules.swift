@@ -1,4 +1,4 @@
-// Which cookies are kept, and which go where.
+// The rules for accepting and sending cookies.
 
 import FireweedTransport
 package import Foundation

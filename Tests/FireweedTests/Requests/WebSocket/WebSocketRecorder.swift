@@ -1,4 +1,4 @@
-// What a WebSocket request tells, in a form that compares.
+// The events of a WebSocket request, in a form that compares.
 
 import Fireweed
 import Foundation
