@@ -1,4 +1,4 @@
-// What is written down about exchanges.
+// Targets for archives, logs and curl commands of exchanges.
 
 import Fireweed
 import FireweedTransport

@@ -1,4 +1,4 @@
-// What people type behind a URL, and JSON that a server sent or a file holds.
+// Targets for arguments behind a URL, and for JSON of a server or a file.
 
 import CommandLanguage
 

@@ -1,4 +1,4 @@
-// What comes from files and from the kernel.
+// Targets for the content of files, and for messages of the kernel.
 
 import Fireweed
 import FireweedTransport

@@ -1,4 +1,4 @@
-// What the server of a fleet answers.
+// Targets for replies of a fleet's server.
 
 import Fireweed
 import FireweedFleet

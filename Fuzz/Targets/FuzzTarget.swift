@@ -1,4 +1,4 @@
-// What is fuzzed: one row for each parser of bytes from outside.
+// The list of targets: one for each parser of untrusted input.
 
 /// A parser of ours, and what has to hold whatever bytes it is given.
 ///

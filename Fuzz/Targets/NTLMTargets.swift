@@ -1,4 +1,4 @@
-// What a server or a proxy says in NTLM.
+// Targets for NTLM messages of a server or a proxy.
 
 import FireweedTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What FireweedTesting reads from outside: requests that come to its server, and archives.
+// Targets for the untrusted input of FireweedTesting: requests to its server, and archives.
 
 import Fireweed
 import FireweedTesting

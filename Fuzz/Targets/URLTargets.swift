@@ -1,4 +1,4 @@
-// What callers give as a URL.
+// Targets for the URLs of callers.
 
 import Fireweed
 import FireweedTransport
