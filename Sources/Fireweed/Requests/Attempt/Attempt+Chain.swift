@@ -15,8 +15,8 @@ extension Attempt {
     /// A walk that waits for a link's decision.
     struct PendingDecision {
         let number: Int
-        let place: ChainPosition
-        var exchange: ChainContext
+        let position: ChainPosition
+        var context: ChainContext
         /// Notifies the link that its decision is not needed any more.
         var stop: (@Sendable () -> Void)?
     }
@@ -38,46 +38,43 @@ extension Attempt {
 
     /// Sends the present message down the chain.
     func launch() {
-        let exchange = state.withLock { $0.exchange }
+        let context = state.withLock { $0.context }
         // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
-        let isForWire = core.protocolClasses == nil || exchange.webSocket != nil
-        if isForWire, let violation = exchange.schemeViolation { return fail(with: violation) }
-        walkOut(from: 0, exchange)
+        let isForWire = core.protocolClasses == nil || context.webSocket != nil
+        if isForWire, let violation = context.schemeViolation { return fail(with: violation) }
+        walkOut(from: 0, context)
     }
 
-    private func walkOut(from start: Int, _ exchange: consuming ChainContext) {
-        var exchange = exchange
+    private func walkOut(from start: Int, _ context: consuming ChainContext) {
+        var context = context
         for index in start..<links.indices.upperBound {
-            let decision = links[index].send(&exchange, for: self)
-            guard case .pass = decision else { return follow(decision, at: .out(index), exchange) }
+            let decision = links[index].send(&context, for: self)
+            guard case .pass = decision else { return follow(decision, at: .out(index), context) }
         }
-        send(exchange)
+        send(context)
     }
 
     /// Sends a message that every link has passed.
-    private func send(_ exchange: consuming ChainContext) {
-        guard exchange.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
+    private func send(_ context: consuming ChainContext) {
+        guard context.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
-        var wire = exchange.wire
-        wire.fields = exchange.fields
-        wire.credentials = exchange.transportCredentials
+        var wire = context.wire
+        wire.fields = context.fields
+        wire.credentials = context.transportCredentials
         wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.wantsReadComplete = gathersContent
-        start(core.transport.makeTransfer(of: wire, for: self), of: exchange)
+        start(core.transport.makeTransfer(of: wire, for: self), of: context)
     }
 
     private func start(
-        _ control: any TransferControl, of exchange: consuming ChainContext,
+        _ control: any TransferControl, of context: consuming ChainContext,
         answering answer: (LocalAnswer, link: Int)? = nil
     ) {
-        let leads = exchange.lead != nil
-        handle(.sends) { state in
-            state.exchange = exchange
-            state.source = answer?.0.source ?? .network
-            state.answeringLink = answer?.link
-            state.control = control
+        let leads = context.lead != nil
+        handle(.sends) { [context] in
+            $0.begin(control, of: context, answeredBy: answer?.link, from: answer?.0.source ?? .network)
         }
         if leads, isSuspended { endFetch(.handedOver) }
     }
@@ -87,31 +84,31 @@ extension Attempt {
     /// Sends the head of a response up the chain, to the links that it concerns; then asks the request, if it wants
     /// heads.
     func walkBack(_ head: ResponseHead) {
-        var (exchange, answeringLink) = state.withLock { ($0.exchange, $0.answeringLink) }
+        var (context, answeringLink) = state.withLock { ($0.context, $0.answeringLink) }
         if answeringLink == nil {
             for index in links.indices where links.concerns(head, at: index) {
-                links[index].observe(head, in: &exchange, for: self)
+                links[index].observe(head, in: &context, for: self)
             }
             // Whatever becomes of the response: its cookies count.
-            if !exchange.deferredWork.isEmpty {
-                state.withLock { [exchange] in $0.exchange.deferredWork = exchange.deferredWork }
+            if !context.deferredWork.isEmpty {
+                state.withLock { [context] in $0.setDeferredWork(context.deferredWork) }
             }
         }
-        walkBack(head, from: (answeringLink ?? links.indices.upperBound) - 1, exchange, isInCall: true)
+        walkBack(head, from: (answeringLink ?? links.indices.upperBound) - 1, context, isInCall: true)
     }
 
     /// Asks the links about a response head, from the link at `start` outward.
     ///
     /// `isInCall` is true inside the transport's call that delivered the head: the result of that call then tells the
     /// transport what may move.
-    private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming ChainContext, isInCall: Bool) {
-        var exchange = exchange
+    private func walkBack(_ head: ResponseHead, from start: Int, _ context: consuming ChainContext, isInCall: Bool) {
+        var context = context
         for index in stride(from: start, through: 0, by: -1)
-        where exchange.awaitsHead || links.concerns(head, at: index) {
-            let decision = links[index].receive(head, in: &exchange, for: self)
-            guard case .pass = decision else { return follow(decision, at: .back(index, head), exchange) }
+        where context.awaitsHead || links.concerns(head, at: index) {
+            let decision = links[index].receive(head, in: &context, for: self)
+            guard case .pass = decision else { return follow(decision, at: .back(index, head), context) }
         }
-        state.withLock { [exchange] in $0.exchange = exchange }
+        state.withLock { [context] in $0.setContext(context) }
         show(head, isInCall: isInCall)
     }
 
@@ -131,9 +128,9 @@ extension Attempt {
 
     /// The message or answer that replaces a missing response; `nil` when the failure is final.
     func recovery(from failure: TransferFailure) -> Recovery? {
-        var exchange = state.withLock { $0.exchange }
+        var context = state.withLock { $0.context }
         for index in links.indices.reversed() {
-            switch links[index].recover(from: failure, in: &exchange, for: self) {
+            switch links[index].recover(from: failure, in: &context, for: self) {
             case .pass, .wait, .later: continue
             case .answer(let answer): return .next(.answer(answer, link: index))
             case .again(let message): return .next(.message(message))
@@ -146,77 +143,54 @@ extension Attempt {
     // MARK: Decisions
 
     /// Performs a link's decision.
-    func follow(_ decision: Decision, at place: ChainPosition, _ exchange: consuming ChainContext) {
-        switch (decision, place) {
-        case (.pass, .out(let index)): walkOut(from: index + 1, exchange)
-        case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, exchange, isInCall: false)
-        case (.wait(let wait), _): self.wait(wait, at: place, exchange)
+    func follow(_ decision: Decision, at position: ChainPosition, _ context: consuming ChainContext) {
+        switch (decision, position) {
+        case (.pass, .out(let index)): walkOut(from: index + 1, context)
+        case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, context, isInCall: false)
+        case (.wait(let wait), _): self.wait(wait, at: position, context)
         case (.later(let queue, let decide), _):
-            guard let number = keep(at: place, exchange) else { return }
+            guard let number = keep(at: position, context) else { return }
             queue.async { [self] in resume(number, decide) }
         case (.answer(let answer), .out(let index)):
-            start(answer.makeTransfer(self), of: exchange, answering: (answer, index))
-        case (.answer(let answer), .back(let index, _)): leave(exchange, for: .answer(answer, link: index))
+            start(answer.makeTransfer(self), of: context, answering: (answer, index))
+        case (.answer(let answer), .back(let index, _)): leave(context, for: .answer(answer, link: index))
         case (.again(let message), .out): walkOut(from: 0, ChainContext(message))
-        case (.again(let message), .back): leave(exchange, for: .message(message))
+        case (.again(let message), .back): leave(context, for: .message(message))
         case (.fail(let failure), .out):
-            state.withLock { state in
-                state.exchange = exchange
-                if exchange.isUnsent { state.source = .notSent }
-            }
+            state.withLock { [context] in $0.refuse(context) }
             fail(with: failure)
         case (.fail(let failure), .back): cancel(with: failure)
         }
     }
 
     /// Abandons the present response for another message or answer.
-    private func leave(_ exchange: consuming ChainContext, for next: Replacement) {
-        handle(.leaves(isRecorded: exchange.recorder != nil)) { state in
-            state.exchange = exchange
-            state.next = next
-        }
+    private func leave(_ context: consuming ChainContext, for next: Replacement) {
+        handle(.leaves(isRecorded: context.recorder != nil)) { [context] in $0.leave(context, for: next) }
     }
 
-    private func wait(_ wait: Wait, at place: ChainPosition, _ exchange: consuming ChainContext) {
-        guard let number = keep(at: place, exchange) else { return }
+    private func wait(_ wait: Wait, at position: ChainPosition, _ context: consuming ChainContext) {
+        guard let number = keep(at: position, context) else { return }
         let stop = wait.begin { [self] decide in resume(number, decide) }
-        let isOver = state.withLock { state in
-            guard state.pending?.number == number else { return true }
-            state.pending?.stop = stop
-            return false
-        }
+        let waits = state.withLock { $0.setStop(stop, ofWalk: number) }
         // Decided or cancelled meanwhile: the link need not know which.
-        if isOver { stop() }
+        if !waits { stop() }
     }
 
     /// Keeps the walk until a link decides.
     ///
     /// - Returns: the number under which the walk is continued; `nil` when the attempt is over.
-    private func keep(at place: ChainPosition, _ exchange: ChainContext) -> Int? {
-        let event: AttemptState.Event = if case .out = place { .waits } else { .asks }
+    private func keep(at position: ChainPosition, _ context: ChainContext) -> Int? {
+        let event: AttemptState.Event = if case .out = position { .waits } else { .asks }
         var number: Int?
-        handle(event) { state in
-            guard !state.life.isCancelled, state.life.stage != .ended else { return }
-            state.waitCount += 1
-            number = state.waitCount
-            state.pending = PendingDecision(number: state.waitCount, place: place, exchange: exchange)
-        }
+        handle(event) { number = $0.wait(at: position, context) }
         return number
     }
 
     /// Continues a walk that waited; only the first call with a number has an effect.
     private func resume(_ number: Int, _ decide: @Sendable (inout ChainContext) -> Decision) {
-        let pending = state.withLock { state -> PendingDecision? in
-            // A cancel ends the wait before it takes the walk away: what the link decides then is not wanted.
-            guard state.pending?.number == number, !state.life.isCancelled, state.life.stage != .ended else {
-                return nil
-            }
-            _ = state.handle(.wakes)
-            return state.pending.take()
-        }
-        guard var pending else { return }
-        let decision = decide(&pending.exchange)
-        follow(decision, at: pending.place, pending.exchange)
+        guard var pending = state.withLock({ $0.wake(walk: number) }) else { return }
+        let decision = decide(&pending.context)
+        follow(decision, at: pending.position, pending.context)
     }
 
     /// Sends the message, or gives the answer, that follows an abandoned response; on the session's queue.
@@ -224,22 +198,10 @@ extension Attempt {
         beginDeferredWork()
         // What was to be stored of the response is stored.
         endFetch(state.withLock { $0.head == nil ? .handedOver : .stored })
-        let next = state.withLock { state -> Replacement? in
-            guard let next = state.next.take() else { return nil }
-            state.control = nil
-            state.source = .network
-            state.answeringLink = nil
-            state.transferEnd = nil
-            state.leftByteCount = 0
-            state.head = nil
-            state.response = nil
-            if case .message(let message) = next { state.exchange = ChainContext(message) }
-            return next
-        }
-        switch next {
+        switch state.withLock({ $0.takeNext() }) {
         case .message: launch()
         case .answer(let answer, let link):
-            start(answer.makeTransfer(self), of: state.withLock { $0.exchange }, answering: (answer, link))
+            start(answer.makeTransfer(self), of: state.withLock { $0.context }, answering: (answer, link))
         case nil: break
         }
     }
@@ -247,18 +209,11 @@ extension Attempt {
     // MARK: Deferred work
 
     /// Whether links have deferred work that has not begun.
-    var hasDeferredWork: Bool { state.withLock { !$0.exchange.deferredWork.isEmpty } }
+    var hasDeferredWork: Bool { state.withLock { !$0.context.deferredWork.isEmpty } }
 
     /// Begins the work that links have deferred, unless it has begun.
     func beginDeferredWork() {
-        let (deferredWork, group) = state.withLock { state -> ([ChainContext.DeferredWork], DispatchGroup?) in
-            guard !state.exchange.deferredWork.isEmpty else { return ([], nil) }
-            let group = state.deferredWork ?? DispatchGroup()
-            state.deferredWork = group
-            defer { state.exchange.deferredWork = [] }
-            return (state.exchange.deferredWork, group)
-        }
-        guard let group else { return }
+        guard let (deferredWork, group) = state.withLock({ $0.takeDeferredWork() }) else { return }
         for work in deferredWork { work(group) }
     }
 
@@ -266,10 +221,9 @@ extension Attempt {
     func afterDeferredWork(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
         beginDeferredWork()
         // Without waiting: most of it is done already.
-        guard let deferredWork = state.withLock({ $0.deferredWork }), deferredWork.wait(timeout: .now()) == .timedOut
-        else {
+        guard let group = state.withLock({ $0.deferredWorkGroup }), group.wait(timeout: .now()) == .timedOut else {
             return body()
         }
-        deferredWork.notify(queue: queue, execute: body)
+        group.notify(queue: queue, execute: body)
     }
 }

@@ -10,7 +10,7 @@ extension Attempt: ProtocolHost {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
             // No class is asked for an attempt that is to end.
-            guard !state.withLock({ $0.life.isCancelled || $0.life.stage == .ended }) else { return completion(nil) }
+            guard !state.withLock({ $0.isOver }) else { return completion(nil) }
             let accepted = classes.accepting(self) { protocolRequest(of: exchange) }
             guard let (type, request) = accepted else { return completion(nil) }
             findStored(for: exchange) { [self] stored in
@@ -57,8 +57,8 @@ extension Attempt: ProtocolHost {
 
     /// Calls `body` with the task, which shows the request of the offer during the call.
     func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result {
-        state.withLock { $0.protocolOffer = offer }
-        defer { state.withLock { $0.protocolOffer = nil } }
+        state.withLock { $0.task.protocolOffer = offer }
+        defer { state.withLock { $0.task.protocolOffer = nil } }
         return body(sessionTask)
     }
 
@@ -76,18 +76,15 @@ extension Attempt: ProtocolHost {
         case .made(.notAllowed): break
         case .made(let policy):
             if let cache = core.cache {
-                let exchange = state.withLock { $0.exchange }
+                let exchange = state.withLock { $0.context }
                 var deferredWork: [ChainContext.DeferredWork] = []
                 let recorder = ResponseRecorder.note(
                     head, to: CacheQuery(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
                     isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache,
                     storing: storingPolicy, deferredWork: &deferredWork)
-                state.withLock { [deferredWork] state in
-                    state.exchange.recorder = recorder
-                    state.exchange.deferredWork += deferredWork
-                }
+                state.withLock { [deferredWork] in $0.record(with: recorder, deferredWork) }
             }
-        case .stored: state.withLock { $0.source = .cache }
+        case .stored: state.withLock { $0.setSource(.cache) }
         }
         if hasOwner { show(head, isInCall: true) } else { handle(.delivers) }
         return state.withLock { $0.life.holds.flow }
@@ -100,7 +97,7 @@ extension Attempt: ProtocolHost {
         // A redirect is counted by its status.
         let head = given?.1.isRedirect == true ? given?.1 : nil
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
-        let exchange = state.withLock { $0.exchange }
+        let exchange = state.withLock { $0.context }
         guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.url), note(http, shown) else { return }
         let redirects = RedirectLink(settings: core.settings, queue: core.arguments.rootQueue)
         let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
@@ -156,8 +153,7 @@ extension Attempt: ProtocolHost {
 
     private func note(_ response: HTTPURLResponse, _ head: ResponseHead) -> Bool {
         state.withLock { state in
-            state.head = head
-            state.response = response
+            state.setHead(head, shownAs: response)
             return state.owner != nil
         }
     }
@@ -175,7 +171,7 @@ extension Attempt: ProtocolHost {
     /// The request of a redirect, without the cookies that were added to the request before it: the next message has
     /// its own.
     private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
-        let exchange = state.withLock { $0.exchange }
+        let exchange = state.withLock { $0.context }
         guard !exchange.message.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),
             request.headers["Cookie"] == sent
         else {

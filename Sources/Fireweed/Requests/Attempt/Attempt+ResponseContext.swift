@@ -10,8 +10,16 @@ extension Attempt: ResponseContext {
     var response: HTTPURLResponse? { httpURLResponse }
     var requestMethod: String? { record.method }
     var statusCode: Int? { state.withLock { $0.head?.status } }
-    var responseURL: URL? { state.withLock { $0.head == nil ? nil : $0.message.url } }
+    var responseURL: URL? { state.withLock { $0.head == nil ? nil : $0.context.url } }
     var head: ResponseHead? { state.withLock { $0.head } }
+    /// The present message.
+    var message: OutgoingMessage { state.withLock { $0.message } }
+    /// The fields of the present message, those of links included.
+    var sentFields: FieldBlock { state.withLock { $0.context.fields } }
+    /// The URL of a message whose response has not come; `nil` without one.
+    var awaitedURL: URL? { state.withLock { $0.life.isRunning && $0.head == nil ? $0.context.url : nil } }
+    /// The URL of a response that came over the wire; `nil` for one that a link gave.
+    var wireURL: URL? { state.withLock { $0.answeringLink == nil ? $0.context.url : nil } }
 
     func responseField(_ name: String) -> String? {
         state.withLock { $0.head }?.value(of: name)
@@ -27,31 +35,31 @@ extension Attempt: ResponseContext {
 extension Attempt {
     /// The last head that came, as Foundation's object, which is made at the first call.
     var httpURLResponse: HTTPURLResponse? {
-        let (made, head, url) = state.withLock { ($0.response, $0.head, $0.message.url) }
+        let (made, head, url) = state.withLock { ($0.task.response, $0.head, $0.context.url) }
         if let made { return made }
         guard let head, let response = head.httpURLResponse(for: url) else { return nil }
-        state.withLock { $0.response = response }
+        state.withLock { $0.task.response = response }
         return response
     }
 
     /// The request that the attempt was made with.
     var originalRequest: URLRequest? {
-        if let offer = state.withLock({ $0.protocolOffer }), offer.isAccepted { return offer.request }
+        if let offer = state.withLock({ $0.task.protocolOffer }), offer.isAccepted { return offer.request }
         return record.urlRequest
     }
 
     /// The request of the present message.
     var currentRequest: URLRequest? {
-        let (offer, message, recordCount) = state.withLock { ($0.protocolOffer, $0.message, $0.records.count) }
+        let (offer, message, recordCount) = state.withLock { ($0.task.protocolOffer, $0.message, $0.records.count) }
         if let offer { return offer.request }
         return recordCount <= 1 && message.url == record.url ? record.urlRequest : Redirection.urlRequest(of: message)
     }
 
     var sessionTask: URLSessionTask {
         state.withLock { state in
-            if let task = state.task { return task }
+            if let task = state.task.task { return task }
             let task = kind.makeTask(for: self)
-            state.task = task
+            state.task.task = task
             return task
         }
     }
@@ -72,15 +80,15 @@ extension Attempt {
             // With a content coding on, the announced length is not that of what we count (RFC 9110 §8.6).
             let isCoded = state.head?.contains("Content-Encoding") ?? false
             let rest = isCoded ? nil : state.head?.contentLength
-            return (state.firstByteOffset + state.receivedByteCount, rest.map { $0 + state.firstByteOffset })
+            return (state.counters.completed, rest.map { $0 + state.counters.firstByteOffset })
         }
     }
 
     /// Whether the response has brought any content.
-    var hasContent: Bool { state.withLock { $0.firstByteOffset + $0.receivedByteCount > 0 } }
+    var hasContent: Bool { state.withLock { $0.counters.completed > 0 } }
 
     var uploadCounts: (completed: Int64, total: Int64?) {
-        state.withLock { ($0.sentByteCount, $0.expectedToSend) }
+        state.withLock { ($0.counters.sent, $0.counters.expectedToSend) }
     }
 
     var error: (any Error)? {

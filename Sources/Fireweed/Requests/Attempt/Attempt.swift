@@ -11,90 +11,6 @@ import Synchronization
 /// The transport calls it on its own thread; the request controls it from any thread. Users see it as a
 /// `URLSessionTask`, which is made only when someone asks for it.
 final class Attempt: Sendable {
-    struct State {
-        var owner: Owner?
-        var life = AttemptState()
-        /// The number of the request's decision that the attempt follows.
-        var intentNumber: UInt64 = 0
-        /// How often the owner's buffer had room again.
-        var roomCount = 0
-        var control: (any TransferControl)?
-        /// The present message and its response so far.
-        var exchange: ChainContext
-        /// What follows once the present response is abandoned.
-        var next: Replacement?
-        /// A walk that waits for a link's decision.
-        var pending: PendingDecision?
-        /// The number of walks that have waited so far.
-        var waitCount = 0
-        /// The link that gave the present response; `nil` for a response of the wire.
-        var answeringLink: Int?
-        /// The end of the present transfer, while the decision about its response is pending.
-        var transferEnd: TransferEnd?
-        /// Bytes of a response that came after it was abandoned.
-        var leftByteCount = 0
-        var head: ResponseHead?
-        var records: [ExchangeRecord] = []
-        /// The first cause of the end, when it is not the transport's.
-        var failure: TransferFailure?
-        /// Entered while deferred work of links is under way; `nil` before there is any.
-        var deferredWork: DispatchGroup?
-        var receivedByteCount: Int64 = 0
-        /// Bytes that an earlier download has left: the response brings the rest.
-        var firstByteOffset: Int64 = 0
-        var sentByteCount: Int64 = 0
-        var expectedToSend: Int64?
-        var response: HTTPURLResponse?
-        weak var task: URLSessionTask?
-        var taskSettings: TaskSettings?
-        /// The task's `progress`; `nil` until it is first read.
-        var progress: Progress?
-        /// Where the present response comes from.
-        var source = AnswerSource.network
-        /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
-        var protocolOffer: ProtocolOffer?
-
-        var message: OutgoingMessage { exchange.message }
-
-        /// Feeds an event to the table.
-        ///
-        /// When the attempt ends, the cause of the transfer's end becomes the cause of the attempt's, unless there is
-        /// an earlier one.
-        mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
-            let effects = life.handle(event)
-            if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
-            return effects
-        }
-
-        /// Notes why the attempt is to end; the first cause stays.
-        mutating func fail(_ cause: TransferFailure) {
-            if life.stage != .ended { failure = failure ?? cause }
-        }
-
-        /// Adds the report of a try of the present message.
-        mutating func note(_ report: TransferReport) {
-            var report = report
-            // What ended before it came to a transport has no time of its own.
-            if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
-            records.append(
-                ExchangeRecord(
-                    url: exchange.url, method: exchange.method, fields: exchange.fields, head: head, report: report,
-                    source: source))
-        }
-
-        /// Adds a transaction for an attempt that ended before it sent anything, so that it has metrics like every
-        /// other attempt.
-        mutating func noteUnsentHop() {
-            guard records.isEmpty else { return }
-            var report = TransferReport()
-            report.startNanoseconds = WallClock.nanoseconds
-            records.append(
-                ExchangeRecord(
-                    url: exchange.url, method: exchange.method, fields: message.fields, head: nil, report: report,
-                    source: source))
-        }
-    }
-
     let identifier: Int
     let record: RequestRecord
     let core: SessionCore
@@ -121,7 +37,7 @@ final class Attempt: Sendable {
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         startNanoseconds = core.clock.monotonicNanoseconds
         deadlineNanoseconds = core.settings.deadlineNanoseconds(after: startNanoseconds)
-        state = Mutex(State(owner: owner, exchange: ChainContext(message)))
+        state = Mutex(State(owner: owner, context: ChainContext(message)))
     }
 
     // MARK: Control
@@ -143,7 +59,7 @@ final class Attempt: Sendable {
     func perform(_ effects: AttemptState.Effects) {
         guard !effects.isEmpty else { return }
         if effects.contains(.launch) { launch() }
-        if effects.contains(.stopWaiting), let pending = state.withLock({ $0.pending.take() }) { pending.stop?() }
+        if effects.contains(.stopWaiting), let pending = state.withLock({ $0.takePending() }) { pending.stop?() }
         if !effects.isDisjoint(with: [.startTransfer, .setFlow, .discard, .cancelTransfer]) { steer(effects) }
         if effects.contains(.proceed) { core.arguments.rootQueue.async { self.proceed() } }
         if effects.contains(.save) { save() }
@@ -171,12 +87,7 @@ final class Attempt: Sendable {
     ///
     /// Two threads may call this out of order: the highest number wins.
     func follow(isSuspended: Bool, number: UInt64) {
-        let effects = state.withLock { state -> AttemptState.Effects in
-            guard number > state.intentNumber else { return [] }
-            state.intentNumber = number
-            return isSuspended ? state.handle(.suspend) : state.handle(.resume).union(state.handle(.start))
-        }
-        perform(effects)
+        perform(state.withLock { $0.follow(isSuspended: isSuspended, number: number) })
         if isSuspended { endFetch(.handedOver) }
     }
 
@@ -196,7 +107,7 @@ final class Attempt: Sendable {
 
     /// Ends an attempt that has not begun and that no task waits for, without notifying the owner.
     func abandon() {
-        state.withLock { $0.owner = nil }
+        state.withLock { $0.removeOwner() }
         cancel()
     }
 
@@ -210,7 +121,7 @@ final class Attempt: Sendable {
 
     /// Lets content come again, once the owner has room.
     func resumeIntake() {
-        handle(.room) { $0.roomCount += 1 }
+        handle(.room) { $0.noteRoom() }
     }
 
     /// Offers content to the owner, and returns what may move after that.
@@ -235,28 +146,19 @@ final class Attempt: Sendable {
 
     /// Stores the response; then the attempt continues.
     private func save() {
-        let recorder = state.withLock { state in
-            state.exchange.recorder.take()
-        }
-        guard let recorder else { return handle(.saved) }
+        guard let recorder = state.withLock({ $0.takeRecorder() }) else { return handle(.saved) }
         recorder.save(deciding: storingDecision) { self.handle(.saved) }
     }
 
     /// Tells requests that wait for the response of this one, where that has not been done.
     func endFetch(_ outcome: FetchOutcome) {
-        state.withLock { $0.exchange.lead.take() }?.end(outcome)
+        state.withLock { $0.takeLead() }?.end(outcome)
     }
 
     private func notifyOfEnd() {
-        let (owner, failure, lead, ownFailure) = state.withLock { state in
-            state.control = nil
-            state.exchange.recorder = nil
-            state.noteUnsentHop()
-            let failure = state.life.isCancelled ? nil : state.transferEnd?.failure
-            return (state.owner.take(), state.failure, state.exchange.lead.take(), failure)
-        }
-        if let lead { lead.end(failure == nil ? .stored : outcome(of: ownFailure)) }
-        owner?.attemptDidComplete(self, failure: failure)
+        let ending = state.withLock { $0.takeEnding() }
+        ending.lead?.end(ending.failure == nil ? .stored : outcome(of: ending.exchangeFailure))
+        ending.owner?.attemptDidComplete(self, failure: ending.failure)
     }
 
     /// What requests that wait for the response are told after a failure; `nil` when the exchange did not fail itself.

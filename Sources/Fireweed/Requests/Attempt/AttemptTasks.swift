@@ -224,13 +224,13 @@ final class AttemptWebSocketTask: URLSessionWebSocketTask, AttemptTask, @uncheck
     override func cancel() { attempt.cancelTask() }
 
     var link: WebSocketEventListener? {
-        attempt.state.withLock { $0.message.webSocket?.listener as? WebSocketEventListener }
+        attempt.message.webSocket?.listener as? WebSocketEventListener
     }
 
     override var closeCode: CloseCode { link?.facts.closeCode?.urlSessionCode ?? .invalid }
     override var closeReason: Data? { link?.facts.closeReason }
     override var maximumMessageSize: Int {
-        get { attempt.state.withLock { $0.message.webSocket?.maximumMessageByteCount } ?? 0 }
+        get { attempt.message.webSocket?.maximumMessageByteCount ?? 0 }
         set {}
     }
     override func cancel(with closeCode: CloseCode, reason: Data?) {
@@ -260,8 +260,8 @@ extension Attempt {
     /// Cancelling, pausing and resuming it does the same to the try.
     var progress: Progress {
         let progress = state.withLock { state in
-            let progress = state.progress ?? Progress(parent: nil, userInfo: nil)
-            state.progress = progress
+            let progress = state.task.progress ?? Progress(parent: nil, userInfo: nil)
+            state.task.progress = progress
             return progress
         }
         progress.cancellationHandler = { [weak self] in self?.cancelTask() }

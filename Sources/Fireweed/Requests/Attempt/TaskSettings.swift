@@ -21,8 +21,8 @@ extension Attempt {
     /// The settings of the attempt's tasks, made at the first use.
     var taskSettings: TaskSettings {
         state.withLock { state in
-            let settings = state.taskSettings ?? TaskSettings()
-            state.taskSettings = settings
+            let settings = state.task.settings ?? TaskSettings()
+            state.task.settings = settings
             return settings
         }
     }

@@ -52,7 +52,7 @@ extension FileReceiver {
     /// Throws for a part of the representation where no part was asked for (RFC 9110 §15.3.7).
     private func checkRange(_ head: ResponseHead, of attempt: Attempt) throws {
         guard head.status == 206 else { return }
-        let fields = attempt.state.withLock { $0.exchange.fields.fields }
+        let fields = attempt.sentFields.fields
         guard !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Range") }) else { return }
         let text = "the server sent a part of the content (206), and the whole was asked for"
         throw URLError(.badServerResponse, userInfo: [NSLocalizedDescriptionKey: text])

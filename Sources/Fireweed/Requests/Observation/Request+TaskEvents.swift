@@ -8,7 +8,7 @@ import Synchronization
 extension Request {
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead) {
         guard core.hasMonitors else { return }
-        let (message, response) = (attempt.state.withLock { $0.message }, head.httpURLResponse(for: attempt.record.url))
+        let (message, response) = (attempt.message, head.httpURLResponse(for: attempt.record.url))
         // What cannot be read is still a challenge.
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
         let shown = SendableChallenge(

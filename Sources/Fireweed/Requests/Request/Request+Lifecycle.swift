@@ -331,7 +331,7 @@ extension Request {
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
         if let observers = mutable.withLock({ $0.extras?.value.headObservers }), !observers.isEmpty,
-            let url = attempt.state.withLock({ $0.answeringLink == nil ? $0.message.url : nil })
+            let url = attempt.wireURL
         {
             for observe in observers.values { observe(head, url) }
         }

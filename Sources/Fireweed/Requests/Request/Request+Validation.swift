@@ -44,7 +44,7 @@ extension Request {
     /// Accepts status 200 to 299 and the content types of the request's `Accept` field.
     func addDefaultValidators() -> Self {
         addValidator(statusCode: 200..<300).add(acceptingEmpty: true) { request, attempt, hasContent in
-            let accept = attempt.state.withLock { $0.message.fields }.value(of: "Accept")
+            let accept = attempt.message.fields.value(of: "Accept")
             guard accept != nil || request.hasMonitors else { return nil }  // every type is acceptable
             return Self.checkType(attempt, hasContent, ValidationRules.acceptableTypes(accept))
         }

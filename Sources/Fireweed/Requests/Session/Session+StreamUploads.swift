@@ -72,7 +72,7 @@ extension URLSessionTask {
     /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is
     /// one.
     public var responseProtocolName: String? {
-        (self as? any AttemptTask)?.attempt.state.withLock { $0.head }.map {
+        (self as? any AttemptTask)?.attempt.head.map {
             $0.version.hasPrefix("HTTP/2") ? "h2" : $0.version.lowercased()
         }
     }

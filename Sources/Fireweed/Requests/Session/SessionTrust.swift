@@ -122,12 +122,9 @@ extension SessionCore {
     fileprivate func attempt(waitingFor trust: ServerTrust) -> Attempt? {
         let host = CanonicalHost.text(of: trust.host)
         return registry.attempts.first { attempt in
-            attempt.state.withLock { state in
-                let url = state.message.url
-                return state.life.isRunning && state.head == nil && ["https", "wss"].contains(url.scheme)
-                    && url.effectivePort == Int(trust.port ?? 443)
-                    && url.host.map { CanonicalHost.withoutZone(CanonicalHost.text(of: $0)) } == host
-            }
+            guard let url = attempt.awaitedURL else { return false }
+            return ["https", "wss"].contains(url.scheme) && url.effectivePort == Int(trust.port ?? 443)
+                && url.host.map { CanonicalHost.withoutZone(CanonicalHost.text(of: $0)) } == host
         }
     }
 }

@@ -1,0 +1,303 @@
+// The changing state of an attempt.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+extension Attempt {
+    /// Everything of an attempt that changes, for use under the attempt's lock.
+    ///
+    /// Other files read it, and change it by the methods below alone: `AttemptState` is the table of what may happen
+    /// when, and each method is one change that an event brings with it.
+    struct State {
+        private(set) var owner: Owner?
+        private(set) var life = AttemptState()
+        private(set) var control: (any TransferControl)?
+        /// The present message and its response so far.
+        private(set) var context: ChainContext
+        private(set) var head: ResponseHead?
+        /// The link that gave the present response; `nil` for a response of the wire.
+        private(set) var answeringLink: Int?
+        /// The source of the present response.
+        private(set) var source = AnswerSource.network
+        private(set) var records: [ExchangeRecord] = []
+        /// The first cause of the end, when it is not the transport's.
+        private(set) var failure: TransferFailure?
+        private(set) var counters = TransferCounters()
+        /// How often the owner's buffer had room again.
+        private(set) var roomCount = 0
+        var task = TaskFacade()
+
+        /// The number of the request's decision that the attempt follows.
+        private var intentNumber: UInt64 = 0
+        /// The message or answer that follows once the present response is abandoned.
+        private var next: Replacement?
+        /// A walk that waits for a link's decision.
+        private var pending: PendingDecision?
+        /// The number of walks that have waited so far.
+        private var waitCount = 0
+        /// The end of the present transfer, while the decision about its response is pending.
+        private var transferEnd: TransferEnd?
+        /// Entered while deferred work of links is under way; `nil` before there is any.
+        private var deferredWork: DispatchGroup?
+
+        init(owner: Owner, context: ChainContext) {
+            self.owner = owner
+            self.context = context
+        }
+    }
+
+    /// The numbers of bytes of an attempt.
+    struct TransferCounters {
+        fileprivate(set) var received: Int64 = 0
+        /// Bytes that an earlier download has left: the response brings the rest.
+        fileprivate(set) var firstByteOffset: Int64 = 0
+        fileprivate(set) var sent: Int64 = 0
+        fileprivate(set) var expectedToSend: Int64?
+        /// Bytes of a response that came after it was abandoned.
+        fileprivate var afterAbandonment = 0
+
+        /// Bytes of the whole content that are there.
+        var completed: Int64 { firstByteOffset + received }
+    }
+
+    /// The properties of the task that stands for an attempt, as far as they are not the attempt's own.
+    struct TaskFacade {
+        weak var task: URLSessionTask?
+        /// `nil` until the settings are first read or written.
+        var settings: TaskSettings?
+        /// `nil` until the progress is first read.
+        var progress: Progress?
+        /// Foundation's form of the present head; `nil` until it is first read.
+        var response: HTTPURLResponse?
+        /// The request that the task shows while a `URLProtocol` class is asked about it, or made for it.
+        var protocolOffer: ProtocolOffer?
+    }
+
+    /// The parts of an attempt that its end needs.
+    struct Ending {
+        let owner: Owner?
+        let failure: TransferFailure?
+        let lead: FetchLeader?
+        /// The failure of the exchange itself; `nil` for a cancelled attempt.
+        let exchangeFailure: TransferFailure?
+    }
+}
+
+// MARK: - Life
+
+extension Attempt.State {
+    var message: OutgoingMessage { context.message }
+
+    /// Whether the attempt has ended, or is to end.
+    var isOver: Bool { life.isCancelled || life.stage == .ended }
+
+    /// Feeds an event to the table.
+    ///
+    /// When the attempt ends, the cause of the transfer's end becomes the cause of the attempt's, unless there is an
+    /// earlier one.
+    mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
+        let effects = life.handle(event)
+        if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
+        return effects
+    }
+
+    /// Notes why the attempt is to end; the first cause stays.
+    mutating func fail(_ cause: TransferFailure) {
+        if life.stage != .ended { failure = failure ?? cause }
+    }
+
+    /// Suspends or resumes the attempt by a decision of its request, unless it follows a later one.
+    mutating func follow(isSuspended: Bool, number: UInt64) -> AttemptState.Effects {
+        guard number > intentNumber else { return [] }
+        intentNumber = number
+        return isSuspended ? handle(.suspend) : handle(.resume).union(handle(.start))
+    }
+
+    mutating func removeOwner() { owner = nil }
+
+    /// Takes everything that the end needs, and adds a transaction for an attempt that sent nothing, so that it has
+    /// metrics like every other attempt.
+    mutating func takeEnding() -> Attempt.Ending {
+        control = nil
+        context.recorder = nil
+        if records.isEmpty { note(TransferReport(), head: nil, fields: message.fields) }
+        return Attempt.Ending(
+            owner: owner.take(), failure: failure, lead: takeLead(),
+            exchangeFailure: life.isCancelled ? nil : transferEnd?.failure)
+    }
+
+    private mutating func note(_ report: TransferReport, head: ResponseHead?, fields: FieldBlock) {
+        var report = report
+        // An exchange that ended before it came to a transport has no time of its own.
+        if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
+        records.append(
+            ExchangeRecord(
+                url: context.url, method: context.method, fields: fields, head: head, report: report, source: source))
+    }
+}
+
+// MARK: - Out and back
+
+extension Attempt.State {
+    /// Begins a transfer: of a message over the wire, or of the answer of the link with that index.
+    mutating func begin(
+        _ control: any TransferControl, of context: ChainContext, answeredBy link: Int?, from source: AnswerSource
+    ) {
+        (self.context, self.control, self.answeringLink, self.source) = (context, control, link, source)
+    }
+
+    /// Keeps a walk until its link decides; returns its number, or `nil` when the attempt is over.
+    mutating func wait(at position: Attempt.ChainPosition, _ context: ChainContext) -> Int? {
+        guard !isOver else { return nil }
+        waitCount += 1
+        pending = Attempt.PendingDecision(number: waitCount, position: position, context: context)
+        return waitCount
+    }
+
+    /// Notes how to notify the link of a walk that is not wanted any more; false when the walk does not wait any more.
+    mutating func setStop(_ stop: @escaping @Sendable () -> Void, ofWalk number: Int) -> Bool {
+        guard pending?.number == number else { return false }
+        pending?.stop = stop
+        return true
+    }
+
+    /// Takes a walk that goes on; `nil` where another call has taken it.
+    ///
+    /// A cancel ends the wait before it takes the walk away: a decision that comes then has no effect.
+    mutating func wake(walk number: Int) -> Attempt.PendingDecision? {
+        guard pending?.number == number, !isOver else { return nil }
+        _ = handle(.wakes)
+        return pending.take()
+    }
+
+    mutating func takePending() -> Attempt.PendingDecision? { pending.take() }
+
+    mutating func setContext(_ context: ChainContext) { self.context = context }
+
+    /// Notes that the last link refused to send the message.
+    mutating func refuse(_ context: ChainContext) {
+        self.context = context
+        if context.isUnsent { source = .notSent }
+    }
+
+    /// Abandons the present response for another message or answer.
+    mutating func leave(_ context: ChainContext, for next: Attempt.Replacement) {
+        (self.context, self.next) = (context, next)
+    }
+
+    /// Takes the message or answer that follows, and forgets the response before it.
+    mutating func takeNext() -> Attempt.Replacement? {
+        guard let next = next.take() else { return nil }
+        (control, source, answeringLink, transferEnd, head, task.response) = (nil, .network, nil, nil, nil, nil)
+        counters.afterAbandonment = 0
+        if case .message(let message) = next { context = ChainContext(message) }
+        return next
+    }
+}
+
+// MARK: - The transfer
+
+/// The treatment of a piece of content.
+struct Delivery {
+    /// Whether the owner gets it.
+    fileprivate(set) var isWanted = false
+    /// Whether an abandoned response has brought more than is worth reading.
+    fileprivate(set) var isTooLong = false
+    fileprivate(set) var request: Request?
+    fileprivate(set) var progress: Progress?
+    fileprivate(set) var recorder: ResponseRecorder?
+    let roomCount: Int
+    let flow: Flow
+}
+
+extension Attempt.State {
+    /// Bytes of an abandoned response that are read so that the response can be stored: 64 KiB.
+    private static let abandonedLimit = 64 * 1024
+
+    mutating func setHead(_ head: ResponseHead) { self.head = head }
+
+    /// Takes a head of a `URLProtocol`, with Foundation's form of it.
+    mutating func setHead(_ head: ResponseHead, shownAs response: HTTPURLResponse) {
+        (self.head, task.response) = (head, response)
+    }
+
+    mutating func setSource(_ source: AnswerSource) { self.source = source }
+
+    mutating func noteAnsweredChallenge(_ head: ResponseHead) {
+        context.answeredChallenge = head
+        context.awaitsHead = true
+    }
+
+    mutating func noteRoom() { roomCount += 1 }
+
+    mutating func startCounting(at offset: Int64) { counters.firstByteOffset = offset }
+
+    mutating func noteSent(_ total: Int64, expected: Int64?) {
+        (counters.sent, counters.expectedToSend) = (total, expected)
+    }
+
+    mutating func delivery(of byteCount: Int) -> Delivery {
+        var delivery = Delivery(roomCount: roomCount, flow: life.holds.flow)
+        delivery.recorder = context.recorder
+        switch life.stage {
+        // A `URLProtocol` may give content without a response.
+        case .delivering, .sent:
+            counters.received += Int64(byteCount)
+            (delivery.isWanted, delivery.request, delivery.progress) = (true, owner?.request, task.progress)
+        case .leaving where delivery.recorder != nil:
+            counters.afterAbandonment += byteCount
+            guard counters.afterAbandonment > Self.abandonedLimit else { break }
+            context.recorder = nil
+            (delivery.isTooLong, delivery.recorder) = (true, nil)
+        case .ready, .preparing, .waiting, .deciding, .leaving, .saving, .cancelling, .ended: break
+        }
+        return delivery
+    }
+
+    /// Whether the transfer has ended without a response, with which a link may still have something to do.
+    var lacksResponse: Bool {
+        life.stage == .sent && failure == nil && head == nil && answeringLink == nil
+    }
+
+    /// Notes the end of the transfer, and falls back to `replacement` where there is one.
+    mutating func finish(_ end: TransferEnd, replacedBy replacement: Attempt.Replacement?) -> AttemptState.Effects {
+        for report in end.earlierReports { note(report, head: head, fields: context.fields) }
+        note(end.report, head: head, fields: context.fields)
+        transferEnd = end
+        if let replacement, life.stage == .sent {
+            next = replacement
+            return handle(.fallsBack)
+        }
+        return handle(.finishes(hasFailed: end.failure != nil, isRecorded: context.recorder != nil))
+    }
+}
+
+// MARK: - Storing and deferred work
+
+extension Attempt.State {
+    /// Stores the response's content with `recorder` while it comes.
+    mutating func record(with recorder: ResponseRecorder?, _ work: [ChainContext.DeferredWork]) {
+        context.recorder = recorder
+        context.deferredWork += work
+    }
+
+    mutating func takeRecorder() -> ResponseRecorder? { context.recorder.take() }
+
+    mutating func takeLead() -> FetchLeader? { context.lead.take() }
+
+    mutating func setDeferredWork(_ work: [ChainContext.DeferredWork]) { context.deferredWork = work }
+
+    /// Takes the work that links have deferred, with the group that it enters; `nil` where there is none.
+    mutating func takeDeferredWork() -> (work: [ChainContext.DeferredWork], group: DispatchGroup)? {
+        guard !context.deferredWork.isEmpty else { return nil }
+        let group = deferredWork ?? DispatchGroup()
+        deferredWork = group
+        defer { context.deferredWork = [] }
+        return (context.deferredWork, group)
+    }
+
+    /// Entered while deferred work is under way; `nil` where there was none.
+    var deferredWorkGroup: DispatchGroup? { deferredWork }
+}
