@@ -163,7 +163,7 @@ extension Attempt.State {
         return true
     }
 
-    /// Takes a walk that goes on; `nil` where another call has taken it.
+    /// Takes a walk to continue; `nil` where another call has taken it.
     ///
     /// A cancel ends the wait before it takes the walk away: a decision that comes then has no effect.
     mutating func wake(walk number: Int) -> Attempt.PendingDecision? {

@@ -66,8 +66,8 @@ extension FileReceiver {
             }
         let isFirst = request.mutable.withLock { state in
             // The sink's failure has ended the attempt: the sink's error says more than the attempt's.
-            if error is FileFailure, case .sessionTaskFailed = state.error { state.error = nil }
-            defer { state.error = state.error ?? failure }
+            if error is FileFailure, case .sessionTaskFailed = state.error { state.setError(nil) }
+            defer { state.fail(failure) }
             return state.error == nil
         }
         guard isFirst else { return }
@@ -182,7 +182,7 @@ extension FileReceiver {
         else { return }
         content.withLock { $0.produced = produced }
         guard case .sessionTaskFailed(let cause as URLError) = error else { return }
-        request.mutable.withLock { $0.error = .sessionTaskFailed(error: produced.added(to: cause)) }
+        request.mutable.withLock { $0.setError(.sessionTaskFailed(error: produced.added(to: cause))) }
     }
 
     /// The resume data of this download: what this attempt has written, else what was there before the attempt.

@@ -30,13 +30,7 @@ extension Request {
     }
 
     private func intercept(adapters: [any RequestAdapter], retriers: [any RequestRetrier]) -> Self {
-        mutable.withLock { state in
-            guard let present = state.interceptor else {
-                state.interceptor = Interceptor(adapters: adapters, retriers: retriers)
-                return
-            }
-            state.interceptor = Interceptor(adapters: [present] + adapters, retriers: [present] + retriers)
-        }
+        mutable.withLock { $0.addInterceptors(adapters, retriers) }
         return self
     }
 }

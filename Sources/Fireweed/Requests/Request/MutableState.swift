@@ -1,38 +1,86 @@
-// The state of a request, behind its one lock.
+// The changing state of a request.
 
-import Dispatch
 import FireweedTransport
 import Foundation
-import FoundationNetworking
 
-/// Everything about a request that changes.
+/// Everything about a request that changes, for use under the request's lock.
+///
+/// Other files read it, and change it by the methods below alone: `RequestState` is the table of what may happen when.
 struct MutableState: Sendable {
-    var lifecycle = RequestState()
+    private(set) var lifecycle = RequestState()
     /// How often `lifecycle.intent` has changed.
-    var intentNumber: UInt64 = 0
+    private(set) var intentNumber: UInt64 = 0
     /// The events that monitors are being notified of.
     var announcements = Announcements()
-    var error: AFError?
-    var records = TinyArray<RequestRecord>()
-    var attempts = TinyArray<Attempt>()
+    private(set) var error: AFError?
+    private(set) var records = TinyArray<RequestRecord>()
+    private(set) var attempts = TinyArray<Attempt>()
     /// The attempt before the last retry that was granted.
-    var retriedAttempt: Attempt?
-    /// The attempt that was cancelled before it could start; its cancel is announced before its end.
-    var abandonedAttempt: Attempt?
-    var retryCount = 0
-    /// The retries in a row without a delay that counts, whose attempts have sent nothing.
-    var idleRetryCount = 0
-    var validators: [RequestValidator] = []
-    /// The handlers in the order in which they were added, and how many serialisers have run.
-    var handlers = TinyArray<any ResponseHandler>()
-    var serialisedCount = 0
-    /// Late handlers that wait for the thread that is calling handlers, and whether there is such a thread.
-    var undelivered = TinyArray<any ResponseHandler>()
-    var isDelivering = false
-    var interceptor: (any RequestInterceptor)?
-    var id: UUID?
+    private(set) var retriedAttempt: Attempt?
+    private(set) var retryCount = 0
+    private(set) var validators: [RequestValidator] = []
+    /// The handlers in the order in which they were added.
+    private(set) var handlers = TinyArray<any ResponseHandler>()
+    private(set) var interceptor: (any RequestInterceptor)?
     /// Settings that few requests have; `nil` takes no memory.
-    var extras: ExtrasBox?
+    private(set) var extras: ExtrasBox?
+
+    /// The attempt that was cancelled before it could start; its cancel is announced before its end.
+    private var abandonedAttempt: Attempt?
+    /// The retries in a row without a delay that counts, whose attempts have sent nothing.
+    private var idleRetryCount = 0
+    /// The number of handlers whose serialisers have run.
+    private var serialisedCount = 0
+    /// Late handlers that wait for the thread that is calling handlers, and whether there is such a thread.
+    private var undelivered = TinyArray<any ResponseHandler>()
+    private var isDelivering = false
+    private var id: UUID?
+
+    init(interceptor: (any RequestInterceptor)?) { self.interceptor = interceptor }
+}
+
+// MARK: - Life
+
+extension MutableState {
+    /// Feeds an event to the table.
+    mutating func handle(_ event: RequestState.Event) -> RequestState.Effects {
+        let before = lifecycle.intent
+        defer { if lifecycle.intent != before { intentNumber += 1 } }
+        return lifecycle.handle(event)
+    }
+
+    /// Notes why the request fails; the first error stays.
+    mutating func fail(_ error: AFError) { self.error = self.error ?? error }
+
+    mutating func setError(_ error: AFError?) { self.error = error }
+
+    /// Takes the closure that ends a question to a retrier; `nil` while no retrier is being asked.
+    mutating func takeRetrierQuestion() -> (@Sendable () -> Void)? { extras?.retrierQuestion.take() }
+
+    /// Ends the request with an error from outside, such as a cancel; false when its outcome is decided.
+    ///
+    /// An earlier error stays, unless a retrier was being asked about it: the retrier might still have changed it.
+    @discardableResult
+    mutating func endOutcome(with error: AFError, hadQuestion: Bool) -> Bool {
+        guard lifecycle.isOutcomeOpen else { return false }
+        self.error = hadQuestion ? error : self.error ?? error
+        return true
+    }
+
+    mutating func identifier() -> UUID {
+        let id = id ?? UUID.random()
+        self.id = id
+        return id
+    }
+
+    mutating func append(_ validator: RequestValidator) { validators.append(validator) }
+
+    /// Adds interceptors behind those that the request has.
+    mutating func addInterceptors(_ adapters: [any RequestAdapter], _ retriers: [any RequestRetrier]) {
+        let present = interceptor
+        interceptor = Interceptor(
+            adapters: (present.map { [$0] } ?? []) + adapters, retriers: (present.map { [$0] } ?? []) + retriers)
+    }
 
     /// Changes the extras, which are made at the first change.
     mutating func withExtras<Result>(_ change: (inout RequestExtras) -> Result) -> Result {
@@ -42,28 +90,101 @@ struct MutableState: Sendable {
     }
 }
 
-/// Counts the threads that are notifying monitors of events of a request.
-///
-/// Another thread may end the request meanwhile. The end waits for the announcements, so that `requestDidFinish` is the
-/// monitors' last event.
-struct Announcements: Sendable {
-    private var count = 0
-    private var conclusionWaits = false
+// MARK: - Attempts
 
-    mutating func begin() { count += 1 }
+extension MutableState {
+    mutating func append(_ record: RequestRecord) { records.append(record) }
 
-    /// True when the request has ended meanwhile, and its conclusion has to start now.
-    mutating func end() -> Bool {
-        count -= 1
-        guard count == 0, conclusionWaits else { return false }
-        conclusionWaits = false
+    /// Adds an attempt; false when the request was cancelled while it was being made.
+    mutating func append(_ attempt: Attempt) -> Bool {
+        guard lifecycle.isMaking else { return false }
+        attempts.append(attempt)
         return true
     }
 
-    /// True when the conclusion may start at once; otherwise `end()` returns true later.
-    mutating func allowConclusion() -> Bool {
-        conclusionWaits = count > 0
-        return !conclusionWaits
+    mutating func abandon(_ attempt: Attempt) { abandonedAttempt = attempt }
+
+    mutating func takeAbandonedAttempt() -> Attempt? { abandonedAttempt.take() }
+
+    /// Removes records and attempts between the first and the latest ones, for a request that never ends.
+    mutating func shortenHistory() {
+        if attempts.count > 32 { attempts.removeSubrange(1..<attempts.count - 15) }
+        if records.count > 64 { records.removeSubrange(1..<records.count - 31) }
+    }
+
+    /// The most retries in a row without a delay that counts and without a message that was sent.
+    private static let maximumIdleRetryCount = 100
+    /// The shortest delay, in seconds, that counts as one: ten retries a second do no harm.
+    private static let shortestDelay = 0.1
+
+    /// Begins a retry after `delay` seconds and its announcement; false when there may be none.
+    mutating func beginRetry(of attempt: Attempt?, hasSent: Bool, after delay: TimeInterval, on clock: any SessionClock)
+        -> Bool
+    {
+        if hasSent, attempt !== retriedAttempt { idleRetryCount = 0 }
+        // A retrier that waits does not spin.
+        if delay < Self.shortestDelay, !hasSent || attempt === retriedAttempt { idleRetryCount += 1 }
+        guard idleRetryCount <= Self.maximumIdleRetryCount, mayBegin(after: delay, on: clock),
+            lifecycle.handle(.retryGranted) == .delayRetry
+        else { return false }
+        retryCount += 1
+        retriedAttempt = attempts.last
+        error = nil
+        serialisedCount = 0
+        announcements.begin()
+        return true
+    }
+
+    /// Keeps the delay before a retry; false when the request has ended meanwhile.
+    mutating func setRetryDelay(_ call: any ScheduledCall) -> Bool {
+        guard lifecycle.isOutcomeOpen else { return false }
+        withExtras { $0.retryDelay = call }
+        return true
+    }
+}
+
+// MARK: - Handlers
+
+extension MutableState {
+    /// The next part of the conclusion.
+    enum ConclusionAction {
+        case serialise(any ResponseHandler)
+        /// Handlers to call, unless another thread is calling handlers; endings to call, and a delay to end.
+        case deliver(
+            TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void], retryDelay: (any ScheduledCall)?)
+    }
+
+    mutating func append(_ handler: any ResponseHandler) { handlers.append(handler) }
+
+    mutating func noteSerialised() { serialisedCount += 1 }
+
+    /// The next handler to serialise, or the end of the request.
+    ///
+    /// Decided under one lock: a handler that is added later finds the request done.
+    mutating func nextConclusionAction() -> ConclusionAction {
+        if serialisedCount < handlers.count { return .serialise(handlers[serialisedCount]) }
+        _ = lifecycle.handle(.serialised)
+        defer {
+            handlers = TinyArray()
+            serialisedCount = 0
+            extras?.endings = []
+            extras?.deadline?.timer = nil
+        }
+        let (endings, retryDelay) = (extras?.endings ?? [], extras?.retryDelay)
+        extras?.retryDelay = nil
+        if isDelivering {
+            undelivered.append(contentsOf: handlers)
+            return .deliver(nil, endings: endings, retryDelay: retryDelay)
+        }
+        isDelivering = true
+        return .deliver(handlers, endings: endings, retryDelay: retryDelay)
+    }
+
+    /// Takes the handlers that were added while others were called; empty when the thread has no more to do.
+    mutating func takeUndelivered() -> TinyArray<any ResponseHandler> {
+        defer { undelivered = TinyArray() }
+        isDelivering = !undelivered.isEmpty
+        return undelivered
     }
 }
 
@@ -77,60 +198,3 @@ struct RequestValidator: Sendable {
     /// Whether `check` accepts every response without content.
     var acceptsEmpty = false
 }
-
-/// Settings and handlers that few requests have.
-struct RequestExtras: Sendable {
-    var credential: URLCredential?
-    /// How the credential may be used; `nil` leaves it to the credential.
-    var schemes: AuthenticationSchemes?
-    /// The trace that the request's attempts are spans of.
-    var trace: TraceContext?
-    var redirectHandler: (any RedirectHandler)?
-    var cachedResponseHandler: (any CachedResponseHandler)?
-    /// The request's own monitors, in the order in which they were added.
-    var monitors: [any EventMonitor] = []
-    var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
-    var taskHandler: (queue: DispatchQueue, handler: @Sendable (URLSessionTask) -> Void)?
-    var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
-    var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
-    /// The deadline of the request, if it has one.
-    var deadline: RequestDeadline?
-    /// Answers for the retrier that is being asked; `nil` while none is.
-    var retrierQuestion: (@Sendable () -> Void)?
-    /// Ends the delay before a retry; `nil` before the first one.
-    var retryDelay: (any ScheduledCall)?
-    /// Whether a cancelled download keeps its partial file for resume data.
-    var wantsResumeData = false
-    var listeners = RequestListeners()
-    /// Called when the request has ended: async streams end with it.
-    var endings: [@Sendable () -> Void] = []
-
-    /// Are shown every head that came over the network, with the URL that answered, by the object that added them.
-    var headObservers: [ObjectIdentifier: @Sendable (ResponseHead, URL) -> Void] = [:]
-
-    var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty || !headObservers.isEmpty }
-}
-
-/// The async streams that listen to a request.
-struct RequestListeners: Sendable {
-    var responses: [StreamBuffer<HTTPURLResponse>] = []
-    var urlRequests: [StreamBuffer<URLRequest>] = []
-    var commands: [StreamBuffer<String>] = []
-    var tasks: [StreamBuffer<URLSessionTask>] = []
-}
-
-/// Stores the extras outside the state, since most requests have none.
-@dynamicMemberLookup
-final class ExtrasBox: @unchecked Sendable {
-    // SAFETY: part of the mutable state, and touched only under its lock.
-    var value = RequestExtras()
-
-    subscript<Member>(dynamicMember path: WritableKeyPath<RequestExtras, Member>) -> Member {
-        get { value[keyPath: path] }
-        set { value[keyPath: path] = newValue }
-    }
-}
-
-/// Gets the head of a response before its content, and decides whether the content follows.
-typealias HTTPResponseHandler =
-    @Sendable (_ response: HTTPURLResponse, _ decide: @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

@@ -65,11 +65,11 @@ extension Request {
                 return ([], nil)
             }
             deadline.isOver = true
-            let question = state.extras?.retrierQuestion.take()
+            let question = state.takeRetrierQuestion()
             let url = state.records.last?.url.absoluteString ?? ""
-            state.error = state.error ?? .sessionTaskFailed(error: deadline.failure.urlError(failingURL: url))
+            state.fail(.sessionTaskFailed(error: deadline.failure.urlError(failingURL: url)))
             state.extras?.deadline = deadline
-            return (state.lifecycle.handle(.abort), question)
+            return (state.handle(.abort), question)
         }
         perform(effects)
         question?()
@@ -86,7 +86,7 @@ extension Request {
                 return
             }
             let url = state.records.last?.url.absoluteString ?? ""
-            state.error = .sessionTaskFailed(error: deadline.failure.urlError(failingURL: url))
+            state.setError(.sessionTaskFailed(error: deadline.failure.urlError(failingURL: url)))
         }
     }
 

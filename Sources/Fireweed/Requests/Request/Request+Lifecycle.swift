@@ -9,7 +9,7 @@ import Synchronization
 extension Request {
     /// Adds a response handler, and resumes the request, unless the caller or the session resumes requests themselves.
     func add(_ handler: any ResponseHandler) -> Self {
-        handle(.handlerAdded) { $0.handlers.append(handler) }
+        handle(.handlerAdded) { $0.append(handler) }
         if shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately { resume() }
         return self
     }
@@ -20,9 +20,7 @@ extension Request {
     func handle(_ event: RequestState.Event, change: (inout MutableState) -> Void = { _ in }) {
         let effects = mutable.withLock { state in
             change(&state)
-            let before = state.lifecycle.intent
-            defer { if state.lifecycle.intent != before { state.intentNumber += 1 } }
-            return state.lifecycle.handle(event)
+            return state.handle(event)
         }
         perform(effects)
     }
@@ -54,10 +52,8 @@ extension Request {
     func abort(_ error: AFError) {
         var question: (@Sendable () -> Void)?
         handle(.abort) { state in
-            question = state.extras?.retrierQuestion.take()
-            guard state.lifecycle.isOutcomeOpen else { return }
-            // A retrier might still have changed the outcome, as with a cancel.
-            state.error = question == nil ? state.error ?? error : error
+            question = state.takeRetrierQuestion()
+            state.endOutcome(with: error, hadQuestion: question != nil)
         }
         question?()
     }
@@ -125,7 +121,7 @@ extension Request {
         let attempt = mutable.withLock { $0.attempts.last === $0.retriedAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
-        if mutable.withLock({ $0.abandonedAttempt.take() }) === attempt {
+        if mutable.withLock({ $0.takeAbandonedAttempt() }) === attempt {
             notifyMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         }
         // The response's cookies are in the storage before a handler runs.
@@ -146,7 +142,7 @@ extension Request {
         guard let error, !parts.receiver.forbidsRetry else { return handle(.outcomeDecided) }
         askRetriers(dueTo: error) { replacement in
             self.handle(.outcomeDecided) { state in
-                if let replacement, state.lifecycle.intent != .cancelled { state.error = replacement }
+                if let replacement, state.lifecycle.intent != .cancelled { state.setError(replacement) }
             }
         }
     }
@@ -171,11 +167,11 @@ extension Request {
             if let error = handler.serialise(), mayRetry {
                 return askRetriers(dueTo: error) { replacement in
                     if let replacement { handler.fail(with: replacement) }
-                    self.mutable.withLock { $0.serialisedCount += 1 }
+                    self.mutable.withLock { $0.noteSerialised() }
                     self.serialise()
                 }
             }
-            mutable.withLock { $0.serialisedCount += 1 }
+            mutable.withLock { $0.noteSerialised() }
         }
     }
 
@@ -183,30 +179,7 @@ extension Request {
     ///
     /// When there is none, the request is done and its handlers are called.
     private func nextHandler() -> (any ResponseHandler)? {
-        enum ConclusionAction {
-            case serialise(any ResponseHandler), deliver(
-                TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void], retryDelay: (any ScheduledCall)?)
-        }
-        // Decided under one lock: a handler that is added now is either seen here or finds the request done.
-        let step = mutable.withLock { state -> ConclusionAction in
-            if state.serialisedCount < state.handlers.count { return .serialise(state.handlers[state.serialisedCount]) }
-            _ = state.lifecycle.handle(.serialised)
-            defer {
-                state.handlers = TinyArray()
-                state.serialisedCount = 0
-                state.extras?.endings = []
-                state.extras?.deadline?.timer = nil
-            }
-            let (endings, retryDelay) = (state.extras?.endings ?? [], state.extras?.retryDelay)
-            state.extras?.retryDelay = nil
-            if state.isDelivering {
-                state.undelivered.append(contentsOf: state.handlers)
-                return .deliver(nil, endings: endings, retryDelay: retryDelay)
-            }
-            state.isDelivering = true
-            return .deliver(state.handlers, endings: endings, retryDelay: retryDelay)
-        }
-        switch step {
+        switch mutable.withLock({ $0.nextConclusionAction() }) {
         case .serialise(let handler): return handler
         case .deliver(let handlers, let endings, let retryDelay):
             // A request that was cancelled before its retry would stay until the delay is over.
@@ -228,20 +201,11 @@ extension Request {
         var handlers = handlers
         repeat {
             for handler in handlers { handler.deliver() }
-            handlers = mutable.withLock { state in
-                defer { state.undelivered = TinyArray() }
-                state.isDelivering = !state.undelivered.isEmpty
-                return state.undelivered
-            }
+            handlers = mutable.withLock { $0.takeUndelivered() }
         } while !handlers.isEmpty
     }
 
     // MARK: Retry
-
-    /// The most retries in a row without a delay that counts and without a message that was sent.
-    private static let maximumIdleRetryCount = 100
-    /// The shortest delay, in seconds, that counts as one: ten retries a second do no harm.
-    private static let shortestDelay = 0.1
 
     private var mayRetry: Bool {
         interceptor != nil || core.arguments.interceptor != nil
@@ -264,7 +228,7 @@ extension Request {
     }
 
     private func apply(_ result: RetryResult, dueTo error: AFError, otherwise: (AFError?) -> Void) {
-        mutable.withLock { $0.extras?.retrierQuestion = nil }
+        mutable.withLock { state in state.withExtras { $0.retrierQuestion = nil } }
         switch result {
         case .retry: retry(after: 0) { otherwise(nil) }
         case .retryWithDelay(let delay): retry(after: delay) { otherwise(nil) }
@@ -283,21 +247,8 @@ extension Request {
         let attempt = lastAttempt
         guard !parts.content.isUsedUp(after: attempt, of: self) else { return otherwise() }
         let hasSent = attempt?.hasSent == true
-        let isGranted = mutable.withLock { state in
-            if hasSent, attempt !== state.retriedAttempt { state.idleRetryCount = 0 }
-            // A retrier that waits does not spin.
-            if delay < Self.shortestDelay, !hasSent || attempt === state.retriedAttempt { state.idleRetryCount += 1 }
-            guard state.idleRetryCount <= Self.maximumIdleRetryCount,
-                state.mayBegin(after: delay, on: core.clock), state.lifecycle.handle(.retryGranted) == .delayRetry
-            else {
-                return false
-            }
-            state.retryCount += 1
-            state.retriedAttempt = state.attempts.last
-            state.error = nil
-            state.serialisedCount = 0
-            state.announcements.begin()
-            return true
+        let isGranted = mutable.withLock {
+            $0.beginRetry(of: attempt, hasSent: hasSent, after: delay, on: core.clock)
         }
         guard isGranted else { return otherwise() }
         notifyMonitors { $0.requestIsRetrying($1) }
@@ -311,11 +262,7 @@ extension Request {
             let call = core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.arguments.rootQueue) {
                 self.handle(.retryDue)
             }
-            let isOpen = mutable.withLock { state in
-                if state.lifecycle.isOutcomeOpen { state.withExtras { $0.retryDelay = call } }
-                return state.lifecycle.isOutcomeOpen
-            }
-            if !isOpen { call.cancel() }
+            if !mutable.withLock({ $0.setRetryDelay(call) }) { call.cancel() }
         } else {
             handle(.retryDue)
         }
@@ -366,7 +313,7 @@ extension Request {
 
     func complete(_ attempt: Attempt, failure: TransferFailure?) {
         handle(.completed) { state in
-            if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
+            if let failure { state.fail(failure.afError(of: attempt.record.url)) }
         }
     }
 

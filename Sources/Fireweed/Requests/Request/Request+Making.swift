@@ -41,7 +41,7 @@ extension Request {
     /// Adapts the request message and makes the task; ends the announcement that the caller has begun.
     private func proceed(with record: RequestRecord) {
         let own = mutable.withLock { state in
-            state.records.append(record)
+            state.append(record)
             return state.interceptor
         }
         guard let adapter = adapter(before: own) else {
@@ -105,7 +105,7 @@ extension Request {
             return failAdaptation(of: initial, error)
         }
         notifyMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
-        mutable.withLock { $0.records.append(adapted) }
+        mutable.withLock { $0.append(adapted) }
         makeTask(for: adapted)
     }
 
@@ -131,12 +131,7 @@ extension Request {
         }
         let attempt = Attempt(
             record: record, message: consume message, kind: parts.taskKind, core: core, owner: .request(self))
-        let isWanted = mutable.withLock { state in
-            guard state.lifecycle.isMaking else { return false }
-            state.attempts.append(attempt)
-            return true
-        }
-        guard isWanted else { return }  // cancelled while it was being made
+        guard mutable.withLock({ $0.append(attempt) }) else { return }
         notifyMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
         passOnTask(of: attempt)
         var isWaitedFor = false
@@ -145,7 +140,7 @@ extension Request {
         }
         guard !isWaitedFor else { return }
         attempt.abandon()  // cancelled meanwhile: nothing else would end the attempt
-        mutable.withLock { $0.abandonedAttempt = attempt }
+        mutable.withLock { $0.abandon(attempt) }
     }
 
     private func failCreation(_ error: any Error) {
@@ -156,7 +151,7 @@ extension Request {
 
     func fail(_ error: AFError) {
         callCURLHandlers()
-        handle(.makingFailed) { $0.error = $0.error ?? error }
+        handle(.makingFailed) { $0.fail(error) }
     }
 
     // MARK: Handlers of the request and the task

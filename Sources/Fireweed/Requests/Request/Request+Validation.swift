@@ -9,7 +9,7 @@ extension Request {
     /// Adds a validator; it runs when an attempt has ended, unless there is an error already.
     @discardableResult
     func add(acceptingEmpty acceptsEmpty: Bool = false, _ check: @escaping RequestValidator.Check) -> Self {
-        mutable.withLock { $0.validators.append(RequestValidator(check: check, acceptsEmpty: acceptsEmpty)) }
+        mutable.withLock { $0.append(RequestValidator(check: check, acceptsEmpty: acceptsEmpty)) }
         return self
     }
 
@@ -90,7 +90,7 @@ extension Request {
             guard let result = isKnown ? known[index] : validator.check(self, attempt, hasContent) else { continue }
             notifyOfValidation(result, attempt)
             guard let error = ValidationRules.error(of: result) else { continue }
-            return mutable.withLock { $0.error = $0.error ?? error }
+            return mutable.withLock { $0.fail(error) }
         }
     }
 

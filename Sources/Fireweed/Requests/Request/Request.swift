@@ -89,11 +89,9 @@ extension Request {
     ) {
         var question: (@Sendable () -> Void)?
         handle(.cancel) { state in
-            question = state.extras?.retrierQuestion.take()
-            guard state.lifecycle.isOutcomeOpen, state.lifecycle.visible != .cancelled else { return }
-            // A retrier might still have changed the outcome: so the cancel is the outcome, and not the failure.
-            state.error = question == nil ? state.error ?? error : error
-            note(&state)
+            let isFirst = state.lifecycle.visible != .cancelled
+            question = state.takeRetrierQuestion()
+            if isFirst, state.endOutcome(with: error, hadQuestion: question != nil) { note(&state) }
         }
         question?()
     }
@@ -104,12 +102,7 @@ extension Request {
 extension Request: Hashable, CustomStringConvertible {
     /// The identity of the request, which never changes.
     public var id: UUID {
-        mutable.withLock { state in
-            if let id = state.id { return id }
-            let id = UUID.random()
-            state.id = id
-            return id
-        }
+        mutable.withLock { $0.identifier() }
     }
 
     /// Two requests are equal when they are the same request.
@@ -155,7 +148,7 @@ extension Request {
     /// The first error of the request so far; a retry clears it.
     public internal(set) var error: AFError? {
         get { mutable.withLock { $0.error } }
-        set { mutable.withLock { $0.error = newValue } }
+        set { mutable.withLock { $0.setError(newValue) } }
     }
 
     /// How often the request has been retried.

@@ -53,7 +53,7 @@ final class StreamReceiver: ResponseReceiver {
         guard let refusal = source?.refusal(of: head) else {
             return isJudged ? judge(attempt, of: request) : request.offerResponse(of: attempt)
         }
-        request.mutable.withLock { $0.error = $0.error ?? refusal }
+        request.mutable.withLock { $0.fail(refusal) }
         _ = request.offerResponse(of: attempt)  // the request has failed: the handler's decision changes nothing
         if isError {
             // The content of a refused response is only kept. A peer that does not end it delays the error by at most
@@ -250,9 +250,6 @@ private struct ErrorContent: Sendable {
 extension Request {
     /// Keeps the first and the latest attempts of a request that reconnects for years, and releases the others.
     fileprivate func forgetOldAttempts() {
-        mutable.withLock { state in
-            if state.attempts.count > 32 { state.attempts.removeSubrange(1..<state.attempts.count - 15) }
-            if state.records.count > 64 { state.records.removeSubrange(1..<state.records.count - 31) }
-        }
+        mutable.withLock { $0.shortenHistory() }
     }
 }
