@@ -54,7 +54,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         guard let request = Self.request(for: key), mayHoldResponse(for: key) else { return nil }
         let changeCount = state.withLock { $0.changeCount }
-        guard let cached = cache.cachedResponse(for: request) else {
+        guard let cached = cachedResponse(for: request, key) else {
             noteMiss(of: key, since: changeCount)
             return nil
         }
@@ -133,21 +133,21 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: The disk
 
     private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
-        guard cache.diskCapacity > 0 else { return replace(by: response, for: request) }
+        guard cache.diskCapacity > 0 else { return replace(by: response, for: request, key: key) }
         guard response.storagePolicy == .allowed else {
             // The disk may be about to get an earlier response of this key.
             state.withLock { $0.unwritten[key] = nil }
-            return replace(by: response, for: request)
+            return replace(by: response, for: request, key: key)
         }
         guard cache.memoryCapacity > response.data.count * 2 else {
-            replace(by: response, for: request)
+            replace(by: response, for: request, key: key)
             folder?.closeFiles()
             return
         }
         replace(
             by: CachedURLResponse(
                 response: response.response, data: response.data, userInfo: response.userInfo,
-                storagePolicy: .allowedInMemoryOnly), for: request)
+                storagePolicy: .allowedInMemoryOnly), for: request, key: key)
         let isWriting = state.withLock { state in
             state.unwritten[key] = response
             defer { state.isWriting = true }
@@ -158,22 +158,36 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     private func write() {
         while let (key, response) = nextUnwritten(), let request = Self.request(for: key) {
-            replace(by: response, for: request)
+            replace(by: response, for: request, key: key)
             folder?.closeFiles()
         }
     }
 
-    /// One store at a time replaces a response, since sessions share caches.
+    /// The replacements of this process, since sessions share caches.
+    private static let replacements = Mutex(Replacements())
+    /// One store at a time replaces a response.
     private static let replacing = Mutex(())
 
-    /// Removes the response of a request and stores another one.
+    /// Removes the response of a request and stores another one, which look-ups find meanwhile.
     ///
     /// Foundation's cache (swift-corelibs-foundation 6.3) puts a key that is stored twice into the order of its memory
     /// twice. It ends the process when it removes the second one, once the memory is full.
-    private func replace(by response: CachedURLResponse, for request: URLRequest) {
+    private func replace(by response: CachedURLResponse, for request: URLRequest, key: String) {
         Self.replacing.withLock { _ in
+            Self.replacements.withLock { $0.begin(response, for: key, in: cache) }
             cache.removeCachedResponse(for: request)
             cache.storeCachedResponse(response, for: request)
+            Self.replacements.withLock { $0.end() }
+        }
+    }
+
+    /// The response in the cache, or the one that is being stored there.
+    private func cachedResponse(for request: URLRequest, _ key: String) -> CachedURLResponse? {
+        while true {
+            let (count, next) = Self.replacements.withLock { ($0.count, $0.response(for: key, in: cache)) }
+            if let found = next ?? cache.cachedResponse(for: request) { return found }
+            // A replacement that began since may have removed the response for a moment.
+            if Self.replacements.withLock({ $0.count }) == count { return nil }
         }
     }
 
@@ -185,6 +199,25 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
             }
             return (key, response)
         }
+    }
+}
+
+/// The response that is being stored instead of another one.
+private struct Replacements {
+    /// How many have begun.
+    private(set) var count = 0
+    private var present: (cache: ObjectIdentifier, key: String, response: CachedURLResponse)?
+
+    mutating func begin(_ response: CachedURLResponse, for key: String, in cache: URLCache) {
+        count += 1
+        present = (ObjectIdentifier(cache), key, response)
+    }
+
+    mutating func end() { present = nil }
+
+    func response(for key: String, in cache: URLCache) -> CachedURLResponse? {
+        guard let present, present.cache == ObjectIdentifier(cache), present.key == key else { return nil }
+        return present.response
     }
 }
 
