@@ -10,8 +10,9 @@ package enum MessageContent: Sendable {
     case data(Data)
     /// The content of a file, or of a pipe, read while it is sent.
     ///
-    /// The transport opens the file once for each exchange, on a thread that may wait for it, and before the exchange
-    /// has a connection. A pipe ends when its last writer has gone, and not before one came; it can be read once.
+    /// The transport opens the file once for each exchange, on a thread that may wait for it, shortly before the
+    /// exchange can have a connection. A pipe ends when its last writer has gone, and not before one came; it can be
+    /// read once.
     case file(URL)
     case reader(make: @Sendable () throws -> any BodyReader)
 

@@ -1,5 +1,6 @@
 // The parts of the engine that tests replace.
 
+import Foundation
 import Glibc
 
 /// The engine's dependencies on the system, which tests replace.
@@ -10,6 +11,8 @@ struct EngineParts: Sendable {
     var freeDescriptors: @Sendable (_ done: @escaping @Sendable () -> Void) -> Bool = {
         Descriptors.closeIdle(then: $0)
     }
+    /// Opens the file of an upload; may block.
+    var openFile: @Sendable (_ url: URL) throws -> OpenFile = { try OpenFile($0) }
     /// Gets the first token of Negotiate for a host; may block.
     var negotiateToken: @Sendable (_ host: String) -> [UInt8]? = { NegotiateToken.token(forHost: $0) }
     /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.

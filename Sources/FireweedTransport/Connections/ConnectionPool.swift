@@ -84,7 +84,7 @@ final class ConnectionPool {
     /// Lets an exchange wait for a connection, after the sockets of this turn: a connection that its peer has closed is
     /// known by then, and one that becomes free in this turn can be used.
     func arrive(_ exchange: Exchange) {
-        guard !exchange.isArriving, exchange.hasTicket, exchange.hasFile else { return }
+        guard !exchange.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
         exchange.isArriving = true
         if arrivals.isEmpty { context.continueAfterSockets(self) }
         arrivals.append(exchange)

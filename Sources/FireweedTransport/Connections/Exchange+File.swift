@@ -5,49 +5,67 @@ import Foundation
 /// The state of an exchange's file.
 enum ExchangeFile {
     /// The file was not opened, or there is none.
-    case unasked
+    case closed
     /// The exchange waits for the file.
-    case asked
+    case opening
     /// The file is open until the end of the exchange, for every message that sends it.
     case open(OpenFile)
 }
 
 extension Exchange {
-    /// Whether the exchange may want a connection: its file is open, or it has no file.
+    /// Whether the exchange sends a file that has to be opened before it can have a connection.
+    var needsFile: Bool {
+        guard case .file = message.content, case .closed = file else { return false }
+        return true
+    }
+
+    var isOpeningFile: Bool {
+        guard case .opening = file else { return false }
+        return true
+    }
+
+    /// Opens the file, on a thread that may wait for it; the exchange arrives when the file is open.
     ///
-    /// Otherwise the file is opened on a thread that may wait for it, and the exchange arrives when the file is open.
     /// Meanwhile the idle time-out counts.
-    var hasFile: Bool {
-        guard case .file(let url) = message.content else { return true }
-        switch file {
-        case .open: return true
-        case .asked: return false
-        case .unasked: break
-        }
-        file = .asked
+    func openFile() {
+        guard needsFile, case .file(let url) = message.content, let pool else { return }
+        file = .opening
         touch()
         setTimer()
+        let open = pool.parts.openFile
         // Weakly: a thread that is lost keeps nothing else.
         ContentThreads.shared.run { [weak self] failure in
             let opened = Result {
                 if let failure { throw URLError.noAnswer(of: url, failure) }
-                return try OpenFile(url)
+                return try open(url)
             }
             guard let self else { return }
             loopPool.withPool { [self] in take(opened, $0) }
         }
-        return false
     }
 
     private func take(_ opened: Result<OpenFile, any Error>, _ pool: ConnectionPool) {
-        guard stage == .waiting, case .asked = file else { return }
+        guard stage == .waiting, isOpeningFile, let origin else { return }
         forgetActivity()
         switch opened {
-        case .failure(let error): end(.unreadableBody(error))
+        case .failure(let error):
+            file = .closed
+            if error.tellsOfExhaustion, origin.waitForDescriptor(exchange: self) { return }
+            end(.unreadableBody(error))
         case .success(let opened):
             file = .open(opened)
-            if flow.level != .suspended { pool.arrive(self) }
+            // One that was suspended meanwhile arrives when it runs, and holds up no other until then.
+            guard flow.level != .suspended else { return origin.leave(self) }
+            pool.arrive(self)
         }
+    }
+}
+
+extension Error {
+    /// Whether the process or the system had no descriptor for a file.
+    fileprivate var tellsOfExhaustion: Bool {
+        let cause = (self as? URLError)?.userInfo[NSUnderlyingErrorKey] as? POSIXError
+        return cause.map { Descriptors.isExhaustion($0.code.rawValue) } ?? false
     }
 }
 

@@ -31,7 +31,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     var origin: OriginPool?
     /// The place in the origin's line, while the exchange waits there.
     var place: Int?
-    /// The number that the exchange got when it entered the line; it keeps it when it is sent again.
+    /// The number that the exchange got when it entered the line; it keeps it when it is sent again, and while its file
+    /// is opened.
     var number: Int?
     /// The place among the pool's active exchanges.
     var slot: Int?
@@ -62,7 +63,9 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     var preparedContent: OutgoingContent?
     /// Content that was sent whole and has an announced length, while its reader has not said that it has ended.
     var sentContent: BodyPump?
-    var file = ExchangeFile.unasked
+    var file = ExchangeFile.closed
+    /// Whether the exchange is one of those that have their files opened and no connection yet.
+    var isAhead = false
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
     var report = TransferReport()
@@ -152,7 +155,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         let released = carrier.take()
         preparedContent = nil
         sentContent = nil
-        file = .unasked
+        file = .closed
         guard let pool else { return }
         report.total = startInstant > 0 ? moment(pool.context.now) : 0
         released?.release(self, keeps: keepsConnection)

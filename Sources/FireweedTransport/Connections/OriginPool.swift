@@ -15,6 +15,8 @@ final class OriginPool {
     private var line = WaitingQueue<Exchange>()
     /// The line of exchanges that want a new connection.
     private var renewals = WaitingQueue<Exchange>()
+    /// The line of exchanges whose files are to be opened; they enter one of the others then.
+    private var files = FileLine()
     private var dialings: [PendingDial] = []
     /// The connection that was used last is at the end, and is used next.
     private var idle: [Connection] = []
@@ -32,8 +34,8 @@ final class OriginPool {
     private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
     private var isAssigning = false
     private var connectionNumber = 0
-    /// A socket could not be made, since the process was out of descriptors; connections that become free are used
-    /// meanwhile.
+    /// A socket could not be made, or a file not opened, since the process was out of descriptors; connections that
+    /// become free are used meanwhile.
     private var lacksDescriptors = false
     /// The number of the exchange that entered the line last.
     private var exchangeNumber = 0
@@ -62,7 +64,7 @@ final class OriginPool {
     }
 
     /// Whether there is nothing to remember.
-    var isEmpty: Bool { exchangeCount == 0 && dialings.isEmpty && openConnections.isEmpty && retired.isEmpty }
+    var isEmpty: Bool { exchangeCount == 0 && !hasConnections }
 
     /// How many connections are idle.
     var idleCount: Int { idle.count }
@@ -75,14 +77,16 @@ final class OriginPool {
     /// Takes an exchange in, behind all others; one that is to be sent again, in the place that it had.
     func enter(_ exchange: Exchange) {
         let number: Int
-        if exchange.isRepeated, let old = exchange.number {
+        if exchange.isRepeated || exchange.isAhead, let old = exchange.number {
             number = old
         } else {
             exchangeNumber += 1
             number = exchangeNumber
         }
         (exchange.number, exchange.place) = (number, number)
-        if exchange.wantsNewConnection {
+        if exchange.needsFile {
+            files.enter(exchange, number: number)
+        } else if exchange.wantsNewConnection {
             renewals.enter(exchange, number: number)
         } else {
             line.enter(exchange, number: number)
@@ -92,13 +96,30 @@ final class OriginPool {
 
     /// Lets an exchange go that waits.
     func leave(_ exchange: Exchange) {
+        files.endAhead(exchange)
+        defer { openFiles() }
         guard let place = exchange.place else { return }
         exchange.place = nil
-        if exchange.wantsNewConnection { renewals.leave(place) } else { line.leave(place) }
+        if exchange.needsFile {
+            files.leave(place)
+        } else if exchange.wantsNewConnection {
+            renewals.leave(place)
+        } else {
+            line.leave(place)
+        }
         releaseDialer(of: exchange)
     }
 
-    /// The number of exchanges that wait.
+    /// Opens the files of the exchanges that are next.
+    private func openFiles() {
+        while !lacksDescriptors, !pool.isShutDown, let exchange = files.next() {
+            exchange.place = nil
+            // One that was suspended meanwhile enters again when it runs.
+            if exchange.flow.level == .suspended { files.endAhead(exchange) } else { exchange.openFile() }
+        }
+    }
+
+    /// The number of exchanges that wait for a connection.
     private var waitingCount: Int { line.count + renewals.count }
 
     /// Gives connections to the exchanges in the line, as long as there are connections.
@@ -108,6 +129,7 @@ final class OriginPool {
         isAssigning = true
         while waitingCount > 0, assignConnection() {}
         isAssigning = false
+        openFiles()
         // The heads of all exchanges that were served are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
     }
@@ -138,6 +160,7 @@ final class OriginPool {
     private func serve(_ connection: Connection) {
         while let exchange = nextExchange(for: connection) {
             exchange.place = nil
+            files.endAhead(exchange)
             releaseDialer(of: exchange)
             // One that was suspended meanwhile enters again when it runs.
             guard exchange.flow.level != .suspended else { continue }
@@ -183,13 +206,29 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// Makes a connection again, since descriptors may be free that other parts of the process had.
+    /// Lets an exchange wait whose file found no descriptor; false where nothing of the origin will free one.
+    func waitForDescriptor(exchange: Exchange) -> Bool {
+        guard noteLackOfDescriptors(isAwaited: hasConnections || files.aheadCount > 1) else { return false }
+        enter(exchange)
+        return true
+    }
+
+    /// Begins a time without new descriptors, where one that becomes free is awaited; returns the same.
+    private func noteLackOfDescriptors(isAwaited: Bool) -> Bool {
+        lacksDescriptors = isAwaited
+        if isAwaited { pool.timers.set(descriptorTimer, to: pool.context.now + Self.descriptorWait) }
+        return isAwaited
+    }
+
+    private var hasConnections: Bool { !(openConnections.isEmpty && retired.isEmpty && dialings.isEmpty) }
+
+    /// Makes a connection again, or opens a file, since descriptors may be free that other parts of the process had.
     func dialAgain() {
         lacksDescriptors = false
         assignConnections()
     }
 
-    /// The time without new connections after the process was out of descriptors, in nanoseconds.
+    /// The time without new connections and files after the process was out of descriptors, in nanoseconds.
     private static let descriptorWait: LoopInstant = 100_000_000
     /// How long exchanges wait for the protocol of the first connection, in nanoseconds.
     private static let protocolWaitLimit: LoopInstant = 100_000_000
@@ -267,7 +306,10 @@ final class OriginPool {
     }
 
     /// A connection that carries exchanges can carry more of them.
+    ///
+    /// One that has ended may have closed its file.
     func connectionHasRoom(_ connection: HTTP2Connection) {
+        lacksDescriptors = false
         assignConnections()
     }
 
@@ -400,12 +442,7 @@ extension OriginPool: DialerOwner {
         dialsInParallel = true
         let exchange = forget(dialer)
         // The exchange waits for a connection to the same host that is made, becomes free or closes.
-        lacksDescriptors = dialer.lacksDescriptors && !(openConnections.isEmpty && retired.isEmpty && dialings.isEmpty)
-        if lacksDescriptors {
-            pool.timers.set(descriptorTimer, to: pool.context.now + Self.descriptorWait)
-        } else {
-            exchange?.end(failure)
-        }
+        if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) { exchange?.end(failure) }
         assignConnections()
     }
 

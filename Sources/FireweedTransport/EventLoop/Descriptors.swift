@@ -78,6 +78,12 @@ package enum Descriptors {
         }
     }
 
+    /// How many exchanges of an origin may have their files opened before they have a connection.
+    ///
+    /// With the usual 1,024 descriptors it is 32: more than connections of HTTP/1.1 take at once, and enough for those
+    /// of HTTP/2, since opening a file takes microseconds.
+    static var aheadLimit: Int { min(32, max(1, idleLimit.load(ordering: .relaxed) / 8)) }
+
     // MARK: Exhaustion
 
     /// Has every pool of the process close its idle connections, and calls `done` then, on any thread; returns false

@@ -25,6 +25,8 @@ struct ProcessProgram {
         // `process crowded URL` has many sessions with idle connections; prints how requests, downloads and uploads end
         // when no further descriptor is left.
         case ("crowded", let url?): try await Crowd(url: url).run()
+        // `process uploads URL` uploads more files at once than it may have open.
+        case ("uploads", let url?): try await ManyUploads(url: url).run()
         // `process lost FOLDER URL` uploads files that do not answer.
         case ("lost", let folder?):
             guard arguments.count == 3 else { exit(64) }

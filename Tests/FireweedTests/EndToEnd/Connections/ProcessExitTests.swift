@@ -91,6 +91,16 @@ struct ProcessExitTests {
         #expect(output.code == 0)
     }
 
+    @Test("1,000 uploads of files at once succeed in a process with 128 descriptors")
+    func manyUploads() async throws {
+        let server = try FixtureServer.start()
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            TestPrograms.url.path, ["process", "uploads", server.url("/upload").absoluteString], in: folder.url)
+        #expect(output.text == "failures 0 \n", "\(output.errors)")
+        #expect(output.code == 0)
+    }
+
     @Test("files that do not answer cost at most as many threads as may be lost; beyond them, an error says so")
     func lostThreads() async throws {
         // A server that takes uploads for as long as they come.
