@@ -28,4 +28,23 @@ struct URLCacheStoreTests {
             }
         }
     }
+
+    @Test("a response answers while it is being written to the disk")
+    func lookDuringWrite() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = URLCache(memoryCapacity: 64 << 20, diskCapacity: 64 << 20, diskPath: folder.url.path)
+        let asked = ProtectedList<String>()
+        let transport = ScriptedTransport { message in
+            asked.append(message.url)
+            let fields = [Field(name: "Cache-Control", value: "max-age=60")]
+            return [.head(ResponseHead(status: 200, fields: fields)), .content(Data(count: 40_000))]
+        }
+        let session = Session(transport: transport, configuration: configuration)
+        let urls = (0..<100).map { "http://h.example/\($0)" }
+        for url in urls {
+            for _ in 0..<30 { _ = try await session.request(url).serializingData().value }
+        }
+        #expect(asked.all == urls)
+    }
 }
