@@ -10,12 +10,16 @@ struct LostAddressTests {
     /// without an end to `/endless`.
     private func server(_ namespace: NetworkNamespace) async throws -> NamespacedProgram {
         let script = """
-            import http.server, threading, time
+            import http.server, sys, threading, time
+            def say(text):
+                # One write: lines of two threads must not mix.
+                sys.stdout.write(f"{time.time_ns()} {text}\\n")
+                sys.stdout.flush()
             class Handler(http.server.BaseHTTPRequestHandler):
                 protocol_version = "HTTP/1.1"
                 def do_GET(self):
                     address = self.client_address[0]
-                    print(time.time_ns(), self.path, address, flush=True)
+                    say(f"{self.path} {address}")
                     if self.path == "/waiting" and address == "10.77.0.1": threading.Event().wait()
                     self.send_response(200)
                     self.send_header("Content-Length", str(len(address) + 10 * (self.path == "/endless")))
@@ -24,7 +28,7 @@ struct LostAddressTests {
                     if self.path == "/endless": threading.Event().wait()
                 def log_message(self, *arguments): pass
             server = http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Handler)
-            print(time.time_ns(), "listening", flush=True)
+            say("listening")
             server.serve_forever()
             """
         let program = try NamespacedProgram(["/usr/bin/python3", "-c", script], in: namespace.peer)
@@ -48,6 +52,7 @@ struct LostAddressTests {
         try namespace.ip("addr add 10.77.0.3/25 dev veth0")
         try namespace.ip("addr del 10.77.0.1/24 dev veth0")
         _ = try await program.time(of: "last 10.77.0.3")
+        _ = try await server.time(of: "/last 10.77.0.3")
         #expect(
             Set(program.said)
                 == [
