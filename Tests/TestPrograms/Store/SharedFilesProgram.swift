@@ -53,13 +53,23 @@ struct SharedFilesProgram {
         let keepers = try (0..<2).map { _ in try SQLiteResponseStore(url: kept, maximumByteCount: 64 << 20) }
         let limiters = try (0..<2).map { _ in try SQLiteRateLimits(file: limits, name: "shared", fallback: .open) }
         for turn in 0..<10 {
-            try useResponses(stores[turn % 2])
-            try keepResponse(keepers[turn % 2])
-            try await takeSlot(limiters[turn % 2])
-            try await useCredentials()
+            try await Self.naming("responses") { try useResponses(stores[turn % 2]) }
+            try await Self.naming("kept") { try keepResponse(keepers[turn % 2]) }
+            try await Self.naming("limits") { try await takeSlot(limiters[turn % 2]) }
+            try await Self.naming("vault") { try await useCredentials() }
             guard hasLock(on: responses), hasLock(on: kept), hasLock(on: limits) else { exit(3) }
         }
         withExtendedLifetime((stores, keepers, limiters)) {}
+    }
+
+    /// Prints the name of the file that an error is about.
+    private static func naming(_ name: String, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch {
+            if !isBusy(error) { FileHandle.standardError.write(Data("\(name): ".utf8)) }
+            throw error
+        }
     }
 
     private func useResponses(_ store: SQLiteResponseStore) throws {

@@ -2,6 +2,7 @@
 
 #if SQLite
 import CSQLite
+import Glibc
 
 /// Why a store's database could not be used.
 ///
@@ -36,6 +37,16 @@ struct SQLiteFailure: Error {
 
     let code: Int32
     let reason: String
+
+    init(code: Int32, reason: String) { (self.code, self.reason) = (code, reason) }
+
+    /// The failure of the last call of a connection; the system's error is a part of the reason of an I/O error.
+    init(of connection: OpaquePointer) {
+        code = sqlite3_extended_errcode(connection)
+        let text = String(cString: sqlite3_errmsg(connection))
+        let error = code & 0xFF == SQLITE_IOERR ? sqlite3_system_errno(connection) : 0
+        reason = error == 0 ? text : "\(text): \(String(cString: strerror(error)))"
+    }
 
     // `SQLITE_IOERR_SHORT_READ`, a sum that Swift does not import.
     private static let shortRead: Int32 = 10 | (2 << 8)

@@ -129,7 +129,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     private func check(_ code: Int32) throws(SQLiteFailure) {
         guard code != SQLITE_OK else { return }
-        throw SQLiteFailure(code: code, reason: String(cString: sqlite3_errmsg(handle)))
+        throw SQLiteFailure(of: handle)
     }
 }
 
@@ -189,10 +189,7 @@ final class SQLiteStatement {
         return body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
     }
 
-    private var failure: SQLiteFailure {
-        SQLiteFailure(
-            code: sqlite3_extended_errcode(connection), reason: String(cString: sqlite3_errmsg(connection)))
-    }
+    private var failure: SQLiteFailure { SQLiteFailure(of: connection) }
 
     private func bind(_ value: SQLiteValue, at index: Int32) -> Int32 {
         switch value {
