@@ -12,7 +12,9 @@ struct ProcessStatistics {
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
         residentKibibytes = line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
         // Established connections of the machine, by their remote port in hexadecimal: only ours go to our server.
-        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        // Foundation's `String(contentsOfFile:)` reads one page of a file of procfs.
+        let data = (try? FileHandle(forReadingAtPath: "/proc/net/tcp")?.readToEnd()) ?? Data()
+        let table = String(decoding: data, as: UTF8.self)
         remotePorts = table.split(separator: "\n").dropFirst().compactMap { row in
             let columns = row.split(separator: " ")
             guard columns.count > 3, columns[3] == "01" else { return nil }

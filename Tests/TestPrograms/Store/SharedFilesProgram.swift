@@ -152,10 +152,11 @@ struct SharedFilesProgram {
     private func hasLock(on file: URL) -> Bool {
         (0..<100).contains { _ in
             var status = stat()
+            // Foundation's `String(contentsOfFile:)` reads one page of a file of procfs.
             guard stat(file.path, &status) == 0,
-                let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+                let table = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
             else { return false }
-            return table.split(separator: "\n").contains {
+            return String(decoding: table, as: UTF8.self).split(separator: "\n").contains {
                 $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ")
             }
         }

@@ -33,7 +33,9 @@ struct DatabaseFileTests {
     private func locks(on file: URL) throws -> [String] {
         var status = stat()
         try #require(stat(file.path, &status) == 0)
-        let table = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        // Foundation's `String(contentsOfFile:)` reads one page of a file of procfs.
+        let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/locks")).readToEnd() ?? Data()
+        let table = String(decoding: data, as: UTF8.self)
         return table.split(separator: "\n").map { $0.split(separator: " ").dropFirst().joined(separator: " ") }
             .filter { $0.hasPrefix("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ") }
             .sorted()
