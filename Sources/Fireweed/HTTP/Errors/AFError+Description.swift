@@ -32,6 +32,12 @@ extension AFError: LocalizedError {
     }
 }
 
+extension AFError: CustomStringConvertible {
+    /// The same as `localizedDescription`: `print(error)` shows neither credentials nor queries, which the values of
+    /// the cases may have.
+    public var description: String { localizedDescription }
+}
+
 extension AFError.ParameterEncodingFailureReason {
     fileprivate var plainText: String {
         switch self {

@@ -28,6 +28,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         /// Responses that are still to be written to the disk; the last of each key.
         var unwritten: [String: CachedURLResponse] = [:]
         var isWriting = false
+        /// Whether the cache had responses since everything was removed.
+        var isFilled = false
     }
 
     init(_ cache: URLCache) {
@@ -112,7 +114,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     }
 
     func removeAllResponses() throws {
-        state.withLock { $0.unwritten = [:] }
+        state.withLock { ($0.unwritten, $0.isFilled) = ([:], false) }
         cache.removeAllCachedResponses()
     }
 
@@ -123,8 +125,12 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: Misses
 
     private func noteMiss(of key: String, since changeCount: Int) {
-        let isEmpty = cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
+        // Not asked again once there were responses: the usage of the disk is the sum over all files of a folder.
+        let isFilled = state.withLock(\.isFilled)
+        let isEmpty =
+            !isFilled && cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
         state.withLock { state in
+            if !isEmpty { state.isFilled = true }
             guard state.expected[key] == nil, state.changeCount == changeCount else { return }
             state.misses.note(key, isEmpty: isEmpty && state.expected.isEmpty)
         }

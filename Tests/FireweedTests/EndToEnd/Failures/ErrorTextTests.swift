@@ -111,6 +111,21 @@ struct ErrorTextTests {
             || text.split { !$0.isLetter }.contains { $0 == String(describing: type(of: cause)) }
     }
 
+    @Test("an error is printed as it is described, without the secrets of its URL")
+    func printing() {
+        let url = URL(string: "http://user:secret-a@h.example/path?token=secret-b")
+        let errors: [AFError] = [
+            .invalidURL(url: "http://user:secret-a@h .example/"),
+            .sessionTaskFailed(error: URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url as Any])),
+            .responseValidationFailed(reason: .unacceptableStatusCode(code: 500)),
+        ]
+        for error in errors {
+            for text in ["\(error)", String(reflecting: error), "\([error])"] {
+                #expect(text.contains(error.localizedDescription) && !text.contains("secret"))
+            }
+        }
+    }
+
     @Test("no AFError is described by a dump or by a type name, whatever its cause is")
     func everyAFError() {
         for cause in Self.causes {

@@ -47,4 +47,23 @@ struct URLCacheStoreTests {
         }
         #expect(asked.all == urls)
     }
+
+    @Test("misses ask for the usage of a disk with responses once")
+    func usageOfDisk() async throws {
+        /// Counts the questions for the usage, which Foundation answers by a walk through the folder.
+        final class CountingCache: URLCache, @unchecked Sendable {
+            let questions = ProtectedList<Int>()
+            override var currentDiskUsage: Int {
+                questions.append(1)
+                return 1
+            }
+        }
+        let configuration = URLSessionConfiguration.af.ephemeral
+        let cache = CountingCache(memoryCapacity: 0, diskCapacity: 1 << 20, diskPath: try TemporaryFolder().url.path)
+        configuration.urlCache = cache
+        let transport = ScriptedTransport { _ in [.head(ResponseHead(status: 200, fields: [])), .content(Data([1]))] }
+        let session = Session(transport: transport, configuration: configuration)
+        for number in 0..<20 { _ = try await session.request("http://h.example/\(number)").serializingData().value }
+        #expect(cache.questions.all.count == 1)
+    }
 }
