@@ -45,8 +45,8 @@ struct AuthenticationLink: Link {
         guard head.status == 401 else { return .pass }
         if let question = host.delegateAnswer(to: head, of: exchange.message) {
             let message = exchange.message
-            return .wait(
-                Wait { resume in
+            return .deferred(
+                DeferredDecision { resume in
                     question { answer in resume { _ in decision(answer, to: head, of: message) } }
                 })
         }

@@ -57,7 +57,7 @@ struct CacheLink: Link {
             return send(&exchange, for: host, policy, cache)
         }
         // The look at an identity's file may wait for a disk.
-        return .later(on: cache.queue) { send(&$0, for: host, policy, cache, hasIdentity: true) }
+        return .deferred(on: cache.queue) { send(&$0, for: host, policy, cache, hasIdentity: true) }
     }
 
     private func send(
@@ -104,13 +104,13 @@ struct CacheLink: Link {
         since start: UInt64? = nil
     ) -> Decision {
         guard cache.isRemote else {
-            return .later(on: cache.queue) { exchange in
+            return .deferred(on: cache.queue) { exchange in
                 act(on: cache.finding(for: query), for: query, &exchange, host, cache, waiting: waiting, since: start)
             }
         }
         let claims = CoalescedFetches.Key.isPossible(for: query) && host.storingPolicy.mayLead
-        return .wait(
-            Wait { resume in
+        return .deferred(
+            DeferredDecision { resume in
                 cache.look(for: query, claimsFetch: claims) { finding in
                     resume { exchange in
                         act(on: finding, for: query, &exchange, host, cache, waiting: waiting, since: start)
@@ -192,8 +192,8 @@ struct CacheLink: Link {
             start = StoredPlayback.nanoseconds
             next = .elsewhere(from: start, until: now &+ limit)
         }
-        return .wait(
-            Wait { resume in
+        return .deferred(
+            DeferredDecision { resume in
                 cache.waitForFetch(of: query) {
                     resume { _ in look(for: query, host, cache, waiting: next, since: start) }
                 }
@@ -207,8 +207,8 @@ struct CacheLink: Link {
     ) -> Decision {
         let start = StoredPlayback.nanoseconds
         let limit = limit(of: host, by: cache.clock)
-        return .wait(
-            Wait { resume in
+        return .deferred(
+            DeferredDecision { resume in
                 let call = limit.map { limit in
                     cache.clock.schedule(.limit, after: limit.time, on: cache.queue) { waiter.resolve(limit.outcome) }
                 }
@@ -323,13 +323,21 @@ struct CacheLink: Link {
             ? host.storingPolicy : StoringPolicy(stores: false)
     }
 
-    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
-    {
-        guard let cache, let note = exchange.cacheNote, let stored = note.staleAnswer, let query = note.lookup?.query,
-            failure.isOfNetwork
-        else { return .pass }
-        exchange.lead?.end(.failed(failure))
-        return answer(stored, to: query, source: .cache, in: cache)
+    func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery? {
+        guard let cache else { return nil }
+        switch outcome {
+        case .answered: exchange.lead?.end(.stored)
+        case .abandoned: exchange.lead?.end(.handedOver)
+        case .failed(let failure):
+            // A deadline of this request alone is no failure of the requests that wait for it.
+            let isOwn = failure.isTimeout && (host.deadlineNanoseconds ?? .max) <= cache.clock.monotonicNanoseconds
+            exchange.lead?.end(isOwn || failure.isCancel ? .handedOver : .failed(failure))
+            guard failure.isOfNetwork, let stored = exchange.cacheNote?.staleAnswer,
+                let query = exchange.cacheNote?.lookup?.query
+            else { return nil }
+            return .answer(localAnswer(stored, to: query, source: .cache, in: cache))
+        }
+        return nil
     }
 
     /// Answers with the stored response that the origin has validated.
@@ -349,18 +357,25 @@ struct CacheLink: Link {
         return self.answer(fresh, to: query, source: .revalidation, in: cache)
     }
 
-    /// Answers with a stored response.
-    ///
-    /// `start` is when the request began to wait for another one, in nanoseconds of the monotonic clock; `nil` is now.
     private func answer(
         _ stored: StoredResponse, to query: CacheQuery, source: AnswerSource, in cache: ResponseCache,
         since start: UInt64? = nil
     ) -> Decision {
+        .answer(localAnswer(stored, to: query, source: source, in: cache, since: start))
+    }
+
+    /// A stored response as the answer.
+    ///
+    /// `start` is when the request began to wait for another one, in nanoseconds of the monotonic clock; `nil` is now.
+    private func localAnswer(
+        _ stored: StoredResponse, to query: CacheQuery, source: AnswerSource, in cache: ResponseCache,
+        since start: UInt64? = nil
+    ) -> LocalAnswer {
         // The head says how old the response is (RFC 9111 §4, §5.1).
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
         let head = stored.head.response.setting("Age", to: "\(age)")
         let content = query.method == "HEAD" ? Data() : stored.content
-        return .answer(LocalAnswer(head, content, source: source, on: cache.queue, since: start))
+        return LocalAnswer(head, content, source: source, on: cache.queue, since: start)
     }
 }
 
@@ -443,6 +458,10 @@ extension ResponseHead {
 }
 
 extension TransferFailure {
+    fileprivate var isCancel: Bool { if case .cancelled = self { true } else { false } }
+
+    fileprivate var isTimeout: Bool { if case .exchange(.timedOut, _, _) = self { true } else { false } }
+
     /// Whether the origin could not be reached or did not answer; false for a refused certificate.
     fileprivate var isOfNetwork: Bool {
         let code: URLError.Code? =

@@ -26,8 +26,8 @@ struct ConnectivityLink: Link {
         host.announceWaitForRoute()
         let now = clock.monotonicNanoseconds
         let rest = host.deadlineNanoseconds.map { Duration.nanoseconds($0 > now ? Int64(clamping: $0 - now) : 0) }
-        return .wait(
-            Wait { [watch, clock] resume in
+        return .deferred(
+            DeferredDecision { [watch, clock] resume in
                 let number = watch.wait(for: subject, within: rest, by: clock) { isOpen in
                     resume { _ in isOpen ? .pass : .fail(Self.noRoute) }
                 }
@@ -36,13 +36,11 @@ struct ConnectivityLink: Link {
     }
 
     /// Sends a message that found no route once more, which then waits; not when a stored response may answer.
-    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
-    {
-        guard failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
-            subject(for: exchange.url).status == .notReachable
-        else { return .pass }
+    func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery? {
         // The content of a reader may have been used up.
-        if exchange.message.body.isRead { return .pass }
+        guard case .failed(let failure) = outcome, failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
+            subject(for: exchange.url).status == .notReachable, !exchange.message.body.isRead
+        else { return nil }
         return .again(exchange.message)
     }
 

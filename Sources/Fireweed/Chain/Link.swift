@@ -8,7 +8,7 @@ import FireweedTransport
 /// A message passes the links outermost first; its response passes them innermost first. A link has no state of its
 /// own: its notes until the response comes are in the `ChainContext`, and its notes for the next message are in the
 /// message. No lock is held while a link runs. Links run on any thread, the transport's included, and never wait: a
-/// link that needs time returns `Decision.wait` or `.later`.
+/// link that needs time returns `Decision.deferred`.
 protocol Link: Sendable {
     /// The heads that the link has to see.
     var interest: HeadInterest { get }
@@ -24,11 +24,11 @@ protocol Link: Sendable {
     /// Decides about a head of its interest, or a head that the exchange awaits, after the links further in.
     func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
-    /// Decides about a failure that came before a head.
+    /// Takes the outcome of an exchange that the link let pass, once, after the links further in.
     ///
-    /// `Decision.wait` and `.later` mean the same as `pass` here: a link that needs time sends the message again, and
-    /// waits in `send`.
-    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
+    /// - Returns: the replacement of an exchange that failed before its response began; has no effect after another
+    ///   outcome. The links further out then learn the outcome of the replacement.
+    func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery?
 }
 
 extension Link {
@@ -40,10 +40,24 @@ extension Link {
 
     func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision { .pass }
 
-    func recover(from failure: TransferFailure, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
-    {
-        .pass
-    }
+    func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery? { nil }
+}
+
+/// The outcome of an exchange, for its links.
+enum ExchangeOutcome: Sendable {
+    /// The response came, and is stored where it was to be.
+    case answered
+    case failed(TransferFailure)
+    /// The attempt was cancelled, or continues with another message before a response came.
+    case abandoned
+}
+
+/// The replacement of an exchange that failed.
+enum Recovery: Sendable {
+    /// Another transfer gives the response.
+    case answer(LocalAnswer)
+    /// Another message is sent, and passes the whole chain.
+    case again(OutgoingMessage)
 }
 
 /// A link's decision about a message or a response.
@@ -57,9 +71,14 @@ enum Decision: Sendable {
     /// The attempt ends with this failure.
     case fail(TransferFailure)
     /// The decision comes later.
-    case wait(Wait)
+    case deferred(DeferredDecision)
+
     /// The closure decides on the queue, where it may take time.
-    case later(on: DispatchQueue, _ decide: @Sendable (inout ChainContext) -> Decision)
+    static func deferred(
+        on queue: DispatchQueue, _ decide: @escaping @Sendable (inout ChainContext) -> Decision
+    ) -> Decision {
+        .deferred(DeferredDecision { resume in queue.async { resume(decide) } })
+    }
 }
 
 /// A response that does not come over the wire; the links further out see its head.
@@ -70,13 +89,13 @@ struct LocalAnswer: Sendable {
 }
 
 /// A decision that comes later.
-struct Wait: Sendable {
+struct DeferredDecision: Sendable {
     /// Continues the walk: the closure takes the exchange as it was, and decides.
     ///
     /// May be called on any thread, immediately, late, twice or never; the first call counts.
     typealias Resume = @Sendable (_ decide: @Sendable (inout ChainContext) -> Decision) -> Void
 
-    /// Begins to wait; returns a closure that ends the wait.
+    /// Begins the work that leads to the decision; returns a closure that stops it.
     ///
     /// That closure is called at most once, when the decision is not needed any more.
     let begin: @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void
@@ -85,7 +104,7 @@ struct Wait: Sendable {
         self.begin = begin
     }
 
-    /// Waits for something that cannot be cancelled.
+    /// A decision whose work cannot be stopped.
     init(_ begin: @escaping @Sendable (_ resume: @escaping Resume) -> Void) {
         self.begin = { resume in
             begin(resume)

@@ -8,8 +8,8 @@ struct ProtocolLink: Link {
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil else { return .pass }
         let offered = exchange
-        return .wait(
-            Wait { resume in
+        return .deferred(
+            DeferredDecision { resume in
                 host.offerToProtocols(offered) { answer in
                     resume { exchange in
                         if let answer { return .answer(answer) }

@@ -43,13 +43,14 @@ struct RedirectLink: Link {
             if handler == nil, let obstacle = next.obstacle { return .fail(obstacle) }
             host.announceRedirect(to: next.message)
             guard let handler else { return .again(next.message) }
-            return .wait(Wait { resume in queue.async { ask(handler, about: next, for: host, resume) } })
+            return .deferred(
+                DeferredDecision { resume in queue.async { ask(handler, about: next, for: host, resume) } })
         }
     }
 
     private func ask(
         _ handler: any RedirectHandler, about next: Redirection.Proposal, for host: any LinkContext,
-        _ resume: @escaping Wait.Resume
+        _ resume: @escaping DeferredDecision.Resume
     ) {
         guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }
         let proposed = Redirection.urlRequest(of: next.message)

@@ -164,8 +164,8 @@ struct CacheLinkTests {
         let sent = link.send(&exchange, for: host)
         (_, exchange) = await sent.settled(exchange)
         let failure = TransferFailure.exchange(code, detail: "", engineCode: 0)
-        let decision = link.recover(from: failure, in: &exchange, for: host)
-        #expect(await decision.summary(exchange) == expected)
+        let recovery = link.ended(.failed(failure), of: exchange, for: host)
+        #expect(recovery.summary == expected)
     }
 
     @Test("without a cache only the policy that never loads has a meaning")

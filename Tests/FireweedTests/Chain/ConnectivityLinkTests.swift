@@ -16,8 +16,8 @@ struct ConnectivityLinkTests {
         var exchange = ChainContext(OutgoingMessage("http://127.0.0.1/"))
         let sent = link.send(&exchange, for: host)
         #expect(await sent.summary(exchange) == "pass")
-        let recovered = link.recover(from: Self.offline, in: &exchange, for: host)
-        #expect(await recovered.summary(exchange) == "pass")
+        let recovered = link.ended(.failed(Self.offline), of: exchange, for: host)
+        #expect(recovered.summary == "pass")
         #expect(host.announced.all == [])
     }
 
@@ -33,8 +33,8 @@ struct ConnectivityLinkTests {
         let link = try #require(ConnectivityLink(TransportOptions()))
         var exchange = ChainContext(OutgoingMessage("http://192.0.2.1/"))
         let refused = TransferFailure.exchange(.cannotConnectToHost, detail: "", engineCode: 0)
-        let first = link.recover(from: refused, in: &exchange, for: StubHost())
-        #expect(await first.summary(exchange) == "pass")
+        let first = link.ended(.failed(refused), of: exchange, for: StubHost())
+        #expect(first.summary == "pass")
         let head = StoredHead(
             response: ResponseHead(200), requestTime: Date(), responseTime: Date(),
             variant: ResponseVariant(names: [], selection: Data(), credentials: Data()))
@@ -43,7 +43,7 @@ struct ConnectivityLinkTests {
                 CacheQuery(exchange, policy: .useProtocolCachePolicy, in: .none),
                 stored: StoredResponse(head: head, content: Data()), toleratesError: true),
             moment: ResponseCache.none.moment)
-        let second = link.recover(from: Self.offline, in: &exchange, for: StubHost())
-        #expect(await second.summary(exchange) == "pass")
+        let second = link.ended(.failed(Self.offline), of: exchange, for: StubHost())
+        #expect(second.summary == "pass")
     }
 }

@@ -68,27 +68,37 @@ extension Decision {
         case .answer(let answer): return "answer from \(answer.source)"
         case .again(let message): return "again \(message.method) \(message.url)"
         case .fail(let failure): return "fail \(failure.urlErrorCode?.rawValue ?? 0)"
-        case .wait, .later: return await settled(exchange).summary
+        case .deferred: return await settled(exchange).summary
         }
     }
 
     /// The decision in a word or two, and the exchange that it leaves; one that comes later is waited for.
     func settled(_ exchange: ChainContext) async -> (summary: String, exchange: ChainContext) {
         let (later, continuation) = AsyncStream<(Decision, ChainContext)>.makeStream()
-        let resume: Wait.Resume = { decide in
+        let resume: DeferredDecision.Resume = { decide in
             var exchange = exchange
             let decision = decide(&exchange)
             continuation.yield((decision, exchange))
         }
         var stop: @Sendable () -> Void = {}
         switch self {
-        case .wait(let wait): stop = wait.begin(resume)
-        case .later(let queue, let decide): queue.async { resume(decide) }
+        case .deferred(let deferred): stop = deferred.begin(resume)
         default: return (await summary(exchange), exchange)
         }
         defer { stop() }
         for await (decision, exchange) in later { return ("later " + (await decision.summary(exchange)), exchange) }
         return ("never", exchange)
+    }
+}
+
+extension Recovery? {
+    /// The replacement of a failed exchange in a word or two; "pass" for none.
+    var summary: String {
+        switch self {
+        case nil: "pass"
+        case .answer(let answer): "answer from \(answer.source)"
+        case .again(let message): "again \(message.method) \(message.url)"
+        }
     }
 }
 

@@ -28,12 +28,6 @@ extension Attempt {
         case answer(LocalAnswer, link: Int)
     }
 
-    /// What a link does about a failure.
-    enum Recovery {
-        case next(Replacement)
-        case failure(TransferFailure)
-    }
-
     // MARK: Out
 
     /// Sends the present message down the chain.
@@ -72,11 +66,10 @@ extension Attempt {
         _ control: any TransferControl, of context: consuming ChainContext,
         answering answer: (LocalAnswer, link: Int)? = nil
     ) {
-        let leads = context.lead != nil
+        let count = links.indices.upperBound
         handle(.sends) { [context] in
-            $0.begin(control, of: context, answeredBy: answer?.link, from: answer?.0.source ?? .network)
+            $0.begin(control, of: context, passing: answer?.link ?? count, from: answer?.0.source)
         }
-        if leads, isSuspended { endFetch(.handedOver) }
     }
 
     // MARK: Back
@@ -122,22 +115,31 @@ extension Attempt {
         handle(.asks)
         switch request.attempt(self, didReceive: head) {
         case .proceed: handle(.passes, withholding: isInCall ? .setFlow : [])
-        case .wait: endFetch(.handedOver)
+        case .wait: handOver()
         }
     }
 
-    /// The message or answer that replaces a missing response; `nil` when the failure is final.
-    func recovery(from failure: TransferFailure) -> Recovery? {
-        var context = state.withLock { $0.context }
-        for index in links.indices.reversed() {
-            switch links[index].recover(from: failure, in: &context, for: self) {
-            case .pass, .wait, .later: continue
-            case .answer(let answer): return .next(.answer(answer, link: index))
-            case .again(let message): return .next(.message(message))
-            case .fail(let failure): return .failure(failure)
+    /// Notifies the links, from the innermost to the link at `last`, of the outcome of the exchange.
+    ///
+    /// - Returns: the first replacement that a link gives for an exchange without a response; the links further out
+    ///   are not notified then.
+    @discardableResult
+    func conclude(_ outcome: ExchangeOutcome, downTo last: Int = 0) -> Replacement? {
+        let (context, passed, mayReplace) = state.withLock { $0.conclude(downTo: last) }
+        for index in stride(from: passed - 1, through: last, by: -1) {
+            guard let recovery = links[index].ended(outcome, of: context, for: self), mayReplace else { continue }
+            state.withLock { $0.setPassed(index) }
+            switch recovery {
+            case .answer(let answer): return .answer(answer, link: index)
+            case .again(let message): return .message(message)
             }
         }
         return nil
+    }
+
+    /// Lets one of the requests that wait for the response send its own message: this one stands still.
+    func handOver() {
+        state.withLock { $0.takeLead() }?.end(.handedOver)
     }
 
     // MARK: Decisions
@@ -147,10 +149,7 @@ extension Attempt {
         switch (decision, position) {
         case (.pass, .out(let index)): walkOut(from: index + 1, context)
         case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, context, isInCall: false)
-        case (.wait(let wait), _): self.wait(wait, at: position, context)
-        case (.later(let queue, let decide), _):
-            guard let number = keep(at: position, context) else { return }
-            queue.async { [self] in resume(number, decide) }
+        case (.deferred(let deferred), _): wait(for: deferred, at: position, context)
         case (.answer(let answer), .out(let index)):
             start(answer.makeTransfer(self), of: context, answering: (answer, index))
         case (.answer(let answer), .back(let index, _)): leave(context, for: .answer(answer, link: index))
@@ -168,22 +167,16 @@ extension Attempt {
         handle(.leaves(isRecorded: context.recorder != nil)) { [context] in $0.leave(context, for: next) }
     }
 
-    private func wait(_ wait: Wait, at position: ChainPosition, _ context: consuming ChainContext) {
-        guard let number = keep(at: position, context) else { return }
-        let stop = wait.begin { [self] decide in resume(number, decide) }
+    /// Keeps the walk until the link has decided.
+    private func wait(for deferred: DeferredDecision, at position: ChainPosition, _ context: consuming ChainContext) {
+        let event: AttemptState.Event = if case .out = position { .waits } else { .asks }
+        var number: Int?
+        handle(event) { [context] in number = $0.wait(at: position, context) }
+        guard let number else { return }
+        let stop = deferred.begin { [self] decide in resume(number, decide) }
         let waits = state.withLock { $0.setStop(stop, ofWalk: number) }
         // Decided or cancelled meanwhile: the link need not know which.
         if !waits { stop() }
-    }
-
-    /// Keeps the walk until a link decides.
-    ///
-    /// - Returns: the number under which the walk is continued; `nil` when the attempt is over.
-    private func keep(at position: ChainPosition, _ context: ChainContext) -> Int? {
-        let event: AttemptState.Event = if case .out = position { .waits } else { .asks }
-        var number: Int?
-        handle(event) { number = $0.wait(at: position, context) }
-        return number
     }
 
     /// Continues a walk that waited; only the first call with a number has an effect.
@@ -196,8 +189,10 @@ extension Attempt {
     /// Sends the message, or gives the answer, that follows an abandoned response; on the session's queue.
     func proceed() {
         beginDeferredWork()
+        let (next, hasHead) = state.withLock { ($0.next, $0.head != nil) }
+        let link = if case .answer(_, let link) = next { link } else { 0 }
         // What was to be stored of the response is stored.
-        endFetch(state.withLock { $0.head == nil ? .handedOver : .stored })
+        conclude(hasHead ? .answered : .abandoned, downTo: link)
         switch state.withLock({ $0.takeNext() }) {
         case .message: launch()
         case .answer(let answer, let link):

@@ -24,15 +24,17 @@ extension Attempt {
         private(set) var records: [ExchangeRecord] = []
         /// The first cause of the end, when it is not the transport's.
         private(set) var failure: TransferFailure?
+        /// The message or answer that follows once the present response is abandoned.
+        private(set) var next: Replacement?
         private(set) var counters = TransferCounters()
         /// How often the owner's buffer had room again.
         private(set) var roomCount = 0
         var task = TaskFacade()
 
+        /// The number of outer links that let the present exchange pass and do not know its outcome yet.
+        private var passed = 0
         /// The number of the request's decision that the attempt follows.
         private var intentNumber: UInt64 = 0
-        /// The message or answer that follows once the present response is abandoned.
-        private var next: Replacement?
         /// A walk that waits for a link's decision.
         private var pending: PendingDecision?
         /// The number of walks that have waited so far.
@@ -79,9 +81,8 @@ extension Attempt {
     struct Ending {
         let owner: Owner?
         let failure: TransferFailure?
-        let lead: FetchLeader?
-        /// The failure of the exchange itself; `nil` for a cancelled attempt.
-        let exchangeFailure: TransferFailure?
+        /// The outcome of the last exchange.
+        let outcome: ExchangeOutcome
     }
 }
 
@@ -123,9 +124,10 @@ extension Attempt.State {
         control = nil
         context.recorder = nil
         if records.isEmpty { note(TransferReport(), head: nil, fields: message.fields) }
-        return Attempt.Ending(
-            owner: owner.take(), failure: failure, lead: takeLead(),
-            exchangeFailure: life.isCancelled ? nil : transferEnd?.failure)
+        let outcome: ExchangeOutcome =
+            if failure == nil { .answered } else if !life.isCancelled, let cause = transferEnd?.failure { .failed(cause) }
+            else { .abandoned }
+        return Attempt.Ending(owner: owner.take(), failure: failure, outcome: outcome)
     }
 
     private mutating func note(_ report: TransferReport, head: ResponseHead?, fields: FieldBlock) {
@@ -141,12 +143,27 @@ extension Attempt.State {
 // MARK: - Out and back
 
 extension Attempt.State {
-    /// Begins a transfer: of a message over the wire, or of the answer of the link with that index.
+    /// Begins a transfer: of a message over the wire, or of an answer from another source.
+    ///
+    /// `passed` links let the message pass; the next one answered, if there is an answer.
     mutating func begin(
-        _ control: any TransferControl, of context: ChainContext, answeredBy link: Int?, from source: AnswerSource
+        _ control: any TransferControl, of context: ChainContext, passing passed: Int, from answer: AnswerSource?
     ) {
-        (self.context, self.control, self.answeringLink, self.source) = (context, control, link, source)
+        (self.context, self.control, self.passed) = (context, control, passed)
+        (answeringLink, source) = answer.map { (passed, $0) } ?? (nil, .network)
     }
+
+    /// Takes the exchange to notify its links, from the innermost to the link at `last`; each is notified once.
+    ///
+    /// - Returns: the exchange, the number of links that do not know its outcome, and whether they may replace it.
+    mutating func conclude(downTo last: Int) -> (ChainContext, passed: Int, mayReplace: Bool) {
+        let ended = (context, passed, lacksResponse)
+        (passed, context.lead) = (min(passed, last), nil)
+        return ended
+    }
+
+    /// Notes that the links before `index` learn the outcome of another exchange.
+    mutating func setPassed(_ index: Int) { passed = index }
 
     /// Keeps a walk until its link decides; returns its number, or `nil` when the attempt is over.
     mutating func wait(at position: Attempt.ChainPosition, _ context: ChainContext) -> Int? {

@@ -39,7 +39,9 @@ extension Attempt: TransferConsumer {
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
         let bytes = content.bytes
         let delivery = state.withLock { $0.delivery(of: bytes.count) }
-        if let recorder = delivery.recorder, !recorder.append(bytes) { endFetch(.unshared) }
+        if let recorder = delivery.recorder, !recorder.append(bytes) {
+            state.withLock { $0.takeLead() }?.end(.unshared)
+        }
         guard delivery.isWanted else {
             if delivery.isTooLong { state.withLock { $0.control }?.discard() }
             return delivery.flow
@@ -68,13 +70,7 @@ extension Attempt: TransferConsumer {
         // A link that answers may end without a response, as a `URLProtocol` may.
         let (lacksHead, isWebSocket) = state.withLock { ($0.lacksResponse, $0.context.webSocket != nil) }
         if lacksHead, !isWebSocket, end.failure == nil { end.failure = .withoutResponse }
-        let recovery = lacksHead ? end.failure.flatMap { self.recovery(from: $0) } : nil
-        var replacement: Replacement?
-        switch recovery {
-        case .failure(let failure): end.failure = failure
-        case .next(let next): replacement = next
-        case nil: break
-        }
+        let replacement = lacksHead ? end.failure.flatMap { conclude(.failed($0)) } : nil
         perform(state.withLock { [end, replacement] in $0.finish(end, replacedBy: replacement) })
     }
 }

@@ -67,9 +67,10 @@ final class Attempt: Sendable {
     }
 
     private func steer(_ effects: AttemptState.Effects) {
-        let (control, flow) = state.withLock { ($0.control, $0.life.holds.flow) }
-        if effects.contains(.startTransfer) { control?.start(flow) }
-        if effects.contains(.setFlow) { control?.setFlow(flow) }
+        let (control, holds) = state.withLock { ($0.control, $0.life.holds) }
+        if effects.contains(.startTransfer) { control?.start(holds.flow) }
+        if effects.contains(.setFlow) { control?.setFlow(holds.flow) }
+        if holds.reasons.contains(.suspended) { handOver() }
         if effects.contains(.discard) { control?.discard() }
         if effects.contains(.cancelTransfer) { control?.cancel() }
     }
@@ -80,7 +81,6 @@ final class Attempt: Sendable {
 
     func suspend() {
         handle(.suspend)
-        endFetch(.handedOver)
     }
 
     /// Suspends or resumes the attempt, as the request was suspended or resumed last.
@@ -88,7 +88,6 @@ final class Attempt: Sendable {
     /// Two threads may call this out of order: the highest number wins.
     func follow(isSuspended: Bool, number: UInt64) {
         perform(state.withLock { $0.follow(isSuspended: isSuspended, number: number) })
-        if isSuspended { endFetch(.handedOver) }
     }
 
     /// Whether the last call suspended the attempt.
@@ -136,7 +135,7 @@ final class Attempt: Sendable {
     /// this call: the content is not stopped then.
     func hold(after intake: Demand, offeredAt roomCount: Int, _ flow: Flow) -> Flow {
         guard intake == .isFull else { return flow }
-        endFetch(.handedOver)
+        handOver()
         return state.withLock { state in
             // The transfer is told by the answer to its call.
             if state.roomCount == roomCount { _ = state.handle(.full) }
@@ -150,26 +149,9 @@ final class Attempt: Sendable {
         recorder.save(deciding: storingDecision) { self.handle(.saved) }
     }
 
-    /// Tells requests that wait for the response of this one, where that has not been done.
-    func endFetch(_ outcome: FetchOutcome) {
-        state.withLock { $0.takeLead() }?.end(outcome)
-    }
-
     private func notifyOfEnd() {
         let ending = state.withLock { $0.takeEnding() }
-        ending.lead?.end(ending.failure == nil ? .stored : outcome(of: ending.exchangeFailure))
+        conclude(ending.outcome)
         ending.owner?.attemptDidComplete(self, failure: ending.failure)
-    }
-
-    /// What requests that wait for the response are told after a failure; `nil` when the exchange did not fail itself.
-    ///
-    /// A cancel, or a deadline of this request alone, is no failure of theirs.
-    private func outcome(of failure: TransferFailure?) -> FetchOutcome {
-        switch failure {
-        case .cancelled, nil: return .handedOver
-        case .exchange(.timedOut, _, _) where (deadlineNanoseconds ?? .max) <= core.clock.monotonicNanoseconds:
-            return .handedOver
-        case .some(let failure): return .failed(failure)
-        }
     }
 }
