@@ -34,6 +34,10 @@ struct ChainContext: Sendable {
     var recorder: ResponseRecorder?
     /// What tells the requests that wait for the response; `nil` when none can.
     var lead: FetchLeader?
+    /// The wait for the response to an equal request, of this process or another; `nil` before one began.
+    var fetchWait: FetchWait?
+    /// The failure of the origin for an equal request; a stale response may answer in its place.
+    var originFailure: OriginFailure?
     /// Whether nothing is sent: the request accepts only a stored response, and none is suitable; or the request waited
     /// for an equal request, which failed.
     var isUnsent = false

@@ -27,6 +27,8 @@ final class SessionCore: Sendable {
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
     /// Posts notifications, where the session has a monitor that does; kept apart because it needs few events.
+    /// `nil` when equal requests are all sent.
+    let fetches: CoalescedFetches?
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
@@ -59,8 +61,9 @@ final class SessionCore: Sendable {
         cache = backing.map { [fields = settings.fields] backing in
             ResponseCache(
                 backing, sharedFields: fields, scope: CacheScope(transport.options, trust), clock: clock,
-                coalesces: options.coalescesRequests, now: CacheClock.now ?? { clock.now })
+                now: CacheClock.now ?? { clock.now })
         }
+        fetches = options.coalescesRequests ? CoalescedFetches() : nil
         protocolClasses = ProtocolClasses(configuration)
         notifications = arguments.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
         let delegateEvents = DelegateEvents(arguments.delegate, queue: arguments.rootQueue)
@@ -77,6 +80,7 @@ final class SessionCore: Sendable {
             AuthenticationLink(credentials: credentials),
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
             protocolClasses == nil ? nil : ProtocolLink(),
+            cache.flatMap { [fetches] cache in fetches.map { CoalescingLink(fetches: $0, cache: cache) } },
             CacheLink(cache: cache),
             options.waitsForConnectivity ? ConnectivityLink(transport.options, clock: clock) : nil,
         ]

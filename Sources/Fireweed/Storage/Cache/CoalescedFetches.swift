@@ -63,6 +63,7 @@ final class CoalescedFetches: Sendable {
     private struct State {
         var flights: [Key: Flight] = [:]
         var flightCount = 0
+        var placeCount = 0
         /// The keys whose last response could not be shared: later requests do not wait for each other.
         var unshared: Set<String> = []
     }
@@ -72,10 +73,14 @@ final class CoalescedFetches: Sendable {
 
     private let state = Mutex(State())
 
+    /// The number of places that have been given so far.
+    var placeCount: Int { state.withLock { $0.placeCount } }
+
     /// Gives a request its place; `mayLead` is true when the request's response would be stored.
     func enter(_ key: Key, mayLead: Bool) -> FetchRole {
         enum Found { case flight(Int), waiter(FetchFollower), none }
         let found = state.withLock { state -> Found in
+            state.placeCount += 1
             if let flight = state.flights[key] {
                 guard flight.takesWaiters else { return .none }
                 let waiter = FetchFollower()

@@ -16,8 +16,6 @@ final class ResponseCache: Sendable {
     let now: @Sendable () -> Date
     let separatesCookies: Bool
     let backing: CacheBacking
-    /// `nil` when equal requests are all sent.
-    let fetches: CoalescedFetches?
     /// The clock of limits.
     let clock: any SessionClock
     private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
@@ -32,11 +30,10 @@ final class ResponseCache: Sendable {
     /// The keys that are being validated while a stale response is used.
     private let refreshing = Mutex<Set<String>>([])
 
-    /// Makes a cache; with `coalesces`, equal requests that are under way at the same time are fetched once.
     init(
         _ backing: Backing, sharedFields: FieldBlock, scope: CacheScope = CacheScope(),
         clock: any SessionClock = SystemClock(),
-        coalesces: Bool = false, now: @escaping @Sendable () -> Date
+        now: @escaping @Sendable () -> Date
     ) {
         self.backing =
             switch backing {
@@ -47,7 +44,6 @@ final class ResponseCache: Sendable {
         self.scope = scope
         self.now = now
         self.clock = clock
-        fetches = coalesces ? CoalescedFetches() : nil
         separatesCookies =
             switch backing {
             case .direct(let store): store.separatesCookies

@@ -1,21 +1,18 @@
-import Fireweed
 import FixtureServer
 import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
 
+@testable import Fireweed
+
 @Suite("Request coalescing", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CoalescingTests {
     private let fresh = "Cache-Control: max-age=60"
-    private let looks = ProtectedList<String>()
-
-    /// A session whose looks are counted; a look ends with the request's place among its equals.
     private func session(
         coalesces: Bool = true, maximumEntryByteCount: Int = 1 << 20, clock: CacheTestClock = CacheTestClock(Date())
     ) -> Session {
-        let store = MemoryResponseStore(
-            maximumEntryByteCount: maximumEntryByteCount, onLook: { [looks] in looks.append($0) })
+        let store = MemoryResponseStore(maximumEntryByteCount: maximumEntryByteCount)
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = TimeInterval(TestTimeouts.seconds)
         configuration.httpMaximumConnectionsPerHost = 64
@@ -39,9 +36,9 @@ struct CoalescingTests {
         server.events.events.count { if case .head = $0 { true } else { false } }
     }
 
-    /// Waits until so many requests have looked into the cache, and are sent or wait.
+    /// Waits until so many requests have their place among their equals: they are sent, or wait.
     private func places(_ count: Int, in session: Session) async {
-        await eventually("\(count) looks") { looks.all.count >= count }
+        await eventually("\(count) places") { (session.core.fetches?.placeCount ?? 0) >= count }
         await session.flushResponseStore()
     }
 
