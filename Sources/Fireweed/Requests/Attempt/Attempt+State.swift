@@ -124,9 +124,8 @@ extension Attempt.State {
         control = nil
         context.recorder = nil
         if records.isEmpty { note(TransferReport(), head: nil, fields: message.fields) }
-        let outcome: ExchangeOutcome =
-            if failure == nil { .answered } else if !life.isCancelled, let cause = transferEnd?.failure { .failed(cause) }
-            else { .abandoned }
+        var outcome = failure == nil ? ExchangeOutcome.answered : .abandoned
+        if !life.isCancelled, let cause = transferEnd?.failure { outcome = .failed(cause) }
         return Attempt.Ending(owner: owner.take(), failure: failure, outcome: outcome)
     }
 

@@ -26,9 +26,9 @@ final class SessionCore: Sendable {
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
-    /// Posts notifications, where the session has a monitor that does; kept apart because it needs few events.
     /// `nil` when equal requests are all sent.
     let fetches: CoalescedFetches?
+    /// Posts notifications, where the session has a monitor that does; kept apart because it needs few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource

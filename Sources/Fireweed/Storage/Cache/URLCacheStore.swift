@@ -26,7 +26,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         /// How often a response has begun or finished being stored: a miss that saw it change is not remembered.
         var changeCount = 0
         /// Responses that are still to be written to the disk; the last of each key.
-        var unwritten: [String: CachedURLResponse] = [:]
+        var unwritten = UnwrittenResponses()
         var isWriting = false
         /// Whether the cache had responses since everything was removed.
         var isFilled = false
@@ -75,10 +75,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         userInfo[StoredResponse.headKey] = response.head.encoded
         if response.isMemoryOnly { userInfo[StoredResponse.memoryOnlyKey] = true }
         state.withLock { $0.misses.forget(key) }
-        keep(
-            CachedURLResponse(
-                response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: plain.storagePolicy),
-            for: request, key: key)
+        let kept = CachedURLResponse(
+            response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: plain.storagePolicy)
+        Self.changing.withLock { _ in keep(kept, for: request, key: key) }
     }
 
     func expectResponse(for key: String) {
@@ -109,13 +108,17 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     func removeResponses(for key: String) throws {
         guard let request = Self.request(for: key) else { return }
-        state.withLock { $0.unwritten[key] = nil }
-        cache.removeCachedResponse(for: request)
+        Self.changing.withLock { _ in
+            state.withLock { $0.unwritten.remove(key) }
+            cache.removeCachedResponse(for: request)
+        }
     }
 
     func removeAllResponses() throws {
-        state.withLock { ($0.unwritten, $0.isFilled) = ([:], false) }
-        cache.removeAllCachedResponses()
+        Self.changing.withLock { _ in
+            state.withLock { ($0.unwritten, $0.isFilled) = (UnwrittenResponses(), false) }
+            cache.removeAllCachedResponses()
+        }
     }
 
     private static func request(for key: String) -> URLRequest? {
@@ -138,11 +141,12 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     // MARK: The disk
 
+    /// Stores a response in the memory, and in the background on the disk; under the lock of changes.
     private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
         guard cache.diskCapacity > 0 else { return replace(by: response, for: request, key: key) }
         guard response.storagePolicy == .allowed else {
             // The disk may be about to get an earlier response of this key.
-            state.withLock { $0.unwritten[key] = nil }
+            state.withLock { $0.unwritten.remove(key) }
             return replace(by: response, for: request, key: key)
         }
         guard cache.memoryCapacity > response.data.count * 2 else {
@@ -155,7 +159,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
                 response: response.response, data: response.data, userInfo: response.userInfo,
                 storagePolicy: .allowedInMemoryOnly), for: request, key: key)
         let isWriting = state.withLock { state in
-            state.unwritten[key] = response
+            state.unwritten.add(response, for: key)
             defer { state.isWriting = true }
             return state.isWriting
         }
@@ -163,28 +167,39 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     }
 
     private func write() {
-        while let (key, response) = nextUnwritten(), let request = Self.request(for: key) {
+        while Self.changing.withLock({ _ in writeNext() }) {}
+    }
+
+    /// Writes the response that has waited longest; false when there is none.
+    private func writeNext() -> Bool {
+        let next = state.withLock { state in
+            let next = state.unwritten.next()
+            if next == nil { state.isWriting = false }
+            return next
+        }
+        guard let (key, response) = next else { return false }
+        if let request = Self.request(for: key) {
             replace(by: response, for: request, key: key)
             folder?.closeFiles()
         }
+        return true
     }
 
     /// The replacements of this process, since sessions share caches.
     private static let replacements = Mutex(Replacements())
-    /// One store at a time replaces a response.
-    private static let replacing = Mutex(())
+    /// Held while a response is stored, removed or written: none comes back that was removed or replaced.
+    private static let changing = Mutex(())
 
-    /// Removes the response of a request and stores another one, which look-ups find meanwhile.
+    /// Removes the response of a request and stores another one, which look-ups find meanwhile; under the lock of
+    /// changes.
     ///
     /// Foundation's cache (swift-corelibs-foundation 6.3) puts a key that is stored twice into the order of its memory
     /// twice. It ends the process when it removes the second one, once the memory is full.
     private func replace(by response: CachedURLResponse, for request: URLRequest, key: String) {
-        Self.replacing.withLock { _ in
-            Self.replacements.withLock { $0.begin(response, for: key, in: cache) }
-            cache.removeCachedResponse(for: request)
-            cache.storeCachedResponse(response, for: request)
-            Self.replacements.withLock { $0.end() }
-        }
+        Self.replacements.withLock { $0.begin(response, for: key, in: cache) }
+        cache.removeCachedResponse(for: request)
+        cache.storeCachedResponse(response, for: request)
+        Self.replacements.withLock { $0.end() }
     }
 
     /// The response in the cache, or the one that is being stored there.
@@ -196,15 +211,35 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
             if Self.replacements.withLock({ $0.count }) == count { return nil }
         }
     }
+}
 
-    private func nextUnwritten() -> (String, CachedURLResponse)? {
-        state.withLock { state in
-            guard let key = state.unwritten.keys.first, let response = state.unwritten.removeValue(forKey: key) else {
-                state.isWriting = false
-                return nil
+/// The last response of each key that is still to be written, in the order of their coming.
+private struct UnwrittenResponses {
+    private var responses: [String: (number: Int, response: CachedURLResponse)] = [:]
+    private var order: [(key: String, number: Int)] = []
+    private var first = 0
+    private var count = 0
+
+    mutating func add(_ response: CachedURLResponse, for key: String) {
+        count += 1
+        responses[key] = (count, response)
+        order.append((key, count))
+    }
+
+    mutating func remove(_ key: String) { responses[key] = nil }
+
+    mutating func next() -> (key: String, response: CachedURLResponse)? {
+        while first < order.count {
+            let (key, number) = order[first]
+            first += 1
+            // Replaced or removed meanwhile.
+            guard responses[key]?.number == number, let (_, response) = responses.removeValue(forKey: key) else {
+                continue
             }
             return (key, response)
         }
+        (order, first) = ([], 0)
+        return nil
     }
 }
 

@@ -1,8 +1,10 @@
+import Dispatch
 import Fireweed
 import FireweedTransport
 import FixtureServer
 import Foundation
 import FoundationNetworking
+import Synchronization
 import Testing
 
 @Suite("URLCache as a store", .timeLimit(.minutes(TestTimeouts.minutes)))
@@ -46,6 +48,43 @@ struct URLCacheStoreTests {
             for _ in 0..<30 { _ = try await session.request(url).serializingData().value }
         }
         #expect(asked.all == urls)
+    }
+
+    @Test("a response that is removed while it is being written to the disk does not come back")
+    func removalDuringWrite() async throws {
+        /// Calls the test once, when a response is about to be written to the disk.
+        final class WatchedCache: URLCache, @unchecked Sendable {
+            let onWrite = Mutex<(@Sendable () -> Void)?>(nil)
+            override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
+                if cachedResponse.storagePolicy == .allowed { onWrite.withLock { $0.take() }?() }
+                super.storeCachedResponse(cachedResponse, for: request)
+            }
+        }
+
+        let folder = try TemporaryFolder()
+        let cache = WatchedCache(memoryCapacity: 64 << 20, diskCapacity: 64 << 20, diskPath: folder.url.path)
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = cache
+        let transport = ScriptedTransport { message in
+            let fields = [Field(name: "Cache-Control", value: "max-age=60")]
+            return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("\(message.method)".utf8))]
+        }
+        let session = Session(transport: transport, configuration: configuration)
+        let url = "http://h.example/"
+        let (writes, continuation) = AsyncStream<Void>.makeStream()
+        cache.onWrite.withLock {
+            $0 = {
+                let isChanged = DispatchSemaphore(value: 0)
+                session.request(url, method: .post).response(queue: .global()) { _ in isChanged.signal() }
+                isChanged.wait()
+                continuation.yield()
+            }
+        }
+        _ = try await session.request(url).serializingData().value
+        for await _ in writes { break }
+        await session.flushResponseStore()
+        let response = await session.request(url).serializingData().response
+        #expect(response.metrics?.responseSource == .network)
     }
 
     @Test("misses ask for the usage of a disk with responses once")
