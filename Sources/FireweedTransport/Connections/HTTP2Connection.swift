@@ -32,6 +32,8 @@ final class HTTP2Connection: Connection {
     private var trialStreamCount: Int?
     /// The last stream of these.
     private var lastTrialStream: Int32?
+    /// How many streams the peer takes at present, as its refusals show; `nil` where it refuses none.
+    private var takenStreamCount: Int?
 
     /// So much is moved in one turn of the loop, each way; other connections are looked at before more is.
     private static let turnByteCount = 256 * 1024
@@ -55,8 +57,11 @@ final class HTTP2Connection: Connection {
     /// Whether another exchange can begin: the peer's limit is kept in the origin's line.
     var hasRoom: Bool {
         !isClosed && !isRetired && !session.isGoingAway && streams.count < session.streamLimit
-            && exchangeCount < trialStreamCount ?? .max
+            && exchangeCount < trialStreamCount ?? .max && streams.count < takenStreamCount ?? .max
     }
+
+    /// Whether the peer takes fewer streams than it has announced: exchanges wait for one of them to end.
+    var isThrottled: Bool { takenStreamCount != nil && !isRetired }
 
     override var isIdle: Bool { streams.isEmpty }
 
@@ -118,6 +123,20 @@ final class HTTP2Connection: Connection {
         guard !isRetired else { return }
         if pendingOffset == pending.count, pending.capacity > Self.keptRoom { (pending, pendingOffset) = ([], 0) }
         origin.connectionIsFree(self)
+    }
+
+    /// Notes that the peer has refused one of the streams, whose exchange it has now refused so many times in a row.
+    ///
+    /// The peer gets no more streams than it has until one of these ends; where it has no other, after a pause.
+    func noteRefusal(count: Int) {
+        guard !isClosed, !isRetired, !session.isGoingAway, session.streamLimit > 0 else { return }
+        takenStreamCount = streams.count - 1
+        if streams.count == 1 { origin.rest(afterRefusals: count) }
+    }
+
+    /// Lets the peer get as many streams as it has announced.
+    func endRest() {
+        takenStreamCount = nil
     }
 
     /// Lets no further exchange begin.
@@ -224,7 +243,9 @@ final class HTTP2Connection: Connection {
             origin.noteProgress()
             streams[id]?.receive(.head(head, byteCount: byteCount))
         case .content(let id, let range): streams[id]?.receive(content: UnsafeRawBufferPointer(rebasing: bytes[range]))
-        case .end(let id, let trailers): streams[id]?.receive(.end(trailers: trailers))
+        case .end(let id, let trailers):
+            if let count = takenStreamCount { takenStreamCount = count + 1 }
+            streams[id]?.receive(.end(trailers: trailers))
         case .failed(let id, let failure): streams[id]?.receive(.failed(failure))
         case .sentHead(let id, let byteCount):
             streams[id]?.sentHead(byteCount)

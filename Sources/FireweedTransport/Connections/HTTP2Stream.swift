@@ -316,7 +316,10 @@ final class HTTP2Stream {
             return true
         }
         if failure.requiresHTTP1 { exchange.origin?.requireHTTP1() }
-        if failure.isUnprocessed { exchange.refusals.note(progress: connection.origin.progress) }
+        if failure.isUnprocessed {
+            exchange.refusals.note(progress: connection.origin.progress)
+            connection.noteRefusal(count: exchange.refusals.count)
+        }
         let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused,
             hasWritten: exchange.report.requestHeaderByteCount > 0, hasAnswer: hasBegun,

@@ -32,6 +32,7 @@ final class OriginPool {
     private var dialsInParallel = false
     private lazy var protocolTimer = OriginTimer(self) { $0.dialInParallel() }
     private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
+    private lazy var restTimer = OriginTimer(self) { $0.endRest() }
     private var isAssigning = false
     private var connectionNumber = 0
     /// A socket could not be made, or a file not opened, since the process was out of descriptors; connections that
@@ -186,6 +187,21 @@ final class OriginPool {
         progress += 1
     }
 
+    /// Sends nothing over HTTP/2 for a moment, since the peer has refused all it got; not after a first refusal.
+    func rest(afterRefusals count: Int) {
+        guard count > 1 else { return endRest() }
+        let pause = Self.firstRest << (2 * UInt64(min(count, ResendRule.refusalLimit) - 2))
+        pool.timers.set(restTimer, to: pool.context.now + pause)
+    }
+
+    private func endRest() {
+        for connection in shared { connection.endRest() }
+        assignConnections()
+    }
+
+    /// The pause after the second refusal in a row, in nanoseconds; after the third it is four times as long.
+    private static let firstRest: LoopInstant = 50_000_000
+
     // MARK: New connections
 
     /// Retired connections may be as many again: long streams on them do not hold up all others.
@@ -195,7 +211,7 @@ final class OriginPool {
     }
 
     private var mayDial: Bool {
-        guard dialings.count < waitingCount, hasRoom else { return false }
+        guard dialings.count < waitingCount, hasRoom, !shared.contains(where: \.isThrottled) else { return false }
         // One connection of HTTP/2 is enough for all exchanges: they wait for it (RFC 9113 §9.1).
         return knownProtocol == .http1 || dialsInParallel || dialings.isEmpty
     }
@@ -400,6 +416,7 @@ final class OriginPool {
         abandonDialers()
         pool.timers.remove(protocolTimer)
         pool.timers.remove(descriptorTimer)
+        pool.timers.remove(restTimer)
         for connection in openConnections + retired { connection.close() }
     }
 }

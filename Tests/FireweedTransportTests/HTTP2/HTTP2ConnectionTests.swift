@@ -104,7 +104,28 @@ struct HTTP2ConnectionTests {
         try await EngineStage.play(Self.http2) { stage in
             let transfer = try await stage.end(peer.url())
             #expect(transfer.code == .networkConnectionLost)
-            #expect(transfer.record.end?.earlierReports.count == ResendRule.refusalLimit - 1)
+            let reports = try #require(transfer.record.end?.earlierReports)
+            #expect(reports.count == ResendRule.refusalLimit - 1)
+            // A pause after the second refusal, and a longer one after the third.
+            let starts = reports.map(\.requestStart) + [transfer.record.end?.report.requestStart ?? 0]
+            #expect(starts[2] - starts[1] >= 50_000 && starts[3] - starts[2] >= 200_000)
+        }
+    }
+
+    @Test("a stream that the server refuses beside another one waits for that to end, on the same connection")
+    func refusedBesideAnother() async throws {
+        let peer = try SecurePeer(plainHTTP2: "one stream at a time, answer")
+        try await EngineStage.play(Self.http2) { stage in
+            let first = stage.transfer(peer.url())
+            first.start()
+            try await first.head()
+            let second = stage.transfer(peer.url())
+            second.start()
+            try await peer.events.nth(2) { $0.hasPrefix("request") }
+            first.cancel()
+            try await second.end()
+            #expect(second.code == nil && second.record.end?.earlierReports.count == 1, "\(second.failureText)")
+            #expect(peer.events.events.count { $0.hasPrefix("request") } == 3)
         }
     }
 

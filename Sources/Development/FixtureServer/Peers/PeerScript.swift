@@ -108,6 +108,8 @@ enum PeerScript {
             acts = {
                 "answer": lambda: stream.sendall(whole),
                 "gate closed, answer": lambda: stream.sendall(whole),
+                "one stream at a time, answer": lambda: stream.sendall(whole),
+                "refuse three, else answer": lambda: stream.sendall(frame(RST, 0, n, struct.pack(">I", 7)) if n < 7 else whole),
                 "interim, answer": lambda: stream.sendall(frame(HEADERS, 4, n, b"\x08\x03103") * 2 + whole),
                 "trailers, answer": lambda: stream.sendall(good + frame(DATA, 0, n, b"hello") + frame(HEADERS, 5, n, b"\x00\x08checksum\x0242")),
                 "head, no answer": lambda: stream.sendall(good),
@@ -166,6 +168,7 @@ enum PeerScript {
             starts = {"gate closed": 0, "limit 1": 1}
             gate = b"".join(struct.pack(">HI", 3, limit) for start, limit in starts.items() if config["act"].startswith(start))
             stream.sendall(frame(SETTINGS, 0, 0, gate))
+            held = set()
             while True:
                 first = exactly(stream, 9)
                 length = struct.unpack(">I", b"\0" + first[:3])[0]
@@ -175,9 +178,15 @@ enum PeerScript {
                 if first[3] == PING and not first[4] & 1:
                     tell("ping", number)
                     stream.sendall(frame(PING, 1, 0, payload))
+                n = struct.unpack(">I", first[5:9])[0]
+                if first[3] == RST:
+                    held.discard(n)
                 if first[3] == HEADERS:
-                    n = struct.unpack(">I", first[5:9])[0]
                     tell("request", number, "stream", n)
+                    if config["act"] == "one stream at a time, answer" and (held or n == 1):
+                        stream.sendall(frame(RST, 0, n, struct.pack(">I", 7)) if held else frame(HEADERS, 4, n, OK))
+                        held.add(1)
+                        continue
                     floods(stream, n, not first[4] & 1)
                     if not config["act"].endswith("answer"):
                         return
