@@ -170,8 +170,13 @@ extension ConnectionPool: NextIteration {
             if index > 0, context.turn.isOver { return keep(due[index...]) }
             context.turn.noteCost(2 * TurnBudget.callCost)
             exchange.isArriving = false
-            guard exchange.stage == .waiting, exchange.place == nil, exchange.flow.level != .suspended else { continue }
-            exchange.origin?.enter(exchange)
+            guard exchange.stage == .waiting, exchange.place == nil else { continue }
+            // One that was suspended meanwhile arrives when it runs, and holds up no other until then.
+            if exchange.flow.level == .suspended {
+                exchange.origin?.leave(exchange)
+            } else {
+                exchange.origin?.enter(exchange)
+            }
         }
         // The room is used again.
         due.removeAll(keepingCapacity: true)
