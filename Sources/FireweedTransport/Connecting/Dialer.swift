@@ -293,7 +293,7 @@ final class Dialer: DeadlineEntry {
         }
         if case .host(let host, _) = target.place, !causes.isEmpty { parts.resolver.forget(host) }
         guard causes.isEmpty else {
-            return fail(.notConnected(to: placeText, from: target.networkInterface, causes))
+            return fail(.notConnected(to: peerText, from: target.networkInterface, causes))
         }
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
         let cause = lookupFailure ?? .noAddress
@@ -309,6 +309,9 @@ final class Dialer: DeadlineEntry {
 
     /// Whether no socket could be made, since the process or the system was out of descriptors.
     var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { Descriptors.isExhaustion($0.error) } }
+
+    /// The place in a sentence, which says when it is a proxy's.
+    private var peerText: String { target.isProxied ? "the proxy \(placeText)" : placeText }
 
     private var placeText: String {
         switch target.place {
@@ -336,7 +339,7 @@ final class Dialer: DeadlineEntry {
         if let timeout = target.timeout, start.addingSaturating(timeout) <= now {
             return fail(
                 .connectTimedOut(
-                    placeText, tried: tried,
+                    peerText, tried: tried,
                     layer: handshake.map { _ in "the TLS handshake" } ?? tunnel.map { _ in "the tunnel" }))
         }
         if let moment = retryMoment, moment <= now, case .path(let path) = target.place {

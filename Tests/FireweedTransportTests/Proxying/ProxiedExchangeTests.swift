@@ -38,7 +38,9 @@ struct ProxiedExchangeTests {
         try await TLSStage.play({ $0.proxy = nowhere }) { stage in
             let url = try #require(URL(string: "http://127.0.0.1:\(server.url().port ?? 0)/"))
             #expect(try await stage.end(url).code == nil)
-            #expect(try await stage.end(try #require(URL(string: "http://other.test/"))).code == .cannotConnectToHost)
+            let transfer = try await stage.end(try #require(URL(string: "http://other.test/")))
+            #expect(transfer.code == .cannotConnectToHost)
+            #expect(transfer.failureText.contains("cannot connect to the proxy localhost port 1"))
         }
         let unknown = Proxy(host: "proxy.invalid", port: 80)
         try await EngineStage.play(
