@@ -65,7 +65,10 @@ package enum ResumeRules {
             rangeEnd: bounds.upperBound + 1, completeByteCount: range.completeByteCount ?? expectedByteCount)
     }
 
-    /// Whether the response has the saved validator; true for a response without a validator.
+    /// Whether the response has the saved validator.
+    ///
+    /// True for a response without a validator: a server that obeys `If-Range` answers with the whole when it has
+    /// another representation (RFC 9110 §13.1.5).
     private static func agrees(_ head: ResponseHead, with validator: ResumeData.Validator) -> Bool {
         switch validator {
         case .entityTag(let tag): head.value(of: "ETag").map { $0 == tag } ?? true

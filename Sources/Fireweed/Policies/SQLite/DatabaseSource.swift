@@ -129,7 +129,7 @@ final class DatabaseSource: Sendable {
         }
         return try lock.whileHeld { () throws(SQLiteFailure) in
             if isReplaced(), let opened = try? makeConnection(waiting) { return opened }  // another process was first
-            setAside()
+            try setAside()
             do throws(SQLiteFailure) {
                 return try makeConnection(waiting)
             } catch {
@@ -138,12 +138,31 @@ final class DatabaseSource: Sendable {
         }
     }
 
-    /// Renames the damaged file for inspection; an older one is removed.
-    private func setAside() {
-        unlink("\(path)-damaged-wal")
-        if rename(path, "\(path)-damaged") != 0 { unlink(path) }
-        if rename("\(path)-wal", "\(path)-damaged-wal") != 0 { unlink("\(path)-wal") }
+    /// Renames the damaged file for inspection.
+    ///
+    /// An older database there is removed. A file that is no database stays, since it may be a document whose path was
+    /// given by mistake: the new one gets the next free name.
+    private func setAside() throws(SQLiteFailure) {
+        let names = (1...).lazy.map { [path] number in number == 1 ? "\(path)-damaged" : "\(path)-damaged-\(number)" }
+        guard let aside = names.first(where: { !Self.isForeign($0) }), rename(path, aside) == 0 else {
+            throw .irreplaceable
+        }
+        if rename("\(path)-wal", "\(aside)-wal") != 0 {
+            unlink("\(path)-wal")
+            unlink("\(aside)-wal")
+        }
         unlink("\(path)-shm")
+    }
+
+    /// Whether there is a file at the path that is no database.
+    private static func isForeign(_ path: String) -> Bool {
+        guard FileManager.default.fileExists(atPath: path) else { return false }
+        do throws(SQLiteFailure) {
+            _ = try SQLiteConnection(path: path, busyMilliseconds: 0).number("PRAGMA schema_version")
+            return false
+        } catch {
+            return error.isOfForeignFile
+        }
     }
 }
 #endif

@@ -56,6 +56,9 @@ struct SQLiteFailure: Error {
         [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT].contains(code & 0xFF) || code == Self.shortRead
     }
 
+    /// Whether the file is not a database.
+    var isOfForeignFile: Bool { code & 0xFF == SQLITE_NOTADB }
+
     /// Whether another connection had a lock for longer than was waited.
     var isBusy: Bool { code & 0xFF == SQLITE_BUSY }
 

@@ -16,7 +16,8 @@ import Synchronization
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
 /// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
-/// noticed.
+/// noticed. An older damaged database there is removed; a file that is no database is kept, under the next free name
+/// (`…-damaged-2`).
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite"))))

@@ -234,6 +234,25 @@ struct SQLiteResponseStoreTests {
         #expect(stat(aside.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
+    @Test("files that are no databases are all kept, and a damaged database takes the place of an older one")
+    func keptAside() throws {
+        for text in ["a document", "another document"] {
+            try Data(text.utf8).write(to: file)
+            _ = try SQLiteResponseStore(url: file)
+        }
+        for _ in 0..<3 {
+            try SQLiteResponseStore(url: file).store(response(Data(count: 9000)), for: "k")
+            try damage(file, page: 1)
+            _ = try SQLiteResponseStore(url: file)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter {
+            $0.contains("damaged") && !$0.hasSuffix("-wal")
+        }
+        #expect(Set(names) == ["cache.sqlite-damaged", "cache.sqlite-damaged-2", "cache.sqlite-damaged-3"])
+        #expect(try String(contentsOf: folder.file("cache.sqlite-damaged"), encoding: .utf8) == "a document")
+        #expect(try String(contentsOf: folder.file("cache.sqlite-damaged-2"), encoding: .utf8) == "another document")
+    }
+
     @Test("a folder that cannot be made is an error with the path")
     func noFolder() throws {
         try Data().write(to: folder.file("none"))
