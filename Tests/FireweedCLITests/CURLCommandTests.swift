@@ -103,6 +103,9 @@ struct CURLCommandTests {
         #expect(try run(["--from-curl", "curl -T up \(url("/anything/"))"]).output.contains("\"PUT\""))
         let request = try #require(server.requests.last)
         #expect(request.target == "/anything/up" && request.body == Data("uploaded".utf8))
+        #expect(try run(["--print=H", "--from-curl", "curl -T up \(url("?a=/"))"]).output.hasPrefix("PUT /up?a=/ "))
+        let removed = try run(["--print=H", "--from-curl", "curl -H 'Accept:' -H 'Accept-Encoding:' \(url())"]).output
+        #expect(!removed.contains("Accept"))
         #expect(try run(["--from-curl", "curl --connect-timeout soon \(url())"]).code == 64)
         #expect(try run(["--from-curl", "curl -T up -d a \(url())"]).code == 64)
     }

@@ -57,7 +57,13 @@ struct SeveralURLTests {
         #expect(urls == ["http://localhost:1/a", "http://localhost:2", "http://h/b", "https://h.example/c"])
         #expect(try ArgumentParser.parse(["-g", "h.example/{a,b}"]).urlCount == 1)
         #expect(try ArgumentParser.parse(["h.example/?a[1]=2"]).urlCount == 1)
-        for wrong in [["h.example", "foo"], ["h.example", "a=b", "http://h/"], ["-o", "x", "h.example/[1-2]"]] {
+        let wrongs = [
+            ["h.example", "foo"], ["h.example", "a=b", "http://h/"], ["-o", "x", "h.example/[1-2]"],
+            ["-o", "#2.txt", "h.example/[1-2]"], ["-o", "#1.txt", "h.example/[1-2]/{a,b}"],
+            ["-o", "#1.txt", "h.example/[1-2]", "h.example/[2-3]"],
+        ]
+        #expect(try ArgumentParser.parse(["-o", "#1-#2", "h.example/[1-2]/{a,b}"]).urlCount == 4)
+        for wrong in wrongs {
             #expect(throws: UsageError.self, "\(wrong)") { try ArgumentParser.parse(wrong) }
         }
     }

@@ -227,8 +227,18 @@ extension Invocation {
         return invocation
     }
 
-    /// Whether a file name is another one for each URL.
-    static func namesSeveralFiles(_ name: String) -> Bool { name.firstMatch(of: /#[0-9]/) != nil }
+    /// A file that `--output` names for two of the URLs, among the first 100,000; `nil` where each has its own.
+    var sharedFile: String? {
+        guard let outputFile, !["/dev/null", "-", "/dev/stdout"].contains(outputFile) else { return nil }
+        var names: Set<String> = []
+        for pattern in urlPatterns {
+            for index in 0..<pattern.count where names.count < 100_000 {
+                let name = Self.fileName(outputFile, pattern.url(at: index).values)
+                if !names.insert(name).inserted { return name }
+            }
+        }
+        return nil
+    }
 
     /// A file name with the texts of a URL for `#1`, `#2` and so on; what has no text stays.
     private static func fileName(_ name: String, _ values: [String]) -> String {

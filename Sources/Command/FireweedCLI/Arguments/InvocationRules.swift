@@ -108,8 +108,8 @@ enum InvocationRules {
     private static func several(_ invocation: Invocation) -> [(Bool, String)] {
         guard invocation.urlCount > 1 else { return [] }
         let isParallel = invocation.parallelCount > 1
-        let file = invocation.outputFile ?? "#1"
-        let isShared = !["/dev/null", "-", "/dev/stdout"].contains(file) && !Invocation.namesSeveralFiles(file)
+        let sharedFile = invocation.sharedFile
+        let isShared = sharedFile != nil && sharedFile == invocation.outputFile
         return [
             (
                 isShared && invocation.patternValues.isEmpty,
@@ -118,6 +118,10 @@ enum InvocationRules {
             (
                 isShared,
                 "--output is one file, and there are several URLs; #1 in its name stands for the URL's first range"
+            ),
+            (
+                sharedFile != nil,
+                "--output is the file \(sharedFile ?? "") for more than one URL; #1, #2 … stand for the URL's ranges"
             ),
             (
                 isParallel && (invocation.print?.contains(where: "HBh".contains) == true || invocation.showsAll),

@@ -113,9 +113,12 @@ struct RequestPlan {
     /// Makes a plan of a curl command, whose files are looked for in the present folder.
     private init(_ command: String) throws {
         let request: URLRequest
+        var removedHeaders: [String] = []
         do {
             let folder = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
-            request = try URLRequest(cURL: command, readingFilesIn: folder, acceptingSessionOptions: true)
+            request = try URLRequest(
+                cURL: command, readingFilesIn: folder, acceptingSessionOptions: true,
+                removedFields: &removedHeaders)
         } catch let error as CURLParsingError {
             throw UsageError(message: error.localizedDescription)
         }
@@ -125,7 +128,9 @@ struct RequestPlan {
         lines = []
         method = request.method ?? .get
         headers = request.headers
-        removedHeaders = []
+        self.removedHeaders =
+            removedHeaders
+            .filter { request.value(forHTTPHeaderField: $0) == nil }
         content = request.httpBody.map { .data($0, type: request.headers["Content-Type"] ?? "") } ?? .none
         timeout = request.timeoutInterval == URLRequest(url: url).timeoutInterval ? nil : request.timeoutInterval
     }

@@ -28,7 +28,7 @@ package enum URLReference {
 }
 
 /// The five parts of a URI reference (RFC 3986 §3), each encoded.
-private struct URLParts {
+struct URLParts {
     /// In lower case.
     var scheme: String?
     var authority: Authority?
@@ -195,7 +195,7 @@ private struct URLParts {
     }
 
     /// Removes `.` and `..` from a path (§5.2.4).
-    private static func withoutDotSegments(_ path: String) -> String {
+    static func withoutDotSegments(_ path: String) -> String {
         var kept: [Substring] = []
         let segments = path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).map(Substring.init)
         for (index, segment) in segments.enumerated() {

@@ -16,6 +16,8 @@ struct CURLArguments {
     private(set) var all: [CURLArgument] = []
     /// Whether brackets and braces in the URL are literal (`--globoff`).
     private(set) var takesURLLiterally = false
+    /// Whether dot segments stay in the path (`--path-as-is`).
+    private(set) var keepsPath = false
 
     init(_ words: [[UInt8]]) throws {
         var rest = words[...]
@@ -72,6 +74,7 @@ struct CURLArguments {
 
     private mutating func add(_ option: CURLOption, written: String, value: [UInt8]) {
         if option.name == "globoff" { takesURLLiterally = true }
+        if option.name == "path-as-is" { keepsPath = true }
         all.append(CURLArgument(written: written, meaning: option.meaning, name: option.name, value: value))
     }
 }

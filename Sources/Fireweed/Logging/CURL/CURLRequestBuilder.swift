@@ -9,7 +9,7 @@ struct CURLRequestBuilder {
     private var url: String?
     private var method: String?
     private var headers: [HTTPHeader] = []
-    private var removedHeaders: [String] = []
+    private(set) var removedHeaders: [String] = []
     private var cookies: [String] = []
     /// Of `-u`; else the URL may have some.
     private var login: CURLLogin?
@@ -122,16 +122,20 @@ struct CURLRequestBuilder {
 
     // MARK: The request
 
-    func request(takingURLLiterally isLiteral: Bool) throws -> URLRequest {
+    func request(of arguments: CURLArguments) throws -> URLRequest {
         guard let url else { throw CURLParsingError.missingURL }
         let query = sendsDataInQuery ? content.data.map { String(decoding: $0, as: UTF8.self) } : nil
         if let headOption, !sendsDataInQuery, let option = content.option {
             throw CURLParsingError.conflictingOptions(headOption, option)
         }
-        var (target, userinfo) = try CURLTarget.url(url, query: query, isLiteral: isLiteral)
-        // curl completes a URL that ends with a slash with the name of the file.
-        if let upload, let name = upload.name, target.absoluteString.hasSuffix("/") {
-            target = target.appendingPathComponent(name)
+        var (target, userinfo) = try CURLTarget.url(
+            url, query: query, isLiteral: arguments.takesURLLiterally, keepsPath: arguments.keepsPath)
+        // curl completes a path that ends with a slash, or is empty, with the name of the file.
+        if let name = upload?.name, var parts = URLComponents(url: target, resolvingAgainstBaseURL: false),
+            parts.percentEncodedPath.isEmpty || parts.percentEncodedPath.hasSuffix("/")
+        {
+            parts.path = (parts.path.isEmpty ? "/" : parts.path) + name
+            target = parts.url ?? target
         }
         var request = URLRequest(url: target)
         request.httpMethod = method ?? impliedMethod

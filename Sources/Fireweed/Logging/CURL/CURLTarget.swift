@@ -34,8 +34,12 @@ struct CURLLogin {
 enum CURLTarget {
     /// The URL, with `http` where it has no scheme, and apart from it its user and password.
     ///
+    /// `keepsPath` leaves the dot segments in the path.
+    ///
     /// Throws for patterns that stand for several, and for schemes other than HTTP's.
-    static func url(_ text: String, query: String?, isLiteral: Bool) throws -> (url: URL, login: CURLLogin?) {
+    static func url(
+        _ text: String, query: String?, isLiteral: Bool, keepsPath: Bool
+    ) throws -> (url: URL, login: CURLLogin?) {
         guard var full = isLiteral ? text : withoutPatterns(text) else { throw CURLParsingError.invalidURL(text) }
         if !full.contains("://") { full = "http://\(full)" }
         if let query, !query.isEmpty {
@@ -43,10 +47,16 @@ enum CURLTarget {
             full.insert(contentsOf: (full[..<end].contains("?") ? "&" : "?") + query, at: end)
         }
         let userinfo = Userinfo.split(full)
-        guard let url = try? (userinfo?.url ?? full).asURL(), let scheme = url.scheme?.lowercased(),
+        guard var url = try? (userinfo?.url ?? full).asURL(), let scheme = url.scheme?.lowercased(),
             ["http", "https"].contains(scheme),
             url.host?.isEmpty == false
         else { throw CURLParsingError.invalidURL(text) }
+        if !keepsPath, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false),
+            parts.percentEncodedPath.contains("/.")
+        {
+            parts.percentEncodedPath = URLParts.withoutDotSegments(parts.percentEncodedPath)
+            url = parts.url ?? url
+        }
         guard let userinfo, let start = full.range(of: "://")?.upperBound else { return (url, nil) }
         let written = full[start...].utf8.prefix(full.utf8.count - userinfo.url.utf8.count - 1)
         let login = CURLLogin(

@@ -9,11 +9,12 @@ extension URLRequest {
     /// The command is split into words like in a POSIX shell, with bash's `$'…'`; a prompt `$` before it is ignored.
     /// Syntax that needs a shell, such as variables, is an error. Supported options of curl: `-X`, `-H`, `-d`,
     /// `--data-raw`, `--data-binary`, `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-T`, `-u` and
-    /// `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`, `-g`, `--`.
+    /// `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`, `-g`,
+    /// `--path-as-is`, `--`.
     ///
     /// These options have no effect, because a session decides about them or because they change curl's output: `-k`
     /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--http1.1`, `--http2`,
-    /// `--path-as-is`, `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
+    /// `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
     /// `-q`, `--retry` and its kin, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`, `-J`,
     /// `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since the request
     /// would differ without it.
@@ -34,16 +35,24 @@ extension URLRequest {
     ///     the default, reads no file: a command from elsewhere must not send one's files by being parsed.
     /// - Throws: ``CURLParsingError`` for the first unsupported part of the command.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
-        try self.init(cURL: command, readingFilesIn: folder, acceptingSessionOptions: false)
+        var removedFields: [String] = []
+        try self.init(
+            cURL: command, readingFilesIn: folder, acceptingSessionOptions: false, removedFields: &removedFields)
     }
 
     /// Makes the request, and accepts options that `CURLExchangeOptions` gives to callers that carry them out.
-    package init(cURL command: String, readingFilesIn folder: URL?, acceptingSessionOptions: Bool) throws {
+    ///
+    /// `removedFields` receives the names of the fields that the command removes (`-H 'Accept:'`).
+    package init(
+        cURL command: String, readingFilesIn folder: URL?, acceptingSessionOptions: Bool,
+        removedFields: inout [String]
+    ) throws {
         let arguments = try CURLArguments(CURLCommandLine(command).arguments)
         var builder = CURLRequestBuilder(
             files: CURLFiles(folder: folder), acceptsSessionOptions: acceptingSessionOptions)
         for argument in arguments.all { try builder.apply(argument) }
-        self = try builder.request(takingURLLiterally: arguments.takesURLLiterally)
+        self = try builder.request(of: arguments)
+        removedFields = builder.removedHeaders
     }
 }
 

@@ -31,6 +31,8 @@ struct CURLParsingTests {
             ("curl https://h.example/", Expected()), ("$ curl https://h.example/", Expected()),
             ("/usr/bin/curl --url https://h.example/", Expected()),
             ("curl h.example/x", Expected(url: "http://h.example/x")), ("curl -- https://h.example/", Expected()),
+            ("curl https://h.example/a/./b/../c?x=/../y", Expected(url: "https://h.example/a/c?x=/../y")),
+            ("curl --path-as-is https://h.example/a/../c", Expected(url: "https://h.example/a/../c")),
             ("curl -X PUT https://h.example/", Expected(method: "PUT")),
             ("curl -XPUT https://h.example/", Expected(method: "PUT")),
             ("curl --request=PUT https://h.example/", Expected(method: "PUT")),
