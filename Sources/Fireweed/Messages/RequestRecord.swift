@@ -25,7 +25,9 @@ final class RequestRecord: Sendable {
     ///
     /// Throws when it has no URL.
     init(_ request: URLRequest) throws {
-        guard let url = request.url else { throw AFError.createURLRequestFailed(error: URLError(.badURL)) }
+        guard let url = request.url else {
+            throw AFError.createURLRequestFailed(error: URLError.badURL("the request has no URL"))
+        }
         self.url = url
         method = request.httpMethod ?? "GET"
         headers = nil

@@ -72,13 +72,13 @@ extension SecretNames {
     /// Words that make any name that has them the name of a secret.
     package static let standardParts: Set<String> = [
         "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
-        "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
+        "auth_user", "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
         "csrfmiddlewaretoken", "cvc", "cvv", "device_code", "encryption_key", "functions_key", "id_token",
         "jsessionid", "jwt", "key_pair_id", "license_key", "master_key", "otp", "passcode", "passphrase", "passwd",
-        "password",
-        "phpsessid", "private_key", "pwd", "rapidapi_key", "refresh_token", "saml_request", "saml_response",
-        "secret", "secret_key", "security_code", "session_id", "session_key", "session_token", "sid", "signature",
-        "signing_key", "subscription_key", "ticket", "token", "totp", "verification_code", "xsrf",
+        "password", "passwords", "phpsessid", "private_key", "pwd", "rapidapi_key", "refresh_token", "saml_request",
+        "saml_response", "secret", "secret_key", "secrets", "security_code", "session_id", "session_key",
+        "session_token", "sid", "signature", "signing_key", "subscription_key", "ticket", "token", "totp",
+        "verification_code", "xsrf", "xtoken",
     ]
 
     /// Words that are harmless in longer names, and names of secrets where they stand alone.

@@ -194,7 +194,7 @@ extension RequestRecord {
     func validate(schemes: [String] = RequestRecord.schemes) throws {
         // Allow-lists, trust, cookies and netrc use `URL.host`: a URL without a host must not reach a host.
         guard !hasScheme(of: schemes) || RequestMessage.hasAuthority(url.absoluteString) else {
-            throw AFError.createURLRequestFailed(error: URLError(.badURL))
+            throw AFError.createURLRequestFailed(error: URLError.badURL("the URL has no host"))
         }
         try existing?.validate()
         if let violation = FieldSyntax.firstViolation(method: method, headers: ownHeaders) { throw violation }

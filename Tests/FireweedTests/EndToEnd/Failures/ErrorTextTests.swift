@@ -126,6 +126,20 @@ struct ErrorTextTests {
         }
     }
 
+    @Test(
+        "a URL that cannot be requested says what it lacks",
+        arguments: [
+            ("example.com/a?token=secret", "it has no scheme such as https"),
+            ("//h/x", "it has no scheme such as https"),
+            ("ftp://h/", "the scheme ftp is not supported"), ("http://", "the URL has no host"),
+            ("https:///x", "the URL has no host"),
+        ])
+    func unusableURL(url: String, words: String) async {
+        let session = Session()
+        let error = await session.request(url).serializingData().response.error
+        #expect(error?.localizedDescription.hasSuffix(words) == true, "\(String(describing: error))")
+    }
+
     @Test("no AFError is described by a dump or by a type name, whatever its cause is")
     func everyAFError() {
         for cause in Self.causes {
