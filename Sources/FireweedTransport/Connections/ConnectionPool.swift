@@ -209,5 +209,5 @@ extension ConnectionPool: IdleConnectionHolder {
 extension ConnectionPool: LoopTimer {
     var deadline: LoopInstant? { timers.first }
 
-    func deadlineReached() { timers.callDue(at: context.now) }
+    func deadlineReached() { timers.callDue(in: context) }
 }

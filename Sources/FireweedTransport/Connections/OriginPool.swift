@@ -34,6 +34,8 @@ final class OriginPool {
     private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
     private lazy var restTimer = OriginTimer(self) { $0.endRest() }
     private var isAssigning = false
+    /// The number of connections that were begun since `isAssigning` is true.
+    private var dialCount = 0
     private var connectionNumber = 0
     /// A socket could not be made, or a file not opened, since the process was out of descriptors; connections that
     /// become free are used meanwhile.
@@ -128,6 +130,7 @@ final class OriginPool {
         // A connection that fails at once calls this again: the loop below continues then.
         guard !isAssigning, !pool.isShutDown else { return }
         isAssigning = true
+        dialCount = 0
         while waitingCount > 0, assignConnection() {}
         isAssigning = false
         openFiles()
@@ -154,7 +157,15 @@ final class OriginPool {
             serve(connection)
             return true
         }
-        return mayDial && dial()
+        guard mayDial else { return false }
+        // The line of an origin whose protocol has become known is dialled in several turns.
+        guard pool.context.turn.allows(dialCount) else {
+            pool.context.continueAfterSockets(self)
+            return false
+        }
+        dialCount += 1
+        pool.context.turn.noteCost(4 * TurnBudget.callCost)
+        return dial()
     }
 
     /// Gives a connection to the first exchange in the lines that it suits and that may run, else keeps it.
@@ -419,6 +430,10 @@ final class OriginPool {
         pool.timers.remove(restTimer)
         for connection in openConnections + retired { connection.close() }
     }
+}
+
+extension OriginPool: NextIteration {
+    func continueWork() { assignConnections() }
 }
 
 extension OriginPool: DialerOwner {

@@ -65,11 +65,16 @@ final class DeadlineHeap {
         siftDown(last.object.heapIndex)
     }
 
-    /// Calls every object whose moment has come, once.
-    func callDue(at now: LoopInstant) {
-        while let next = nodes.first, next.moment <= now {
+    /// Calls objects whose moment has come, each once and the earliest first, as long as the turn has time for them.
+    ///
+    /// Those that are left are due in the next turn.
+    func callDue(in context: LoopContext) {
+        var count = 0
+        while let next = nodes.first, next.moment <= context.now, context.turn.allows(count) {
             remove(next.object)
-            next.object.timeReached(at: now)
+            next.object.timeReached(at: context.now)
+            context.turn.noteCost(TurnBudget.callCost)
+            count += 1
         }
     }
 

@@ -72,6 +72,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         LoopThread.mark()
         let context = LoopContext(loop: self, poller: poller)
         let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
+        var backlog = ElementQueue<LoopItem>()
         var batch: [LoopItem] = []
         var readyCount = 0
         var late = ElementQueue<LateEvent>()
@@ -82,8 +83,7 @@ package final class EventLoop: TaskExecutor, Sendable {
             // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these
             // bytes.
             mailbox.swap(into: &batch)
-            perform(batch, in: context)
-            batch.removeAll(keepingCapacity: true)
+            perform(&batch, after: &backlog, in: context)
             deliver(events.prefix(readyCount), after: &late, in: context)
             // Idle connections rely on it: only where no event of the poll is left undelivered.
             context.eventsAreDelivered(areAll: readyCount < events.count && late.isEmpty)
@@ -92,7 +92,7 @@ package final class EventLoop: TaskExecutor, Sendable {
             context.runDearWork()
             context.runDueTimers()
             context.endTurn()
-            let timeout = late.isEmpty ? context.sleepMilliseconds() : 0
+            let timeout = late.isEmpty && backlog.isEmpty ? context.sleepMilliseconds() : 0
             let maySleep = timeout != 0 && mailbox.receiverMaySleep()
             if timeout != 0, !maySleep, !context.turn.isOver, turnsWithoutLooking < Self.turnLimit {
                 turnsWithoutLooking += 1
@@ -111,20 +111,38 @@ package final class EventLoop: TaskExecutor, Sendable {
     /// call.
     private static let turnLimit = 4
 
-    private func perform(_ batch: [LoopItem], in context: LoopContext) {
+    /// Does what was posted, in its order and that of earlier turns first; what the turn has no time for is kept.
+    private func perform(
+        _ batch: inout [LoopItem], after backlog: inout ElementQueue<LoopItem>, in context: LoopContext
+    ) {
+        var count = 0
+        while context.turn.allows(count), let item = backlog.popFirst() {
+            perform(item, in: context)
+            count += 1
+        }
         for item in batch {
-            context.turn.noteCost(Self.itemCost)
-            switch item {
-            case .work(let work): context.watched(self) { work(context) }
-            case .action(let action): context.watched(action) { action.perform(in: context) }
-            case .job(let job):
-                #if DEBUG
-                let run = { LoopThread.runJob { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
-                if let watch = context.watch { watch.measure("", isExempt: true, run) } else { run() }
-                #else
-                job.runSynchronously(on: asUnownedTaskExecutor())
-                #endif
+            if backlog.isEmpty, context.turn.allows(count) {
+                perform(item, in: context)
+                count += 1
+            } else {
+                backlog.append(item)
             }
+        }
+        batch.removeAll(keepingCapacity: true)
+    }
+
+    private func perform(_ item: LoopItem, in context: LoopContext) {
+        context.turn.noteCost(Self.itemCost)
+        switch item {
+        case .work(let work): context.watched(self) { work(context) }
+        case .action(let action): context.watched(action) { action.perform(in: context) }
+        case .job(let job):
+            #if DEBUG
+            let run = { LoopThread.runJob { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
+            if let watch = context.watch { watch.measure("", isExempt: true, run) } else { run() }
+            #else
+            job.runSynchronously(on: asUnownedTaskExecutor())
+            #endif
         }
     }
 

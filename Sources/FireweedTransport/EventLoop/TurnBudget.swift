@@ -14,8 +14,8 @@ package struct TurnBudget {
     static let decodedByteCount = 256 * 1024
     /// The clock is read after work that costs as much as decoding so many bytes.
     static let costOfLook = 16 * 1024
-    /// So many events that one read brings are handled even if the turn is over, and content is handed on in pieces as
-    /// it came; what a read holds besides is joined, and looks at the turn.
+    /// So many small pieces of one kind are done even if the turn is over: pieces of work of the mailbox, time-outs,
+    /// and the events that one read brings.
     static let eventCount = 64
     /// The cost of one small piece of work: a system call, an event of a socket or of a message.
     static let callCost = 2 * 1024
@@ -32,6 +32,9 @@ package struct TurnBudget {
         end = start.addingSaturating(Self.time)
         self.clock = clock
     }
+
+    /// Whether work that consists of many small pieces may go on after so many of them.
+    func allows(_ count: Int) -> Bool { count < Self.eventCount || !isOver }
 
     /// Counts work by its cost.
     mutating func noteCost(_ cost: Int) {

@@ -38,7 +38,7 @@ final class WebSocketPool: LoopTimer {
 
     var deadline: LoopInstant? { timers.first }
 
-    func deadlineReached() { timers.callDue(at: context.now) }
+    func deadlineReached() { timers.callDue(in: context) }
 
     /// Ends every WebSocket as cancelled, and lets no new ones begin.
     func shutDown() {

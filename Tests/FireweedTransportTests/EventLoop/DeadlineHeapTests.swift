@@ -36,13 +36,27 @@ struct DeadlineHeapTests {
     }
 
     @Test("each object whose moment has come is called once, and is not in the heap any more")
-    func due() {
-        let heap = DeadlineHeap()
+    func due() throws {
+        let (heap, context) = (DeadlineHeap(), try LoopContext.forTests())
         let alarms = (0..<10).map { _ in Alarm() }
-        for (index, alarm) in alarms.enumerated() { heap.set(alarm, to: LoopInstant(index)) }
-        heap.callDue(at: 4)
-        heap.callDue(at: 4)
+        for (index, alarm) in alarms.enumerated() {
+            heap.set(alarm, to: index < 5 ? context.now - LoopInstant(index) : .max - LoopInstant(index))
+        }
+        heap.callDue(in: context)
+        heap.callDue(in: context)
         #expect(alarms.map(\.calls.count) == [1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
-        #expect(heap.count == 5 && heap.first == 5)
+        #expect(heap.count == 5 && heap.first == .max - 9)
+    }
+
+    @Test("of many objects some are called though the turn is over, and the others in later turns")
+    func manyDue() throws {
+        let (heap, context) = (DeadlineHeap(), try LoopContext.forTests())
+        let alarms = (0..<150).map { _ in Alarm() }
+        for alarm in alarms { heap.set(alarm, to: context.now) }
+        context.turn.noteDecoded(TurnBudget.decodedByteCount)
+        for expected in [64, 128, 150] {
+            heap.callDue(in: context)
+            #expect(alarms.count { $0.calls.count == 1 } == expected && heap.count == 150 - expected)
+        }
     }
 }

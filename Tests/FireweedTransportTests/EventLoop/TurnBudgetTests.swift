@@ -22,12 +22,6 @@ struct TurnBudgetTests {
         func turnEnds() { continueWork() }
     }
 
-    private func context() throws -> LoopContext {
-        let poller = try #require(Poller())
-        defer { poller.close() }
-        return LoopContext(loop: try #require(EventLoopGroup.loops(1).first), poller: poller)
-    }
-
     @Test("end by time, which is looked at after work that costs enough")
     func time() {
         var now: UInt64 = 0
@@ -50,7 +44,7 @@ struct TurnBudgetTests {
 
     @Test("make one continuation at least, and the others in their order in later turns")
     func continuations() throws {
-        let context = try context()
+        let context = try LoopContext.forTests()
         let works = (0..<3).map { _ in Work(context) }
         for work in works { context.continueAfterSockets(work) }
         for turn in 1...3 {
@@ -68,7 +62,7 @@ struct TurnBudgetTests {
 
     @Test("make one call of dear work at least, after everything that is cheap")
     func dearWork() throws {
-        let context = try context()
+        let context = try LoopContext.forTests()
         let (dear, cheap) = ([Work(context), Work(context)], Work(context, usesTurnUp: false))
         for work in dear { context.continueWithDearWork(work) }
         for turn in 1...2 {
@@ -84,7 +78,7 @@ struct TurnBudgetTests {
 
     @Test("report a few ends though they are over, and the others in later turns")
     func endings() throws {
-        let context = try context()
+        let context = try LoopContext.forTests()
         let works = (0..<40).map { _ in Work(context) }
         context.turn.noteDecoded(TurnBudget.decodedByteCount)
         for work in works { context.atEndOfTurn(work) }
@@ -115,5 +109,14 @@ struct TurnBudgetTests {
         run("third", milliseconds: 3)
         watch.turnEnds()
         #expect(reports == ["fireweed: a turn of an event loop used 21 ms of CPU time, 12 ms of it in second"])
+    }
+}
+
+extension LoopContext {
+    /// A context without a thread.
+    static func forTests() throws -> LoopContext {
+        let poller = try #require(Poller())
+        defer { poller.close() }
+        return LoopContext(loop: try #require(EventLoopGroup.loops(1).first), poller: poller)
     }
 }
