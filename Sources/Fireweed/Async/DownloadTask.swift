@@ -151,7 +151,8 @@ extension DownloadRequest {
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
     ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
-    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else UTF-8 for JSON, else
+    ///     ISO-8859-1.
     ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
     ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
     /// - Returns: the task, whose `value` or `response` is awaited. The request is resumed already, unless the session

@@ -207,7 +207,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         do {
             return try body()
         } catch {
-            return .unknown("\(error)")
+            return .unknown(error.plainText)
         }
     }
 

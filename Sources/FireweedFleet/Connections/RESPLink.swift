@@ -1,6 +1,8 @@
 // One connection to a server, from its making to its end.
 
 import FireweedTransport
+import Foundation
+import FoundationNetworking
 import Synchronization
 
 /// Speaks RESP on a connection: the handshake first, then the replies of its owner's commands.
@@ -134,7 +136,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
             switch failure {
             case .exchange(_, let detail, _): detail
             case nil: "the server closed the connection"
-            case let other?: "\(other)"
+            case let other?: other.urlError(failingURL: "").localizedDescription
             }
         owner?.link(self, didEnd: .unreachable(reason: reason))
     }

@@ -1,5 +1,6 @@
 // Conditions of a stub on a request's content.
 
+import FireweedTransport
 public import Foundation
 
 extension RequestMatcher {
@@ -69,7 +70,7 @@ extension RequestMatcher {
         do {
             return make(try JSONValue(encoding: value, with: encoder))
         } catch {
-            let reason = "the expected value cannot be encoded: \(error)"
+            let reason = "the expected value cannot be encoded: \(error.plainText)"
             return RequestMatcher("JSON") { _ in [reason] }
         }
     }

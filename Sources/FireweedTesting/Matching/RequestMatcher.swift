@@ -1,6 +1,7 @@
 // Conditions of a stub on a request.
 
 public import Fireweed
+import FireweedTransport
 import Foundation
 
 /// A condition on a request, besides its method and URL.
@@ -42,7 +43,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
             do {
                 return try isMet(request) ? [] : ["\(description): not met"]
             } catch {
-                return ["\(description): \(error)"]
+                return ["\(description): \(error.plainText)"]
             }
         }
     }

@@ -3,6 +3,7 @@
 import CNghttp2
 import Dispatch
 import Fireweed
+import FireweedTransport
 package import Foundation
 import Glibc
 import Synchronization
@@ -153,7 +154,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         let response: MockResponse
         switch answer {
         case .failure(let error):
-            response = .text("\(error)\n", status: MockServer.unmatchedStatus)
+            response = .text("\(error.plainText)\n", status: MockServer.unmatchedStatus)
         case .success(let (stubbed, _)) where stubbed.webSocket != nil:
             response = .text("A MockServer opens WebSockets over HTTP/1.1 alone.\n", status: MockServer.unmatchedStatus)
         case .success(let (stubbed, _)): response = stubbed

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Fireweed
+import FireweedTransport
 import Foundation
 import Glibc
 
@@ -118,7 +119,7 @@ final class ServerConnection: @unchecked Sendable {
         switch server?.take(request(head, content, isWebSocket, reader.raw, reader.trailers)) {
         case nil: return false
         case .failure(let error):
-            let response = MockResponse.text("\(error)\n", status: MockServer.unmatchedStatus)
+            let response = MockResponse.text("\(error.plainText)\n", status: MockServer.unmatchedStatus)
             return ResponseSender(stream, descriptor, head).send(response)
                 && !head.has("close", in: "Connection")
         case .success(let (response, known)):

@@ -48,7 +48,7 @@ package final class StatusFetch: StatusSource {
         }
         switch collector.outcome {
         case .success(let data): return data
-        case .failure(let failure): throw Failure(description: "\(url.absoluteString): \(failure)")
+        case .failure(let failure): throw Failure(description: "\(url.absoluteString): \(failure.plainText)")
         }
     }
 

@@ -304,7 +304,7 @@ extension TLSFailure {
     static func untrustedProxy(_ error: any Error) -> TransferFailure {
         .exchange(
             (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
-            detail: "the proxy is not trusted: \(error)", engineCode: 0)
+            detail: "the proxy is not trusted: \(error.plainText)", engineCode: 0)
     }
 
     /// A handshake that ended without anybody having seen the peer's certificates.

@@ -41,7 +41,7 @@ final class AuthorityStore: @unchecked Sendable {
         do {
             add(try Certificate.all(in: folder) { Self.isAuthorityFile($0.pathExtension.lowercased()) })
         } catch {
-            throw .authoritiesUnreadable(reason: "\(folder.path): \(error)")
+            throw .authoritiesUnreadable(reason: "\(folder.path): \(error.plainText)")
         }
     }
 

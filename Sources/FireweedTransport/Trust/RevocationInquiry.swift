@@ -85,7 +85,7 @@ package struct RevocationInquiry: Sendable {
             return RevocationAnswer(status: .good, validUntil: own.compactMap(\.nextUpdate).min())
         } catch {
             if case .revoked = error { return RevocationAnswer(status: .revoked, validUntil: nil) }
-            return .unknown("\(error)")
+            return .unknown(error.plainText)
         }
     }
 

@@ -187,7 +187,7 @@ extension ServerTrust: CustomStringConvertible, CustomDebugStringConvertible {
         let verdict =
             switch standardVerdict {
             case .success: "trusted"
-            case .failure(let failure): "not trusted: \(failure)"
+            case .failure(let failure): "not trusted: \(failure.plainText)"
             }
         return "Trust of \(host), \(verdict)" + presentedCertificates.map { "\n\($0.debugDescription)" }.joined()
     }

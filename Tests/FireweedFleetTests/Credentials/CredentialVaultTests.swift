@@ -70,6 +70,26 @@ struct CredentialVaultTests {
         server = try RedisServer()
     }
 
+    @Test("a key takes another's place while processes have both, in a file and on a server", arguments: [true, false])
+    func rotation(isFile: Bool) async throws {
+        let fleet = try Fleet(url: server.url, configuration: .patient)
+        let file = folder.file("vault.sqlite")
+        let new = Data(repeating: 7, count: 32)
+        func vault(_ keys: [Data]) throws -> Vault {
+            isFile
+                ? try Vault(file: file, name: "api", keys: keys)
+                : try fleet.credentialVault(of: Token.self, name: "api", keys: keys)
+        }
+        try await vault([key]).set(Token(number: 1))
+        #expect(try await vault([key, new]).credential()?.number == 1)
+        #expect(try await vault([new, key]).credential()?.number == 1)
+        await #expect(throws: CredentialVaultError.self) { try await vault([new]).credential() }
+        try await vault([new, key]).set(Token(number: 2))
+        #expect(try await vault([key, new]).credential()?.number == 2)
+        #expect(try await vault([new]).credential()?.number == 2)
+        await #expect(throws: CredentialVaultError.self) { try await vault([key]).credential() }
+    }
+
     enum Place: CaseIterable { case memory, file, server }
 
     /// Vaults over one store, as several processes have them.

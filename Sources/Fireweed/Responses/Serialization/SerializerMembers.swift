@@ -33,7 +33,8 @@ extension ResponseSerializer where Self == StringResponseSerializer {
     ///
     /// - Parameters:
     ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
-    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else UTF-8 for JSON, else
+    ///     ISO-8859-1.
     ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
     ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
     /// - Returns: the serialiser.

@@ -61,6 +61,25 @@ struct ErrorTextTests {
         ]
     }
 
+    /// Every reason for mistrust; a switch in the library names each of them.
+    private static func trust(around cause: any Error) -> [AFError.ServerTrustFailureReason] {
+        let server = ServerTrust(certificates: [], host: "h.example")
+        let output = AFError.ServerTrustFailureReason.Output(
+            host: "h.example", trust: server, failure: .authoritiesUnreadable(reason: "/folder: permission denied"))
+        let policy = TrustPolicy(description: "names") { _ in }
+        return [
+            .customEvaluationFailed(error: cause), .trustEvaluationFailed(error: cause),
+            .trustEvaluationFailed(error: nil), .noRequiredEvaluator(host: "h.example"), .noCertificatesFound,
+            .noPublicKeysFound, .policyApplicationFailed(trust: server, policy: policy, status: 1),
+            .settingAnchorCertificatesFailed(status: 1, certificates: []), .revocationPolicyCreationFailed,
+            .defaultEvaluationFailed(output: output), .hostValidationFailed(output: output),
+            .revocationCheckFailed(output: output, options: .any),
+            .certificatePinningFailed(
+                host: "h.example", trust: server, pinnedCertificates: [], serverCertificates: []),
+            .publicKeyPinningFailed(host: "h.example", trust: server, pinnedKeys: [], serverKeys: []),
+        ]
+    }
+
     /// An `AFError` of every kind around a cause.
     private static func errors(around cause: any Error) -> [AFError] {
         let multipart: [AFError.MultipartEncodingFailureReason] = [
@@ -95,10 +114,8 @@ struct ErrorTextTests {
             .requestRetryFailed(retryError: cause, originalError: cause), .sessionDeinitialized,
             .sessionInvalidated(error: cause), .sessionInvalidated(error: nil), .sessionTaskFailed(error: cause),
             .urlRequestValidationFailed(reason: .bodyDataInGETRequest(Data(count: 3))),
-            .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: cause)),
-            .serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: cause)),
-            .serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: "h.example")),
         ]
+            + trust(around: cause).map { .serverTrustEvaluationFailed(reason: $0) }
             + multipart.map { .multipartEncodingFailed(reason: $0) }
             + serialization.map { .responseSerializationFailed(reason: $0) }
             + validation.map { .responseValidationFailed(reason: $0) }
