@@ -13,76 +13,75 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     // exchange; what is constant is `Sendable`.
     let loopPool: LoopPool
     var message: RequestMessage
-    /// Held until the end, and no longer: the consumer holds the exchange.
+    /// Released at the end, since the consumer holds the exchange.
     var consumer: (any TransferConsumer)?
     private(set) var stage = ExchangeStage.made
-    /// What may move: the latest of the decisions that have come.
+    /// The directions in which bytes may move: the latest decision.
     var flow = Flow.undecided
-    /// Why the exchange ends, said from inside a call of the consumer; what follows is not told any more.
+    /// The reason for an end that was requested inside a call of the consumer; nothing more is delivered.
     var pendingFailure: TransferFailure?
     private(set) var outcome: TransferFailure?
 
-    // MARK: Where it is
+    // MARK: Connection
 
-    // SAFETY: the loopPool, which the exchange holds, holds its pool for as long as the loopPool lives.
+    // SAFETY: the exchange holds the loop pool, which holds its pool as long as it lives.
     unowned(unsafe) var pool: ConnectionPool?
     /// The parts of the message's URL.
     var target: RequestTarget?
     var origin: OriginPool?
-    /// The place in the origin's line, while the exchange waits there.
+    /// The place in the origin's queue, while the exchange waits there.
     var place: Int?
-    /// The number that the exchange got when it entered the line; it keeps it when it is sent again, and while its file
-    /// is opened.
+    /// The number from its first entry into the queue, kept when it is sent again and while its file is opened.
     var number: Int?
     /// The place among the pool's active exchanges.
     var slot: Int?
     var isArriving = false
     /// The dialer that makes a connection for this exchange.
     var dialer: Dialer?
-    /// What it runs on.
+    /// The connection, or the stream of one, that the exchange runs on.
     var carrier: (any ExchangeLane)?
-    /// What its messages say about who we are; `nil` for most exchanges.
+    /// The authentication of its messages; `nil` for most exchanges.
     var authentication: ExchangeAuthentication?
-    /// What is known of a token of Negotiate.
+    /// The state of its Negotiate token.
     var ticket = ExchangeTicket.unasked
 
-    // MARK: What became of it
+    // MARK: Progress
 
-    /// True once the message was sent and is to be sent once more.
+    /// Whether the message was sent and is sent again.
     private(set) var isRepeated = false
     /// The number of the connection on which the message was lost; `nil` for none.
     private(set) var lostConnection: Int?
-    /// Whether the next try needs a connection that was made after that: what was idle beside a lost connection is
-    /// about to be lost as well.
+    /// Whether the next try needs a newer connection than the lost one: idle connections beside a lost one are about
+    /// to be lost as well.
     var wantsNewConnection: Bool { lostConnection != nil }
-    /// How often peers have refused the message.
+    /// The refusals of the message by peers.
     var refusals = RefusalCount()
     var hasDeliveredHead = false
     var requestContent = TransferEnd.SentContent.untouched
-    /// The content of the next try, which has begun to be read.
+    /// The content of the next try, whose reading has begun.
     var preparedContent: OutgoingContent?
-    /// Content that was sent whole and has an announced length, while its reader has not said that it has ended.
+    /// Completely sent content of an announced length, until its reader has reported its end.
     var sentContent: BodyPump?
     var file = ExchangeFile.closed
-    /// Whether the exchange is one of those that have their files opened and no connection yet.
+    /// Whether the exchange has its file opened ahead of getting a connection.
     var isAhead = false
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
     var report = TransferReport()
     private(set) var earlierReports: [TransferReport] = []
     private(set) var startInstant: LoopInstant = 0
-    /// Content has come in this turn of the loop, and the consumer wants to be told when that was all.
+    /// Whether content came in this turn and the consumer wants to learn when there is no more of it.
     var isInBurst = false
 
     // MARK: Time
 
     /// The last moment at which a byte moved; `nil` while the exchange waits for a connection.
     private var lastActivity: LoopInstant?
-    /// When the content is sent though no 100 came (RFC 9110 §10.1.1).
+    /// The moment when the content is sent even without a 100 response (RFC 9110 §10.1.1).
     var continueDeadline: LoopInstant?
     /// The rates of the content; `nil` for none.
     private(set) var pace: ExchangePace?
-    /// How many bytes have come since the rest of the response was discarded; `nil` while it is wanted.
+    /// The bytes received since the rest of the response was discarded; `nil` while the response is wanted.
     var discardedByteCount: Int?
     var discardDeadline: LoopInstant?
 
@@ -94,11 +93,11 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: The stages
 
-    /// Begins; false when there is nothing to begin.
+    /// Begins the exchange; false when it has ended before.
     func begin(in pool: ConnectionPool) -> Bool {
         self.pool = pool
         guard stage.handle(.start) == .enter else { return false }
-        // A task may have kept the loop's thread for a while: its time is not the exchange's.
+        // The time that a task on the loop's thread has used is not the exchange's.
         pool.context.updateNow()
         startInstant = pool.context.now
         pace = ExchangePace.make(pool.settings.options)
@@ -115,11 +114,12 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         return true
     }
 
-    /// Loses its connection, and waits for another one to send the message again.
+    /// Leaves its connection, and waits for another one to send the message again.
     ///
     /// - Parameters:
-    ///   - isAnswered: whether the server asked for that (417): the rule for a lost connection does not count it.
-    ///   - connection: the connection that was lost; `nil` where any connection will do for the next try.
+    ///   - isAnswered: whether the server's response (417) causes this; it is then no repetition by the rule for lost
+    ///     connections.
+    ///   - connection: the lost connection; `nil` where any connection suits the next try.
     func sendAgain(isAnswered: Bool, lostOn connection: Connection?) {
         if let connection { lostConnection = connection.number }
         guard stage.handle(.detach) == .enterAgain, let pool else { return }
@@ -139,7 +139,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         pool.arrive(self)
     }
 
-    /// Ends the exchange; only the first end counts.
+    /// Ends the exchange; only the first call has an effect.
     ///
     /// With `keepsConnection`, the connection can carry the next exchange.
     func end(_ failure: TransferFailure?, keepsConnection: Bool = false) {
@@ -150,7 +150,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         case .leaveAndReport: origin?.leave(self)
         case .releaseAndReport: break
         }
-        // Whatever became of a rest that was not wanted, unless it was cancelled.
+        // A failure while the rest was being discarded is none, apart from a cancel.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
         preparedContent = nil
@@ -164,10 +164,10 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         pool.context.atEndOfTurn(self)
     }
 
-    /// Why the exchange ended or is about to, so that nothing more is told.
+    /// Whether the exchange has ended or is about to, so that nothing more is delivered.
     var isStopped: Bool { pendingFailure != nil || stage == .finished }
 
-    /// Microseconds from the start until a moment; at least one, since zero says that the moment never was.
+    /// Microseconds from the start until a moment; at least 1, since 0 stands for a moment that never was.
     func moment(_ instant: LoopInstant) -> Int64 {
         max(1, Int64((max(instant, startInstant) - startInstant) / 1000))
     }
@@ -184,7 +184,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         lastActivity = nil
     }
 
-    /// Has the exchange looked at when it may be over at the earliest.
+    /// Sets the timer to the earliest of the exchange's deadlines.
     func setTimer() {
         guard let pool, let moment = nextLook else { return }
         pool.timers.lower(self, to: moment)

@@ -5,39 +5,39 @@ import Glibc
 
 /// A socket, the session that speaks HTTP/2 on it, and the streams of its exchanges.
 ///
-/// What comes is always read, even while some exchanges take nothing: each stream's window limits what can come for it.
+/// Frames are read even while some exchanges take no content: each stream's window limits its bytes.
 final class HTTP2Connection: Connection {
     let session: HTTP2Session
     private var streams: [Int32: HTTP2Stream] = [:]
-    /// The room of the events that are handled.
+    /// A buffer for events, kept for its memory.
     private var events: [HTTP2Event] = []
-    /// What is to be sent, as far as it has not left.
+    /// Bytes that the socket has not taken yet.
     private var pending: [UInt8] = []
     private var pendingOffset = 0
-    /// True inside of `flush()` and while events are handled: whatever is to be sent leaves after that.
+    /// True inside of `flush()` and while events are handled: new bytes are sent after that.
     private var isBusy = false
     private(set) var needsFlush = false
-    /// No further exchange begins here; the connection closes when the last one has ended.
+    /// True when no further exchange begins here; the connection closes when its last exchange has ended.
     private(set) var isRetired = false
-    /// When bytes came last.
+    /// The moment of the last received bytes.
     private(set) var lastReceived: LoopInstant = 0
-    /// A PING was sent since then.
+    /// Whether a PING was sent since then.
     private var hasPinged = false
     private var resets = ResetRate()
-    /// How many events of the last read were told.
+    /// The number of events of the last read that streams have delivered.
     private var eventCount = 0
-    /// Streams that hold what the turn had no time for, or content that was joined.
+    /// Streams with events that the turn had no time for, or with joined content.
     private var owed = ElementQueue<HTTP2Stream>()
-    /// How many exchanges the connection gets until it has shown that it takes more; `nil` for any number.
+    /// The most exchanges until the peer has shown that it takes more; `nil` for any number.
     private var trialStreamCount: Int?
-    /// The last stream of these.
+    /// The last stream of that trial.
     private var lastTrialStream: Int32?
-    /// How many streams the peer takes at present, as its refusals show; `nil` where it refuses none.
+    /// The number of streams that the peer accepts at a time, by its refusals; `nil` while it refuses none.
     private var takenStreamCount: Int?
 
-    /// So much is moved in one turn of the loop, each way; other connections are looked at before more is.
+    /// Maximum bytes moved in each direction per turn of the loop, so that one connection cannot starve the others.
     private static let turnByteCount = 256 * 1024
-    /// So much is read and written at once, unless the options say otherwise.
+    /// Bytes of one read or write, unless the options have another number.
     private static let pieceByteCount = 64 * 1024
 
     init(_ socket: ConnectedSocket, session: HTTP2Session, origin: OriginPool) {
@@ -46,26 +46,26 @@ final class HTTP2Connection: Connection {
         lastReceived = context.now
         trialStreamCount = origin.knownStreamLimit
         session.source = self
-        // The preface and the settings leave though no exchange begins.
+        // The preface and the settings are sent even if no exchange begins.
         setNeedsFlush()
-        // No event will tell of what came before the connection had its socket.
+        // Edge-triggered: bytes that arrived before registration raise no event, so read once now.
         if isReadable { context.continueAfterSockets(self) }
     }
 
     // MARK: Exchanges
 
-    /// Whether another exchange can begin: the peer's limit is kept in the origin's line.
+    /// Whether another exchange can begin; exchanges beyond the peer's limit wait in the origin's queue.
     var hasRoom: Bool {
         !isClosed && !isRetired && !session.isGoingAway && streams.count < session.streamLimit
             && exchangeCount < trialStreamCount ?? .max && streams.count < takenStreamCount ?? .max
     }
 
-    /// Whether the peer takes fewer streams than it has announced: exchanges wait for one of them to end.
+    /// Whether the peer accepts fewer streams than it has announced: exchanges wait for one of them to end.
     var isThrottled: Bool { takenStreamCount != nil && !isRetired }
 
     override var isIdle: Bool { streams.isEmpty }
 
-    /// Frames may have come that are not read yet: a peer that goes away says which messages it did not process.
+    /// True also with unread frames: a GOAWAY among them says which messages the peer did not process.
     override var isUsable: Bool { !isClosed && (exchangeCount == 0 || !hasPeerClosed && isWithinIdleTime) }
 
     override func attach(_ exchange: Exchange) {
@@ -98,8 +98,8 @@ final class HTTP2Connection: Connection {
         stream.begin(id, content, written)
         exchange.report.requestStart = exchange.moment(context.now)
         if let observer = origin.pool.wireObserver { observer.didSend(head: fields.headText) }
-        // A peer that is slow answers at least this. One that has vanished does not, and the exchange's time-out finds
-        // the connection silent.
+        // A slow peer answers a PING. A vanished one does not: when the exchange times out, nothing has been received
+        // since, and the connection is given up.
         let isQuiet = context.now - min(lastReceived, context.now) >= origin.pool.parts.quietTime
         if stream.isReused, !hasPinged, isQuiet {
             hasPinged = true
@@ -110,7 +110,7 @@ final class HTTP2Connection: Connection {
         setNeedsFlush()
     }
 
-    /// Lets a stream go whose exchange has ended.
+    /// Removes a stream whose exchange has ended.
     func release(_ stream: HTTP2Stream) {
         streams[stream.id] = nil
         guard !isClosed else { return }
@@ -118,28 +118,28 @@ final class HTTP2Connection: Connection {
         setNeedsFlush()
         guard streams.isEmpty else { return origin.connectionHasRoom(self) }
         endTrial()
-        // A peer that takes no streams would be waited for in vain.
+        // A peer that allows no streams would never serve an exchange.
         if session.streamLimit == 0 { retire() }
         guard !isRetired else { return }
         if pendingOffset == pending.count, pending.capacity > Self.keptRoom { (pending, pendingOffset) = ([], 0) }
         origin.connectionIsFree(self)
     }
 
-    /// Notes that the peer has refused one of the streams, whose exchange it has now refused so many times in a row.
+    /// Notes a refused stream; `count` is how often in a row the peer has refused its exchange.
     ///
-    /// The peer gets no more streams than it has until one of these ends; where it has no other, after a pause.
+    /// No further stream begins until another one has ended. Where there is no other, the origin pauses.
     func noteRefusal(count: Int) {
         guard !isClosed, !isRetired, !session.isGoingAway, session.streamLimit > 0 else { return }
         takenStreamCount = streams.count - 1
         if streams.count == 1 { origin.rest(afterRefusals: count) }
     }
 
-    /// Lets the peer get as many streams as it has announced.
+    /// Returns to the limit that the peer has announced.
     func endRest() {
         takenStreamCount = nil
     }
 
-    /// Lets no further exchange begin.
+    /// Begins no further exchange on this connection.
     func retire() {
         guard !isRetired, !isClosed else { return }
         isRetired = true
@@ -209,20 +209,20 @@ final class HTTP2Connection: Connection {
         swap(&due, &events)
     }
 
-    /// Whether a stream may tell an event now, or has to keep it and to call `owe(_:)`.
+    /// Whether a stream may deliver an event now; otherwise it keeps the event and calls `owe(_:)`.
     func maySay(content isContent: Bool) -> Bool {
         eventCount += 1
         context.turn.noteCost(TurnBudget.callCost)
         return eventCount <= TurnBudget.eventCount || !isContent && !context.turn.isOver
     }
 
-    /// Continues with a stream that keeps something when the events of the read are handled, or in a later turn.
+    /// Has a stream deliver what it keeps, after the events of the present read or in a later turn.
     func owe(_ stream: HTTP2Stream) {
         if owed.isEmpty { context.continueAfterSockets(self) }
         owed.append(stream)
     }
 
-    /// Lets streams tell what they keep, some at least and as many as the turn has time for.
+    /// Delivers what streams keep: of some streams in any case, and of more while the turn has time.
     private func deliverOwed() {
         let wasBusy = isBusy
         isBusy = true
@@ -249,7 +249,8 @@ final class HTTP2Connection: Connection {
         case .failed(let id, let failure): streams[id]?.receive(.failed(failure))
         case .sentHead(let id, let byteCount):
             streams[id]?.sentHead(byteCount)
-            // The answer shows that the peer has read the heads and stays. A PING would overtake heads that wait.
+            // The answer to a PING shows that the peer has read these heads and has not gone away. It is sent after the
+            // last head, since a PING overtakes heads that wait.
             guard id == lastTrialStream else { return }
             session.ping()
             setNeedsFlush()
@@ -265,7 +266,7 @@ final class HTTP2Connection: Connection {
         }
     }
 
-    /// Remembers how many streams the peer took before it went away, where it refuses others.
+    /// Remembers how many streams the peer processed before it went away, if it refuses others.
     private func learn(lastStream: Int32) {
         // Our streams have odd numbers; the highest number of all is an early warning (RFC 9113 §6.8).
         let takenCount = (Int(lastStream) + 1) / 2
@@ -274,14 +275,14 @@ final class HTTP2Connection: Connection {
         origin.noteProgress()
     }
 
-    /// The peer has read or answered what the trial gave it, and has not gone away: it takes more.
+    /// Ends the trial: the peer has answered its streams, or the PING after them, and has not gone away.
     private func endTrial() {
         guard let count = trialStreamCount, exchangeCount >= count, !session.isGoingAway else { return }
         trialStreamCount = nil
         origin.knownStreamLimit = nil
     }
 
-    /// Takes heads back that exceed the limit on streams, which may have changed: nghttp2 would keep them.
+    /// Takes back heads beyond a limit on streams that has become lower: nghttp2 would hold them.
     private func settingsChanged() {
         guard !isClosed else { return }
         if session.streamLimit == 0, streams.isEmpty { return retire() }
@@ -345,7 +346,7 @@ final class HTTP2Connection: Connection {
                 needsFlush = false
                 session.send(into: &pending, limit: Self.pieceByteCount)
                 handleEvents()
-                // What became of our frames may have given others something to send.
+                // The handled events may have produced further frames.
                 if pending.isEmpty, needsFlush { continue }
             }
             guard pendingOffset < pending.count, isWritable else { return }
@@ -364,7 +365,7 @@ final class HTTP2Connection: Connection {
                 context.turn.noteCost(count)
             case .wouldBlock, .end: isWritable = false
             case .failed:
-                // What the peer has said before it closed may still be read.
+                // Bytes that the peer sent before it closed can still be read.
                 isWritable = false
                 arrivals.handle(.writeFailed)
                 return context.continueAfterSockets(self)
@@ -383,18 +384,18 @@ extension HTTP2Connection: NextIteration {
     func continueWork() {
         deliverOwed()
         guard !isClosed else { return }
-        // What is owed comes before what follows on the wire.
+        // Kept events are delivered before further bytes are read.
         if isReadable, owed.isEmpty { receive() }
         flush()
     }
 }
 
-/// How many streams were reset lately: servers close connections on which that happens too often (CVE-2023-44487).
+/// The rate of resets: servers close connections on which streams are reset too often (CVE-2023-44487).
 struct ResetRate {
     private var count = 0
     private var start: LoopInstant = 0
 
-    /// So many in a second are too many.
+    /// Resets within a second from which on there are too many.
     static let limit = 100
 
     /// Notes a reset; true when there are too many.

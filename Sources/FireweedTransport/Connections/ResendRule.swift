@@ -1,23 +1,23 @@
 // The rule for sending a message a second time.
 
-/// Whether a message may be sent again, by what is known of an attempt that ended without a response.
+/// The rule for a try that ended without a response: whether the message may be sent again.
 ///
-/// A `POST` of which the kernel got a byte is sent again only if the peer did not process it.
+/// A `POST` that has reached the kernel is sent again only if the peer did not process it.
 struct ResendRule {
     var method: String
-    /// Whether the connection had carried an exchange before: only then may the peer have closed it as idle.
+    /// Whether the connection had carried an exchange before: only such a connection can have been closed as idle.
     var wasReused: Bool
     /// Whether a byte of the message was handed to the kernel.
     var hasWritten: Bool
-    /// Whether a byte of an answer came.
+    /// Whether a byte of a response was received.
     var hasAnswer: Bool
     /// Whether the message was sent again before, after the loss of a connection or on the same one.
     var isRepeated: Bool
-    /// Whether the peer has said that it did not process the message, or HTTP/2 shows it (RFC 9113 §8.7).
+    /// Whether the peer did not process the message, by its own word or by HTTP/2's rules (RFC 9113 §8.7).
     var isUnprocessed = false
-    /// How often peers have refused the message without progress, this time included.
+    /// The number of refusals in a row without progress, this one included.
     var refusalCount = 1
-    /// How many tries there were, this one included.
+    /// The number of tries, this one included.
     var tryCount = 1
 
     /// Methods whose effect is the same when they are carried out twice (RFC 9110 §9.2.2).
@@ -25,9 +25,9 @@ struct ResendRule {
     /// `DELETE` is idempotent as well, but its second answer differs from the first.
     private static let resendableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
 
-    /// So many refusals in a row, while no other message gets ahead, are an error.
+    /// Refusals in a row, without progress of any other message, that are an error.
     static let refusalLimit = 4
-    /// So often a message is sent that servers do not process, though others get ahead.
+    /// Tries of a message that is not processed while other messages make progress.
     static let unprocessedTryLimit = 100
 
     /// Whether the message may be sent once more, on a new connection.
@@ -40,15 +40,15 @@ struct ResendRule {
     }
 }
 
-/// Counts the refusals of a message in a row.
+/// The number of refusals of a message in a row.
 ///
-/// A server that takes few messages of each connection, or few at a time, refuses the others again and again; they get
-/// their turn as long as it takes some. A refusal counts only where no message of the origin got ahead since the last.
+/// A server that processes few messages of each connection, or few at a time, refuses the others repeatedly; they are
+/// served in the end. So the count begins anew when another message of the origin has made progress.
 struct RefusalCount {
     private(set) var count = 0
     private var lastProgress = 0
 
-    /// Notes a refusal; `progress` grows whenever the peer takes a message of the same origin.
+    /// Notes a refusal; `progress` grows whenever the peer processes a message of the same origin.
     mutating func note(progress: Int) {
         count = progress == lastProgress ? count + 1 : 1
         lastProgress = progress

@@ -134,7 +134,9 @@ struct FlowConformanceTests {
             }
             transfer.setFlow(.running, revision: .max)
             #expect(try await transfer.end().failure == nil)
-            #expect(transfer.record.content == ScenarioContent.large)
+            // A difference of large contents takes hours to print.
+            let isWhole = transfer.record.content == ScenarioContent.large
+            #expect(isWhole)
         }
     }
 

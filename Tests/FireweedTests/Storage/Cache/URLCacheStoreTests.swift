@@ -39,7 +39,7 @@ struct URLCacheStoreTests {
         let asked = ProtectedList<String>()
         let transport = ScriptedTransport { message in
             asked.append(message.url)
-            let fields = [Field(name: "Cache-Control", value: "max-age=60")]
+            let fields = [Field(name: "Cache-Control", value: "max-age=86400")]
             return [.head(ResponseHead(status: 200, fields: fields)), .content(Data(count: 40_000))]
         }
         let session = Session(transport: transport, configuration: configuration)
