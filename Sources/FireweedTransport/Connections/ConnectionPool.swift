@@ -17,19 +17,19 @@ final class ConnectionPool {
     private let mayHaveProxy: Bool
     let responseLimits: ResponseLimits
     let contentLimits: ContentLimits
-    // Properties of the options that each request needs, which would copy all settings otherwise.
+    // Options that each request needs; reading them from the settings would copy all of these.
     let wireObserver: (any WireObserver)?
     /// How long an idle connection is kept.
     let idleTime: LoopInstant
-    /// How many bytes are read at once, where the options say it.
+    /// The bytes of one read, if the options have a number.
     let readByteCount: Int?
-    /// Writes the heads of all connections, since messages share their fields.
+    /// One writer for all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
     private var origins: [OriginKey: OriginPool] = [:]
     /// The exchanges that were started and have not ended.
     private var active: [Exchange] = []
-    /// The exchanges that enter the lines of their origins after the sockets of this turn.
+    /// Exchanges that enter the queues of their origins after the sockets of this turn.
     private var arrivals: [Exchange] = []
     /// How many connections are idle, of all origins.
     var idleCount = 0 {
@@ -37,7 +37,7 @@ final class ConnectionPool {
     }
     private(set) var isShutDown = false
 
-    /// Most idle connections that are kept.
+    /// The most idle connections.
     static let idleLimit = 256
     /// With more origins than this, the origins without connections and exchanges are removed.
     private static let originLimit = 256
@@ -81,8 +81,8 @@ final class ConnectionPool {
         if exchange.flow.level != .suspended { arrive(exchange) }
     }
 
-    /// Lets an exchange wait for a connection, after the sockets of this turn: a connection that its peer has closed is
-    /// known by then, and one that becomes free in this turn can be used.
+    /// Has an exchange enter its origin's queue after the sockets of this turn: by then, connections closed by their
+    /// peers are known, and connections that became free in this turn can be used.
     func arrive(_ exchange: Exchange) {
         guard !exchange.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
         exchange.isArriving = true
@@ -90,7 +90,7 @@ final class ConnectionPool {
         arrivals.append(exchange)
     }
 
-    /// Forgets an exchange that has ended.
+    /// Removes an exchange that has ended.
     func forget(_ exchange: Exchange) {
         timers.remove(exchange)
         guard let slot = exchange.slot else { return }
@@ -119,7 +119,7 @@ final class ConnectionPool {
 
     // MARK: Connections
 
-    /// Closes the connections that carry nothing.
+    /// Closes all idle connections.
     func closeIdleConnections() {
         for origin in origins.values { origin.closeIdle() }
     }
@@ -131,7 +131,7 @@ final class ConnectionPool {
         return oldest != nil
     }
 
-    /// Closes a connection so that its descriptor is free at once; false when there is none.
+    /// Closes an idle connection and releases its descriptor at once; false when there is none.
     func freeDescriptor() -> Bool {
         if context.finishClosing() { return true }
         guard closeOldestIdle() else { return false }
@@ -144,7 +144,7 @@ final class ConnectionPool {
         closeIdle(keeping: min(Self.idleLimit, Descriptors.idleLimit(for: idleCount)))
     }
 
-    /// Ends every exchange, closes every connection, and lets no new ones begin.
+    /// Ends all exchanges, closes all connections, and begins no new ones.
     func shutDown() {
         guard !isShutDown else { return }
         isShutDown = true
@@ -159,9 +159,9 @@ final class ConnectionPool {
 }
 
 extension ConnectionPool: NextIteration {
-    /// Lets the exchanges in that have come in this turn.
+    /// Has the exchanges of this turn enter the queues of their origins.
     func continueWork() {
-        // One poll costs less than a look at each idle connection that is given out; no continuation waits for long.
+        // After a poll, idle connections can be given out without a look at each; a turn without one is short.
         guard idleCount == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
         var due: [Exchange] = []
         swap(&due, &arrivals)
@@ -171,29 +171,29 @@ extension ConnectionPool: NextIteration {
             context.turn.noteCost(2 * TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil else { continue }
-            // One that was suspended meanwhile arrives when it runs, and holds up no other until then.
+            // A suspended exchange arrives when it is resumed, and holds up no other until then.
             if exchange.flow.level == .suspended {
                 exchange.origin?.leave(exchange)
             } else {
                 exchange.origin?.enter(exchange)
             }
         }
-        // The room is used again.
+        // The array's memory is used again.
         due.removeAll(keepingCapacity: true)
         if arrivals.isEmpty { swap(&due, &arrivals) }
     }
 }
 
 extension ConnectionPool {
-    /// Puts the exchanges that are to be sent again in front, in the order of their lines: whatever order their
-    /// connection dropped them in, the oldest gets the first connection.
+    /// Puts exchanges that are sent again in front, the oldest first, whatever the order in which their connection
+    /// dropped them.
     private func putReturningFirst(_ exchanges: inout [Exchange]) {
         guard exchanges.contains(where: \.isRepeated) else { return }
         let returning = exchanges.filter(\.isRepeated).sorted { $0.number ?? 0 < $1.number ?? 0 }
         exchanges = returning + exchanges.filter { !$0.isRepeated }
     }
 
-    /// Keeps exchanges that the turn has no time for, before those that have come meanwhile.
+    /// Keeps exchanges that the turn has no time for, ahead of later arrivals.
     private func keep(_ rest: ArraySlice<Exchange>) {
         if arrivals.isEmpty { context.continueAfterSockets(self) }
         arrivals.insert(contentsOf: rest, at: 0)

@@ -1,32 +1,32 @@
 // The queue of an origin's exchanges, and its connections.
 
-/// The connections to one origin, and the line of exchanges that wait for one.
+/// The connections to one origin, and the queue of exchanges that wait for one.
 ///
 /// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
-/// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came, also
-/// those that come back because a peer did not process them. An exchange whose connection was lost gets a connection
-/// that was made after that, ahead of all others.
+/// the limit, else the first connection that becomes free. Exchanges are served in the order of their arrival, also
+/// those that return because a peer did not process them. An exchange whose connection was lost is served first, with
+/// a connection that was made afterwards.
 final class OriginPool {
     let key: OriginKey
     unowned let pool: ConnectionPool
     private var target: DialTarget
-    /// Most connections at a time, those that are being made included; `nil` for no limit.
+    /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
     private var line = WaitingQueue<Exchange>()
-    /// The line of exchanges that want a new connection.
+    /// The queue of exchanges that need a new connection.
     private var renewals = WaitingQueue<Exchange>()
-    /// The line of exchanges whose files are to be opened; they enter one of the others then.
+    /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
     private var files = FileLine()
     private var dialings: [PendingDial] = []
-    /// The connection that was used last is at the end, and is used next.
+    /// Idle connections; the last one was used last, and is used next.
     private var idle: [Connection] = []
-    /// Connections that are in use or idle.
+    /// Connections in use, and idle ones.
     private var openConnections: [Connection] = []
-    /// Those among them that carry many exchanges at a time.
+    /// The multiplexed ones among them.
     private var shared: [HTTP2Connection] = []
-    /// Connections on which no further exchange begins.
+    /// Connections that finish their exchanges and begin no further ones.
     private var retired: [Connection] = []
-    /// The protocol of connections to the origin, once it is known: HTTP/2 needs one connection, HTTP/1.1 needs many.
+    /// The origin's protocol, once it is known: HTTP/2 needs one connection, HTTP/1.1 one for each exchange.
     private var knownProtocol: ApplicationProtocol?
     /// Whether further connections are made although the protocol of the first one is not known yet.
     private var dialsInParallel = false
@@ -37,19 +37,18 @@ final class OriginPool {
     /// The number of connections that were begun since `isAssigning` is true.
     private var dialCount = 0
     private var connectionNumber = 0
-    /// A socket could not be made, or a file not opened, since the process was out of descriptors; connections that
-    /// become free are used meanwhile.
+    /// Whether the process was out of descriptors for a socket or a file. Meanwhile only free connections are used.
     private var lacksDescriptors = false
-    /// The number of the exchange that entered the line last.
+    /// The number of the exchange that entered the queue last.
     private var exchangeNumber = 0
-    /// How many exchanges there are for the origin, those that have not entered the line included.
+    /// The number of the origin's exchanges, including those that have not entered the queue yet.
     var exchangeCount = 0
-    /// How many exchanges a connection took before it went away and refused others; `nil` where none has done so.
+    /// The number of exchanges that a connection processed before it went away and refused others; `nil` for none.
     ///
-    /// A new connection gets no more until it has shown that it takes more: servers limit the requests of a connection
-    /// (`keepalive_requests` of nginx), and the others would have been sent for nothing.
+    /// Servers limit the requests of a connection (`keepalive_requests` of nginx), and further ones are sent for
+    /// nothing. So a new connection gets at most this number until it has shown that it accepts more.
     var knownStreamLimit: Int?
-    /// Grows whenever a peer answers an exchange over HTTP/2, or goes away and keeps exchanges.
+    /// Grows whenever a peer answers an exchange over HTTP/2, or goes away and finishes exchanges.
     private(set) var progress = 0
 
     init(key: OriginKey, pool: ConnectionPool) {
@@ -66,18 +65,18 @@ final class OriginPool {
         }
     }
 
-    /// Whether there is nothing to remember.
+    /// Whether the pool can be removed.
     var isEmpty: Bool { exchangeCount == 0 && !hasConnections }
 
-    /// How many connections are idle.
+    /// The number of idle connections.
     var idleCount: Int { idle.count }
 
     /// The connection that has been idle longest.
     var oldestIdle: Connection? { idle.first }
 
-    // MARK: The line
+    // MARK: The queue
 
-    /// Takes an exchange in, behind all others; one that is to be sent again, in the place that it had.
+    /// Adds an exchange behind all others, or at its former place when it is sent again.
     func enter(_ exchange: Exchange) {
         let number: Int
         if exchange.isRepeated || exchange.isAhead, let old = exchange.number {
@@ -97,7 +96,7 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// Lets an exchange go that waits.
+    /// Removes a waiting exchange.
     func leave(_ exchange: Exchange) {
         files.endAhead(exchange)
         defer { openFiles() }
@@ -117,7 +116,7 @@ final class OriginPool {
     private func openFiles() {
         while !lacksDescriptors, !pool.isShutDown, let exchange = files.next() {
             exchange.place = nil
-            // One that was suspended meanwhile enters again when it runs.
+            // A suspended exchange enters the queue again when it is resumed.
             if exchange.flow.level == .suspended { files.endAhead(exchange) } else { exchange.openFile() }
         }
     }
@@ -125,20 +124,20 @@ final class OriginPool {
     /// The number of exchanges that wait for a connection.
     private var waitingCount: Int { line.count + renewals.count }
 
-    /// Gives connections to the exchanges in the line, as long as there are connections.
+    /// Gives connections to waiting exchanges, as long as there are connections.
     private func assignConnections() {
-        // A connection that fails at once calls this again: the loop below continues then.
+        // A connection that fails at once calls this again: the loop below then continues.
         guard !isAssigning, !pool.isShutDown else { return }
         isAssigning = true
         dialCount = 0
         while waitingCount > 0, assignConnection() {}
         isAssigning = false
         openFiles()
-        // The heads of all exchanges that were served are sent together.
+        // The heads of all served exchanges are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
     }
 
-    /// Gives a connection to an exchange, or begins to make one; false when neither can be done.
+    /// Gives a connection to an exchange, or begins to make one; false when neither is possible.
     private func assignConnection() -> Bool {
         if let exchange = renewals.first {
             if let connection = takeShared(newerThan: exchange.lostConnection)
@@ -147,7 +146,7 @@ final class OriginPool {
                 serve(connection)
                 return true
             }
-            // A used connection makes room for a new one.
+            // An idle connection that has been used gives way to a new one.
             if renewals.count > dialings.count, !hasRoom, let used = idle.first {
                 used.close()
                 return true
@@ -158,7 +157,7 @@ final class OriginPool {
             return true
         }
         guard mayDial else { return false }
-        // The line of an origin whose protocol has become known is dialled in several turns.
+        // A long queue, whose origin's protocol has become known, is dialled in several turns.
         guard pool.context.turn.allows(dialCount) else {
             pool.context.continueAfterSockets(self)
             return false
@@ -168,13 +167,13 @@ final class OriginPool {
         return dial()
     }
 
-    /// Gives a connection to the first exchange in the lines that it suits and that may run, else keeps it.
+    /// Gives a connection to the first suitable exchange that may run, otherwise keeps it idle.
     private func serve(_ connection: Connection) {
         while let exchange = nextExchange(for: connection) {
             exchange.place = nil
             files.endAhead(exchange)
             releaseDialer(of: exchange)
-            // One that was suspended meanwhile enters again when it runs.
+            // A suspended exchange enters the queue again when it is resumed.
             guard exchange.flow.level != .suspended else { continue }
             return connection.attach(exchange)
         }
@@ -193,12 +192,12 @@ final class OriginPool {
         return line.next()
     }
 
-    /// Notes that the peer has taken exchanges: others that it refused may be sent again.
+    /// Notes that the peer has processed exchanges, so that refused ones may be sent again.
     func noteProgress() {
         progress += 1
     }
 
-    /// Sends nothing over HTTP/2 for a moment, since the peer has refused all it got; not after a first refusal.
+    /// Begins no stream for a moment, since the peer refuses all of them; continues at once after a first refusal.
     func rest(afterRefusals count: Int) {
         guard count > 1 else { return endRest() }
         let pause = Self.firstRest << (2 * UInt64(min(count, ResendRule.refusalLimit) - 2))
@@ -215,7 +214,8 @@ final class OriginPool {
 
     // MARK: New connections
 
-    /// Retired connections may be as many again: long streams on them do not hold up all others.
+    /// Whether a connection may be made. The limit leaves out as many retired connections as it allows open ones, so
+    /// that long streams on those do not hold up everything else.
     private var hasRoom: Bool {
         guard !lacksDescriptors else { return false }
         return limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
@@ -223,24 +223,24 @@ final class OriginPool {
 
     private var mayDial: Bool {
         guard dialings.count < waitingCount, hasRoom, !shared.contains(where: \.isThrottled) else { return false }
-        // One connection of HTTP/2 is enough for all exchanges: they wait for it (RFC 9113 §9.1).
+        // One HTTP/2 connection serves all exchanges (RFC 9113 §9.1), so they wait for the first connection.
         return knownProtocol == .http1 || dialsInParallel || dialings.isEmpty
     }
 
-    /// Makes connections for the exchanges that waited for the protocol of the first connection.
+    /// Makes connections for exchanges that have waited for the protocol of the first connection.
     func dialInParallel() {
         dialsInParallel = true
         assignConnections()
     }
 
-    /// Lets an exchange wait whose file found no descriptor; false where nothing of the origin will free one.
+    /// Has an exchange wait whose file got no descriptor; false if nothing of the origin will release one.
     func waitForDescriptor(exchange: Exchange) -> Bool {
         guard noteLackOfDescriptors(isAwaited: hasConnections || files.aheadCount > 1) else { return false }
         enter(exchange)
         return true
     }
 
-    /// Begins a time without new descriptors, where one that becomes free is awaited; returns the same.
+    /// Begins a time without new descriptors if one is expected to become free, and returns whether it is.
     private func noteLackOfDescriptors(isAwaited: Bool) -> Bool {
         lacksDescriptors = isAwaited
         if isAwaited { pool.timers.set(descriptorTimer, to: pool.context.now + Self.descriptorWait) }
@@ -249,18 +249,18 @@ final class OriginPool {
 
     private var hasConnections: Bool { !(openConnections.isEmpty && retired.isEmpty && dialings.isEmpty) }
 
-    /// Makes a connection again, or opens a file, since descriptors may be free that other parts of the process had.
+    /// Makes connections and opens files again: other parts of the process may have released descriptors.
     func dialAgain() {
         lacksDescriptors = false
         assignConnections()
     }
 
-    /// The time without new connections and files after the process was out of descriptors, in nanoseconds.
+    /// Nanoseconds without new connections and files after the process was out of descriptors.
     private static let descriptorWait: LoopInstant = 100_000_000
-    /// How long exchanges wait for the protocol of the first connection, in nanoseconds.
+    /// Nanoseconds that exchanges wait for the protocol of the first connection.
     private static let protocolWaitLimit: LoopInstant = 100_000_000
 
-    /// Begins a connection for the first exchange in the line without a dialer; false when there is none.
+    /// Begins a connection for the first exchange without a dialer; false when there is none.
     private func dial() -> Bool {
         guard let exchange = nextExchange else { return false }
         let dialer = Dialer(
@@ -271,7 +271,7 @@ final class OriginPool {
             pool.timers.set(protocolTimer, to: pool.context.now + Self.protocolWaitLimit)
         }
         exchange.dialer = dialer
-        // The idle time-out covers the making of the connection.
+        // The idle time-out includes the time in which the connection is made.
         exchange.touch()
         exchange.setTimer()
         dialer.begin()
@@ -283,7 +283,7 @@ final class OriginPool {
         renewals.first { $0.dialer == nil } ?? line.first { $0.dialer == nil }
     }
 
-    /// Gives the connection that was being made for an exchange to another who waits, or gives it up.
+    /// Passes the dialer of an exchange on to another exchange, or abandons it when there is none.
     private func releaseDialer(of exchange: Exchange) {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
@@ -298,7 +298,7 @@ final class OriginPool {
         exchange.setTimer()
     }
 
-    /// Forgets a dialer that is over; returns the exchange that it worked for.
+    /// Removes a finished dialer; returns the exchange that it worked for.
     private func forget(_ dialer: Dialer) -> Exchange? {
         guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return nil }
         let exchange = dialings.remove(at: index).exchange
@@ -306,7 +306,7 @@ final class OriginPool {
         return exchange
     }
 
-    /// Gives up the connections that are being made; those who wait need others, or none.
+    /// Abandons all connections under construction: the waiting exchanges need others, or none.
     private func abandonDialers() {
         for dialing in dialings {
             dialing.exchange.dialer = nil
@@ -323,37 +323,37 @@ final class OriginPool {
 
     // MARK: Idle connections
 
-    /// A connection carries nothing any more, and may carry the next exchange.
+    /// Takes a connection that has finished its exchanges and may carry others.
     func connectionIsFree(_ connection: Connection) {
         lacksDescriptors = false
         putIdle(connection)
         assignConnections()
-        // Those who wait come first.
+        // After the waiting exchanges have got connections.
         pool.limitIdle()
     }
 
-    /// A connection that carries exchanges can carry more of them.
+    /// Notes that a connection with exchanges has room for more of them.
     ///
-    /// One that has ended may have closed its file.
+    /// An ended exchange may have closed its file, and so released a descriptor.
     func connectionHasRoom(_ connection: HTTP2Connection) {
         lacksDescriptors = false
         assignConnections()
     }
 
-    /// The server wants HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED): no further connection offers HTTP/2.
+    /// Stops offering HTTP/2, since the server wants HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
     ///
-    /// Exchanges that run on HTTP/2 may end there.
+    /// Exchanges that run on HTTP/2 may finish there.
     func requireHTTP1() {
         guard !target.isLimitedToHTTP1 else { return }
         target.isLimitedToHTTP1 = true
         knownProtocol = .http1
-        // Those that are being made have offered HTTP/2 already.
+        // Connections under construction have offered HTTP/2 already.
         abandonDialers()
         for connection in shared { connection.retire() }
         assignConnections()
     }
 
-    /// A connection takes no further exchange.
+    /// Moves a connection that begins no further exchange to the retired ones.
     func connectionRetired(_ connection: HTTP2Connection) {
         openConnections.removeAll { $0 === connection }
         shared.removeAll { $0 === connection }
@@ -365,7 +365,7 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// A connection was closed.
+    /// Removes a closed connection.
     func connectionClosed(_ connection: Connection) {
         lacksDescriptors = false
         openConnections.removeAll { $0 === connection }
@@ -384,7 +384,7 @@ final class OriginPool {
         connection.becomeIdle()
     }
 
-    /// The first connection of HTTP/2 that can carry another exchange.
+    /// The first HTTP/2 connection with room for another exchange.
     private func takeShared(newerThan number: Int? = nil) -> Connection? {
         while let connection = shared.first(where: { $0.hasRoom && $0.number > number ?? 0 }) {
             guard connection.isIdle, let index = idle.lastIndex(where: { $0 === connection }) else { return connection }
@@ -396,12 +396,12 @@ final class OriginPool {
         return nil
     }
 
-    /// The idle connection that was used last, unless its peer has closed it.
+    /// The idle HTTP/1.1 connection that was used last and that its peer has not closed.
     private func takeIdle() -> Connection? {
         takeIdle { !($0 is HTTP2Connection) }
     }
 
-    /// An idle connection of HTTP/1.1 that has carried nothing yet.
+    /// An idle HTTP/1.1 connection that has carried nothing yet.
     private func takeUnused(newerThan number: Int?) -> Connection? {
         takeIdle { !($0 is HTTP2Connection) && $0.exchangeCount == 0 && $0.number > number ?? 0 }
     }
@@ -416,13 +416,13 @@ final class OriginPool {
         return nil
     }
 
-    /// Closes the connections that carry nothing.
+    /// Closes all idle connections.
     func closeIdle() {
-        // Closing one connection may give another one to an exchange.
+        // Closing a connection may give another one to an exchange.
         for connection in idle where connection.isIdle { connection.close() }
     }
 
-    /// Closes everything; exchanges have ended before.
+    /// Closes everything; the exchanges have ended before.
     func shutDown() {
         abandonDialers()
         pool.timers.remove(protocolTimer)
@@ -453,7 +453,7 @@ extension OriginPool: DialerOwner {
                 let session = try HTTP2Session(limits: pool.responseLimits)
                 let connection = HTTP2Connection(socket, session: session, origin: self)
                 shared.append(connection)
-                // The others that are being made are needed only if this one is not enough.
+                // Further connections are needed only if this one is not enough.
                 abandonDialers()
                 begin(connection)
             } catch {
@@ -473,7 +473,7 @@ extension OriginPool: DialerOwner {
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
         dialsInParallel = true
         let exchange = forget(dialer)
-        // The exchange waits for a connection to the same host that is made, becomes free or closes.
+        // Without descriptors the exchange waits for a connection of the origin that is made, becomes free or closes.
         if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) { exchange?.end(failure) }
         assignConnections()
     }
