@@ -1,33 +1,33 @@
 // The common part of connections of every version of HTTP.
 
-/// A socket that was connected, and what it is ready for.
+/// A connected socket and its readiness.
 ///
-/// The socket is registered once, for its edges: the connection remembers what it is ready for. Each version of HTTP
-/// has a subclass. It lives on its loop's thread.
+/// The socket is registered once, edge-triggered, and the connection remembers its readiness. Each version of HTTP has
+/// a subclass. It lives on its loop's thread.
 class Connection: DeadlineEntry {
     unowned final let origin: OriginPool
     final let context: LoopContext
     final let channel: ByteChannel
     private let socket: ConnectedSocket
-    /// After how many seconds without an acknowledgement the kernel gives the connection up.
+    /// Seconds without an acknowledgement after which the kernel drops the connection.
     private var userTimeout: Double
     private var details: ConnectionDetails?
-    /// Counts the connections of the origin.
+    /// The connection's number among those of its origin.
     final let number: Int
     /// The turn of the loop in which the connection was made.
     private let firstTurn: UInt64
-    /// How many exchanges the connection was given.
+    /// The number of exchanges that the connection has carried.
     final var exchangeCount = 0
     private(set) final var isClosed = false
-    /// When the connection became idle.
+    /// The moment when the connection became idle.
     private(set) final var idleSince: LoopInstant = 0
 
     /// The knowledge about bytes that wait on the socket.
     final var arrivals: SocketArrivals
-    /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
+    /// Whether bytes may wait on the socket; false after a read that did not fill its buffer.
     final var isReadable: Bool { arrivals.mayWait }
     final var isWritable = true
-    /// The peer sends nothing more: reading continues to the end.
+    /// Whether the peer has closed its side; bytes before the end may still be read.
     final var hasPeerClosed: Bool { arrivals.hasEnded }
 
     init(_ socket: ConnectedSocket, origin: OriginPool) {
@@ -44,29 +44,29 @@ class Connection: DeadlineEntry {
         arrivals = SocketArrivals(mayWait: socket.isReadable, hasEnded: hasEnded)
     }
 
-    // MARK: What each version does
+    // MARK: Overridden by each version of HTTP
 
     /// Sends an exchange's message and reads the response.
     func attach(_ exchange: Exchange) {}
 
-    /// The socket has become ready for something.
+    /// Handles new readiness of the socket.
     func socketIsReady() {}
 
-    /// The connection is of no use any more: exchanges on it are sent again or fail, and an idle one closes.
+    /// Gives up the connection: its exchanges are sent again or fail, and an idle connection closes.
     func isLost(by failure: TransferFailure) {}
 
-    /// The connection was closed: gives back what it holds.
+    /// Releases memory after the connection was closed.
     func didClose() {}
 
-    /// Whether the connection carries nothing.
+    /// Whether the connection carries no exchange.
     var isIdle: Bool { true }
 
-    /// The seconds for which the server keeps an idle connection, where it has said so.
+    /// The seconds for which the server keeps an idle connection; `nil` if it has not announced them.
     var keepAliveSeconds: Int? { nil }
 
     // MARK: The end
 
-    /// Closes the socket; exchanges must have been let go, or end without it.
+    /// Closes the socket; its exchanges have been separated from it, or end without it.
     final func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -79,13 +79,13 @@ class Connection: DeadlineEntry {
 
     // MARK: Idle connections
 
-    /// The connection is idle from now on.
+    /// Begins the idle time.
     final func becomeIdle() {
         idleSince = context.now
         if let limit = idleLimit { origin.pool.timers.lower(self, to: idleSince.addingSaturating(limit)) }
     }
 
-    /// How long the connection is kept; a server's own limit ends half a second before it closes.
+    /// The longest idle time: the pool's, or half a second less than the server has announced.
     private var idleLimit: LoopInstant? {
         let own = origin.pool.idleTime
         guard let seconds = keepAliveSeconds else { return own }
@@ -104,7 +104,7 @@ class Connection: DeadlineEntry {
 
     private var idleTime: LoopInstant { context.now - min(idleSince, context.now) }
 
-    // MARK: What waits to be read
+    // MARK: Unread bytes
 
     /// Notes the result of a read into `byteCount` bytes.
     final func noteRead(_ outcome: ByteChannel.TransferResult, byteCount: Int) {
@@ -116,10 +116,10 @@ class Connection: DeadlineEntry {
         }
     }
 
-    /// Whether nothing waits on the socket and nothing in the TLS stream: bytes there came before the next message, and
-    /// could be taken for its response.
+    /// Whether neither the socket nor the TLS stream has unread bytes, which could be taken for the next message's
+    /// response.
     ///
-    /// Makes one system call, and none where the loop has polled since the connection was read.
+    /// Makes one system call, or none if the loop has polled since the last read.
     final func isSilent() -> Bool {
         let holdsRecords = channel.tls?.holdsUnreadRecords ?? false
         switch arrivals.verdict(turn: context.turnNumber, areEventsKnown: context.areEventsKnown) {
@@ -141,12 +141,12 @@ class Connection: DeadlineEntry {
         if end <= now { close() } else { origin.pool.timers.set(self, to: end) }
     }
 
-    /// Room for a head that an idle connection keeps.
+    /// Capacity of the head's buffer that an idle connection keeps.
     static let keptRoom = 4096
 
     // MARK: Reports
 
-    /// The times of the connection's making, in the report of the exchange that waited for it.
+    /// Adds the times of connecting to the report of the exchange that waited for the connection.
     final func noteConnecting(of exchange: Exchange, isReused: Bool) {
         exchange.report.isReusedConnection = isReused
         allow(idleTimeout: exchange.message.idleTimeout)
@@ -161,7 +161,7 @@ class Connection: DeadlineEntry {
         if let secureEnd = socket.secureEnd { exchange.report.secureConnect = exchange.moment(secureEnd) }
     }
 
-    /// Lets the kernel wait as long as an exchange may stand still, which may be longer than earlier ones might.
+    /// Raises the kernel's time-out to the idle time-out of an exchange, which may be longer than those before.
     private func allow(idleTimeout: Double) {
         let wanted = idleTimeout > 0 ? idleTimeout : KeepAlive.kernelTimeout
         guard wanted > userTimeout else { return }
@@ -169,7 +169,7 @@ class Connection: DeadlineEntry {
         KeepAlive.set(userTimeout: wanted, on: channel.descriptor)
     }
 
-    /// The ends of the connection, the same object for all its exchanges.
+    /// The addresses and parameters of the connection, one object for all its exchanges.
     final func details(protocolName: String?) -> ConnectionDetails {
         if let details, details.protocolName == protocolName { return details }
         let made = ConnectionDetails(

@@ -1,23 +1,23 @@
 // The connection, or the stream of one, that an exchange runs on.
 
-/// A connection of HTTP/1.1, or a stream of HTTP/2: what moves the bytes of one exchange.
+/// An HTTP/1.1 connection or an HTTP/2 stream, which moves the bytes of one exchange.
 ///
 /// Used on the loop's thread.
 protocol ExchangeLane: AnyObject {
-    /// Detaches an exchange that has ended.
+    /// Separates an ended exchange.
     ///
-    /// With `keeps`, a connection that carries one exchange at a time may carry the next one.
+    /// With `keeps`, an HTTP/1.1 connection may carry the next exchange.
     func release(_ exchange: Exchange, keeps: Bool)
 
-    /// Lets bytes move as the exchange's flow says.
+    /// Moves bytes as the exchange's flow allows.
     func flowChanged()
 
-    /// Sends the content that waited for a 100.
+    /// Sends content that has waited for a 100 response.
     func continueSending()
 
-    /// Nothing has come from the peer since the exchange began.
+    /// Whether nothing has been received since the exchange began.
     var hasNoAnswer: Bool { get }
 
-    /// The peer did not answer in time: nothing else is to begin where this exchange runs.
+    /// Begins nothing else on the connection, whose peer has not answered in time.
     func retire()
 }

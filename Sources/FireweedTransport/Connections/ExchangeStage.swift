@@ -1,24 +1,24 @@
 // The life of one exchange, as a table.
 
-/// The stage of an exchange; its owner performs the effect that comes back.
+/// The stage of an exchange; the exchange performs the returned effects.
 enum ExchangeStage: Equatable {
-    /// Made, not started.
+    /// Not started.
     case made
-    /// Started; it waits for a connection, or for the consumer to let it run.
+    /// Waiting for a connection, or for the end of a suspension.
     case waiting
-    /// It has a connection.
+    /// On a connection.
     case running
-    /// Over; the first end counts.
+    /// Ended.
     case finished
 
     enum Event: CaseIterable {
-        /// The owner starts it.
+        /// The owner starts the exchange.
         case start
-        /// It gets a connection.
+        /// The exchange gets a connection.
         case attach
-        /// Its connection closed without an answer, and the message may be sent again.
+        /// The exchange leaves its connection, since its message is sent again.
         case detach
-        /// It ends: whole, failed or cancelled.
+        /// The exchange ends: complete, failed or cancelled.
         case end
     }
 
@@ -30,11 +30,11 @@ enum ExchangeStage: Equatable {
         case send
         /// Wait for another connection.
         case enterAgain
-        /// Tell the consumer.
+        /// Report the end to the consumer.
         case report
-        /// Give the place in the line up, then tell the consumer.
+        /// Leave the queue, then report the end.
         case leaveAndReport
-        /// Give the connection back or close it, then tell the consumer.
+        /// Return or close the connection, then report the end.
         case releaseAndReport
     }
 
@@ -46,9 +46,9 @@ enum ExchangeStage: Equatable {
         case (.waiting, .end): become(.finished, .leaveAndReport)
         case (.running, .detach): become(.waiting, .enterAgain)
         case (.running, .end): become(.finished, .releaseAndReport)
-        // A second start, and whatever comes after the end.
+        // A second start, and events after the end.
         case (.waiting, .start), (.running, .start), (.finished, _): .none
-        // Only a connection detaches, and only the line attaches.
+        // Events that the pool and the connections never send in these stages.
         case (.made, .attach), (.made, .detach), (.waiting, .detach), (.running, .attach): .none
         }
     }

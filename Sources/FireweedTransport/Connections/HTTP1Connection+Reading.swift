@@ -4,11 +4,11 @@ import Foundation
 import Glibc
 
 extension HTTP1Connection {
-    /// So much is read in one turn of the loop; other connections are looked at before more is.
+    /// Maximum bytes read per turn of the loop, so that one connection cannot starve the others.
     private static let turnByteCount = 256 * 1024
     private static let usualReadByteCount = 64 * 1024
 
-    /// Reads what has come, as far as the exchange takes it.
+    /// Reads as much as the exchange takes.
     func receive() {
         if isHoldingBack {
             guard let exchange, mayTakeNext(exchange), resumeDecoding(exchange) else { return }
@@ -40,11 +40,10 @@ extension HTTP1Connection {
         }
     }
 
-    /// Whether something was read that has not been told: bytes, or the end.
+    /// Whether read bytes, or the end, have not been delivered yet.
     var isHoldingBack: Bool { !unread.isEmpty || incoming.isHoldingBack || exchange != nil && parser.isAtEnd }
 
-    /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large
-    /// pieces.
+    /// The bytes of one read: by the options, otherwise more for streamed content, which is delivered in large pieces.
     private var readByteCount: Int {
         if let count = origin.pool.readByteCount { return count }
         return exchange?.message.wantsReadComplete == true ? Self.turnByteCount : Self.usualReadByteCount
@@ -55,14 +54,14 @@ extension HTTP1Connection {
         if exchange.report.responseStart == 0 { exchange.report.responseStart = exchange.moment(context.now) }
     }
 
-    /// Whether the next event of the response may be told: a head, or content, or the end.
+    /// Whether the flow allows the next event of the response: a head, content, or the end.
     private func mayTakeNext(_ exchange: Exchange) -> Bool {
         guard !exchange.isStopped else { return false }
         let isHead = !exchange.hasDeliveredHead || parser.isAtEnd && !incoming.isHoldingBack
         return isHead ? exchange.mayReceiveHead : exchange.mayReceiveContent
     }
 
-    /// Takes bytes apart; what may not be told yet, or what the turn has no time for, is kept.
+    /// Parses bytes; keeps events that may not be delivered yet, or that the turn has no time for.
     private func process(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         var isFirst = true
@@ -95,7 +94,7 @@ extension HTTP1Connection {
         if !rest.isEmpty { unread = Array(rest) }
     }
 
-    /// Takes content with that of the chunks behind it as one piece: chunks of a byte each would keep the loop busy.
+    /// Joins content with that of the following chunks: delivering chunks of a byte each would keep the loop busy.
     private func join(
         _ content: UnsafeRawBufferPointer, _ rest: inout UnsafeRawBufferPointer, for exchange: Exchange
     ) throws(TransferFailure) {
@@ -120,7 +119,7 @@ extension HTTP1Connection {
         exchange.report.connection = details(protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
         if exchange.authentication != nil, takesChallenge(head, framing, for: exchange) { return }
         if head.status == 417, awaitsContinue {
-            // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
+            // The expectation cannot be met (RFC 9110 §15.5.18): the message is sent again without it.
             exchange.message.fields = FieldBlock(
                 exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
             return detach(exchange, isAnswered: true)
@@ -151,16 +150,16 @@ extension HTTP1Connection {
         }
     }
 
-    /// The response is whole, if its codings are.
+    /// Ends the exchange with the complete response, or with an error if its codings have not ended.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
         show(lines: parser.trailerLines)
         if authenticationState.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
         try incoming.finish(for: exchange, endedByClose: endsWithClose)
-        // What follows a response without having been asked for is a fault of the server's.
+        // Unrequested bytes behind the response are a fault of the server.
         exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
     }
 
-    /// The peer has closed.
+    /// Handles the end of the peer's stream.
     private func ended() {
         guard exchange != nil else { return close() }
         do {
@@ -171,7 +170,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// The connection is of no use any more, and the response is not whole.
+    /// Handles the loss of the connection before the complete response.
     func lost(_ failure: TransferFailure) {
         guard let exchange else { return close() }
         show(lines: parser.unfinishedLines)
@@ -191,11 +190,11 @@ extension HTTP1Connection {
         return rule.allowsResend && exchange.discardedByteCount == nil
     }
 
-    /// Whether a response is no answer, but the end of a connection that was idle for too long, and the message can go
-    /// out on another one.
+    /// Whether a response announces the end of a connection that was idle for too long, so that the message can be sent
+    /// on another one.
     ///
-    /// Servers send a 408 unasked before they close such a connection (RFC 9110 §15.5.9). A 408 to content that has not
-    /// come whole is an answer.
+    /// Servers send a 408 before they close such a connection (RFC 9110 §15.5.9). A 408 to incomplete content is a
+    /// response.
     private func isEndOfIdleTime(_ head: ResponseHead, for exchange: Exchange) -> Bool {
         guard head.status == 408, !parser.isPersistent, !isSending, maySendAgain(exchange, hasAnswer: false) else {
             return false
@@ -203,12 +202,12 @@ extension HTTP1Connection {
         return (try? exchange.prepareContent()) != nil
     }
 
-    /// Lets the exchange go that has to be sent again; the connections that were idle as long as this one are closed.
+    /// Separates an exchange that is sent again, and closes the connections that have been idle as long as this one.
     func detach(_ exchange: Exchange, isAnswered: Bool) {
         if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
         exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
         self.exchange = nil
-        // What was said about who we are belongs to the connection.
+        // NTLM and Negotiate authenticate the connection, and begin anew on the next one.
         exchange.authentication = nil
         let origin = origin
         close()
@@ -216,13 +215,13 @@ extension HTTP1Connection {
         exchange.sendAgain(isAnswered: isAnswered, lostOn: isAnswered ? nil : self)
     }
 
-    /// Shows a head as it came.
+    /// Passes a received head to the wire observer.
     private func show(_ head: ResponseHead) {
         guard let observer = origin.pool.wireObserver else { return }
         observer.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
     }
 
-    /// Shows trailers, or the lines of a head that was cut.
+    /// Passes trailers, or the lines of an incomplete head, to the wire observer.
     private func show(lines: @autoclosure () -> [UInt8]) {
         guard let observer = origin.pool.wireObserver else { return }
         let lines = lines()

@@ -4,12 +4,12 @@ import Foundation
 import Glibc
 
 extension HTTP1Connection {
-    /// So much is written in one turn of the loop; other connections are looked at before more is.
+    /// Maximum bytes written per turn of the loop, so that one connection cannot starve the others.
     private static let turnByteCount = 256 * 1024
-    /// So much is taken from a reader at once.
+    /// Bytes of one read from a body reader.
     private static let pieceByteCount = 64 * 1024
 
-    /// Whether a part of the message has not been handed to the kernel.
+    /// Whether a part of the message has not been written yet.
     var isSending: Bool {
         guard !isSendingStopped else { return false }
         if pendingOffset < pending.count { return true }
@@ -46,7 +46,7 @@ extension HTTP1Connection {
                 budget -= count
                 context.turn.noteCost(count)
             case .failed:
-                // What the peer has said before it closed may still be read.
+                // Bytes that the peer sent before it closed can still be read.
                 stopSending()
                 arrivals.handle(.writeFailed)
                 return context.continueAfterSockets(self)
@@ -57,7 +57,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Sends the content that waited for a 100.
+    /// Sends content that has waited for a 100 response.
     func continueSending() {
         guard awaitsContinue else { return }
         awaitsContinue = false
@@ -65,25 +65,25 @@ extension HTTP1Connection {
         send()
     }
 
-    /// Sends nothing more of the message; the connection ends with the exchange.
+    /// Leaves out the rest of the message; the connection ends with the exchange.
     func stopSending() {
         isSendingStopped = true
         exchange?.continueDeadline = nil
         content = .none
     }
 
-    /// Makes bytes ready to be written; false when there are none now.
+    /// Prepares the next bytes; false when there are none at present.
     private func fill(for exchange: Exchange) throws -> Bool {
         guard pendingOffset == pending.count, !awaitsContinue, case .pump(let pump) = content else {
             return pendingOffset < pending.count || !awaitsContinue
         }
         pending.removeAll(keepingCapacity: true)
         pendingOffset = 0
-        // Content may come for as long as the exchange stands: the consumer may end it from inside a call.
         switch pump.readPiece(
             into: &pending, limit: min(Self.pieceByteCount, exchange.sendingAllowance), isChunked: framing == .chunked)
         {
         case .bytes(let count):
+            // Notifies the consumer, which may end the exchange.
             noteContent(count, from: pump, for: exchange)
             return !exchange.isStopped
         case .end:
@@ -97,7 +97,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// The part of a file that can leave without being read; `nil` where something else comes first.
+    /// The part of a file that can be sent without reading it; `nil` if other bytes precede it.
     private func fileSupply(for exchange: Exchange) -> BodyPump.FileSupply? {
         guard pendingOffset == pending.count, !awaitsContinue, framing != .chunked, channel.tls == nil,
             case .pump(let pump) = content
@@ -105,7 +105,7 @@ extension HTTP1Connection {
         return pump.fileSupply(limit: exchange.sendingAllowance)
     }
 
-    /// Sends a part of a file without a copy; `nil` where it has to be read after all.
+    /// Sends a part of a file by sendfile(2); `nil` if it has to be read after all.
     private func sendFile(
         _ descriptor: Int32, at offset: Int64, _ byteCount: Int, for exchange: Exchange
     ) -> ByteChannel.TransferResult? {
@@ -118,7 +118,7 @@ extension HTTP1Connection {
         return outcome
     }
 
-    /// Writes once what is ready.
+    /// Writes the prepared bytes once.
     private func write(for exchange: Exchange) -> ByteChannel.TransferResult {
         let outcome = pending.withUnsafeBytes { pending in
             let head = UnsafeRawBufferPointer(rebasing: pending[pendingOffset...])
@@ -136,13 +136,13 @@ extension HTTP1Connection {
     /// Notes that bytes of content were taken from a reader.
     private func noteContent(_ count: Int, from pump: BodyPump, for exchange: Exchange) {
         exchange.didSend(count, expected: pump.byteCount)
-        // Known to be the last piece: the answer may come before the reader is asked again.
+        // The last piece is known by the length: the response may come before the next read from the reader.
         guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
         content = .none
         exchange.didSendAll(of: pump)
     }
 
-    /// Notes that the kernel took bytes.
+    /// Notes bytes that the kernel has taken.
     private func took(_ count: Int, for exchange: Exchange) {
         exchange.touch()
         hasWritten = true
@@ -164,10 +164,10 @@ extension HTTP1Connection {
 }
 
 extension BodyPump {
-    /// Appends a piece of the content, in the form of a chunk if it is to be one.
+    /// Appends a piece of content, as a chunk for chunked content.
     fileprivate func readPiece(into bytes: inout [UInt8], limit: Int, isChunked: Bool) -> Supply {
         var supply = Supply.end
-        // The size of a chunk stands in front of it: room of a fixed width is filled in when the size is known.
+        // A chunk begins with its size, which is filled in afterwards, at a fixed width.
         let prefix = isChunked ? 10 : 0
         let start = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: prefix + limit))

@@ -3,45 +3,45 @@
 import Foundation
 import Glibc
 
-/// A socket, the parser of what comes in and the bytes that go out.
+/// A socket, the parser of responses, and the bytes to be sent.
 ///
-/// Without an exchange it keeps nothing but an empty buffer for the next head, and whatever comes then closes it.
+/// An idle connection keeps only an empty buffer for the next head. Bytes that arrive while it is idle close it.
 final class HTTP1Connection: Connection {
-    /// The exchange that runs.
+    /// The present exchange.
     var exchange: Exchange?
     var parser: HTTP1ResponseParser
-    /// Another exchange had used the connection, or the connection was idle, when the present exchange got it.
+    /// Whether the connection had been used or idle before the present exchange got it.
     private(set) var isReused = false
 
     // MARK: Reading
 
-    /// What was read and may not be told yet.
+    /// Read bytes that may not be delivered yet.
     var unread: [UInt8] = []
-    /// How many events of the last read were handled.
+    /// The number of handled events of the last read.
     var eventCount = 0
-    /// Takes the content codings of the present response off.
+    /// Decodes the content of the present response.
     let incoming: IncomingContent
-    /// The content of the present response ends with the connection.
+    /// Whether the content of the present response ends with the connection.
     var endsWithClose = false
 
     // MARK: Writing
 
-    /// The present exchange's head and what frames its content, as far as they have not left.
+    /// The unwritten rest of the head and of the framing of the content.
     var pending: [UInt8] = []
     var pendingOffset = 0
-    /// How many of the bytes to be written next are the head's.
+    /// The number of bytes of the head among those to be written next.
     var headRest = 0
     var content = OutgoingContent.none
     var framing = HTTP1RequestWriter.Framing.none
-    /// The content waits for a 100 (RFC 9110 §10.1.1).
+    /// Whether the content waits for a 100 response (RFC 9110 §10.1.1).
     var awaitsContinue = false
-    /// The rest of the content is not sent: an answer came, or the peer takes no more.
+    /// Whether the rest of the content is left out, after a response or a failed write.
     var isSendingStopped = false
-    /// The message asked for the end of the connection.
+    /// Whether the message has `Connection: close`.
     var closesAfterExchange = false
-    /// A byte of the present message was handed to the kernel.
+    /// Whether a byte of the present message was handed to the kernel.
     var hasWritten = false
-    /// What the peers know of who we are.
+    /// The authentication of this connection by its peers.
     var authenticationState = ConnectionAuthentication()
 
     override init(_ socket: ConnectedSocket, origin: OriginPool) {
@@ -62,7 +62,7 @@ final class HTTP1Connection: Connection {
         noteConnecting(of: exchange, isReused: isUsed)
         if isUsed { origin.pool.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
-        // No event will tell of what came before the connection had its socket.
+        // Edge-triggered: bytes that arrived before registration raise no event, so read once now.
         if isReadable { context.continueAfterSockets(self) }
     }
 
@@ -93,7 +93,7 @@ final class HTTP1Connection: Connection {
         if framing == .chunked { content = content.chunkable(loop: context.loop) }
         if case .pump(let pump) = content {
             pump.whenReady = { [weak self, weak pump] in
-                // Another pump may have replaced this one.
+                // The present content may be another message's.
                 guard let self, let pump, case .pump(let present) = content, present === pump else { return }
                 send()
             }
@@ -105,7 +105,7 @@ final class HTTP1Connection: Connection {
         if let observer = origin.pool.wireObserver { observer.didSend(head: pending) }
     }
 
-    /// Detaches an exchange that has ended; with `keeps`, the connection may carry the next one.
+    /// Separates an ended exchange; with `keeps`, the connection may carry the next one.
     func release(_ exchange: Exchange, keeps: Bool) {
         guard self.exchange === exchange else { return }
         fill(exchange)
@@ -143,7 +143,7 @@ final class HTTP1Connection: Connection {
 
     // MARK: Reports
 
-    /// Nothing has come since the present exchange was given the connection.
+    /// Whether nothing has been received since the present exchange got the connection.
     var hasNoAnswer: Bool { !parser.hasBegun }
 
     private func fill(_ exchange: Exchange) {
@@ -154,17 +154,17 @@ final class HTTP1Connection: Connection {
 }
 
 extension HTTP1Connection {
-    /// Nothing may come on a connection without an exchange: what comes could be taken for the next one's response.
+    /// Closes an idle connection on which something arrives: it could be taken for the response to the next message.
     fileprivate func idleSocketIsReady() {
         guard isReadable else { return }
-        // The event may tell of bytes that were read in the meantime.
+        // The event may be about bytes that have been read since.
         guard !hasPeerClosed, !channel.hasSomethingToRead else { return close() }
         arrivals.handle(.foundNothing(turn: context.turnNumber))
     }
 }
 
 extension HTTP1Connection: NextIteration {
-    /// Continues where the budget of a turn ended.
+    /// Continues reading or writing that the end of a turn had stopped.
     func continueWork() {
         guard !isClosed else { return }
         if isWritable { send() }

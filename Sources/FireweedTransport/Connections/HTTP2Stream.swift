@@ -2,12 +2,12 @@
 
 import Foundation
 
-/// A stream: the content that goes out on it, and what came in and may not be told yet (RFC 9113 §5).
+/// A stream: the content that is sent on it, and received events that cannot be delivered yet (RFC 9113 §5).
 ///
-/// A stream whose exchange takes nothing keeps what comes, which the stream's window limits; the connection reads for
-/// the others meanwhile. Used on the loop's thread.
+/// While its exchange takes nothing, a stream keeps what arrives, within the stream's window; the connection continues
+/// to read for the others. Used on the loop's thread.
 final class HTTP2Stream {
-    /// What came, apart from content that can be told at once.
+    /// A received event that has to be kept.
     enum Item {
         case interim(ResponseHead)
         case head(ResponseHead, byteCount: Int)
@@ -17,11 +17,11 @@ final class HTTP2Stream {
     }
 
     let connection: HTTP2Connection
-    /// `nil` once the exchange was let go.
+    /// `nil` after the exchange has left the stream.
     private(set) var exchange: Exchange?
-    /// The number of the stream; 0 before there is one.
+    /// The number of the stream; 0 until the session has given one.
     private(set) var id: Int32 = 0
-    /// The connection had carried another exchange before.
+    /// Whether the connection had carried another exchange before.
     let isReused: Bool
     private let start: LoopInstant
 
@@ -33,11 +33,11 @@ final class HTTP2Stream {
     private var expectation = ResponseExpectation(method: "")
     private var hasBegun = false
     private var hasEnd = false
-    /// The connection continues with what is held.
+    /// Whether the connection will continue with the held events.
     private var isOwed = false
-    /// Bytes of content that came and were not taken.
+    /// Received bytes of content that the consumer has not taken.
     private var untakenByteCount = 0
-    /// Bytes that were taken since the window was set, without a pause.
+    /// Bytes taken without a pause since the window was set.
     private var takenInStride = 0
     private var windowByteCount = HTTP2Session.streamWindowByteCount
 
@@ -57,7 +57,7 @@ final class HTTP2Stream {
         incoming = IncomingContent(limits: connection.origin.pool.contentLimits, context: connection.context)
     }
 
-    /// The head was handed to the session.
+    /// Begins with the stream's number, after the session has taken the head.
     func begin(_ id: Int32, _ content: OutgoingContent, _ written: HTTP1RequestWriter.Written) {
         self.id = id
         self.content = content
@@ -68,9 +68,9 @@ final class HTTP2Stream {
         pump.whenReady = { [weak self] in self?.resumeSending() }
     }
 
-    // MARK: What goes out
+    // MARK: Sending
 
-    /// Gives the session content; called from inside of nghttp2.
+    /// Gives content to the session; called by nghttp2.
     func supply(into buffer: UnsafeMutableRawBufferPointer) -> HTTP2ContentSupply {
         guard let exchange, isSending, !awaitsContinue, exchange.maySend, !exchange.isStopped else { return .wait }
         switch content {
@@ -96,7 +96,7 @@ final class HTTP2Stream {
         }
     }
 
-    /// The head of the request left.
+    /// Notes that the head of the request was written.
     func sentHead(_ byteCount: Int) {
         guard let exchange else { return }
         exchange.touch()
@@ -106,7 +106,7 @@ final class HTTP2Stream {
         exchange.setTimer()
     }
 
-    /// Content of the request left.
+    /// Notes that content of the request was written.
     func sentContent(_ byteCount: Int, isLast: Bool) {
         guard let exchange else { return }
         exchange.touch()
@@ -126,15 +126,15 @@ final class HTTP2Stream {
         connection.setNeedsFlush()
     }
 
-    // MARK: What comes in
+    // MARK: Receiving
 
-    /// Takes what came, or keeps it until it may be told.
+    /// Handles an event, or keeps it until it may be delivered.
     func receive(_ item: Item) {
         guard let exchange else { return }
         exchange.touch()
         switch item {
         case .failed(let failure):
-            // What comes after a whole answer does not take it back (RFC 9113 §8.1).
+            // An error after the complete response does not invalidate the response (RFC 9113 §8.1).
             if hasEnd || sendAgain(after: failure) { return }
         case .end: hasEnd = true
         case .interim, .head, .content:
@@ -153,7 +153,7 @@ final class HTTP2Stream {
         perform(item, for: exchange)
     }
 
-    /// Takes content, or keeps a copy of it.
+    /// Delivers content, or keeps a copy of it.
     func receive(content: UnsafeRawBufferPointer) {
         guard let exchange else { return }
         exchange.touch()
@@ -176,18 +176,18 @@ final class HTTP2Stream {
         connection.owe(self)
     }
 
-    /// Tells what was held for want of time.
+    /// Delivers events that an earlier turn had no time for.
     func deliverOwed() {
         isOwed = false
         deliver()
     }
 
-    /// Keeps a copy of content, beside what was kept last: many small frames take no more room than one.
+    /// Keeps a copy of content, joined with the content before it: many small frames take the memory of one.
     private func hold(_ content: UnsafeRawBufferPointer) {
         guard heldStart < held.count, case .content(var bytes) = held[held.count - 1] else {
             return held.append(.content(Array(content)))
         }
-        // Leaves the only reference in `bytes`, so that appending does not copy them.
+        // `bytes` is then the only reference, so that appending copies nothing.
         held[held.count - 1] = .content([])
         bytes.append(contentsOf: content)
         held[held.count - 1] = .content(bytes)
@@ -195,7 +195,7 @@ final class HTTP2Stream {
 
     private var isHoldingBack: Bool { heldStart < held.count || incoming.isHoldingBack }
 
-    /// Tells what is held, as far as it may be told.
+    /// Delivers held events as far as the flow allows.
     private func deliver() {
         while let exchange, !exchange.isStopped {
             if incoming.isHoldingBack {
@@ -268,18 +268,18 @@ final class HTTP2Stream {
             return detach(exchange, isAnswered: true)
         }
         if head.status == 417, awaitsContinue {
-            // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
+            // The expectation cannot be met (RFC 9110 §15.5.18): the message is sent again without it.
             exchange.message.fields = FieldBlock(
                 exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
             return detach(exchange, isAnswered: true)
         }
         if exchange.isMisdirected(by: head, isReused: isReused) {
-            // The streams that are open may well be answered; the message goes out again on another connection.
+            // The other streams may still be answered; this message is sent again on another connection.
             connection.retire()
             return detach(exchange, isAnswered: false)
         }
-        // As over HTTP/1.1: an answer other than success ends an upload, and content that waits for a 100 is not sent
-        // after any answer. The stream is reset when the answer is whole.
+        // As over HTTP/1.1: a response without success ends an upload, and content that waits for a 100 is not sent
+        // after any response. The stream is reset when the response is complete.
         if isSending, awaitsContinue || head.status >= 300 { stopSending(exchange) }
         if !expectation.isHead, head.status != 204, head.status != 304 { try incoming.begin(head) }
         exchange.deliver(head)
@@ -291,7 +291,7 @@ final class HTTP2Stream {
         content = .none
     }
 
-    /// Tells the peer how much was taken, and opens the window for a reader that has kept up for a whole one.
+    /// Returns taken bytes to the window, and doubles the window when the consumer has kept up for a whole one.
     private func noteTaken() {
         guard untakenByteCount > 0, !isHoldingBack, exchange != nil else { return }
         connection.session.consume(id, untakenByteCount)
@@ -308,7 +308,7 @@ final class HTTP2Stream {
 
     // MARK: Sending the message again
 
-    /// Lets the exchange be sent again, where that is allowed; false where it ends.
+    /// Has the exchange sent again if the rule allows it; false if it ends.
     private func sendAgain(after failure: HTTP2StreamFailure) -> Bool {
         guard let exchange else { return true }
         if let readFailure {
@@ -335,7 +335,7 @@ final class HTTP2Stream {
         }
         do {
             try exchange.prepareContent(after: failure.failure)
-            // A stream that was reset says nothing about its connection, which may take the next try.
+            // A reset stream says nothing about its connection, which may serve the next try.
             detach(exchange, isAnswered: false, isLost: !failure.isUnprocessed && connection.isClosed)
         } catch {
             exchange.end(error)
@@ -343,7 +343,7 @@ final class HTTP2Stream {
         return true
     }
 
-    /// Lets the exchange go that has to be sent again.
+    /// Separates the exchange from the stream, and has it sent again.
     private func detach(_ exchange: Exchange, isAnswered: Bool, isLost: Bool = false) {
         leave(exchange)
         exchange.sendAgain(isAnswered: isAnswered, lostOn: isLost ? connection : nil)

@@ -1,20 +1,20 @@
 // The content of a response on its way to its consumer.
 
-/// Takes the content codings of responses off, keeps the limits on content, and hands it on.
+/// Decodes the content of responses within its limits, and delivers it.
 ///
-/// Content that an exchange does not take now is kept undecoded, and so is content that a turn of the loop has no time
-/// for: its connection then continues after the sockets of the next turn. Used on the loop's thread.
+/// Content stays undecoded while its exchange does not take it, or when the turn has no time for it; the connection
+/// then continues after the sockets of the next turn. Used on the loop's thread.
 final class IncomingContent {
     private let limits: ContentLimits
     private unowned let context: LoopContext
-    /// `nil` when the present response has no coding that is taken off.
+    /// `nil` when the present response has no coding to decode.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?
-    /// The number of undecoded bytes that were decoded since they were kept.
+    /// The number of kept bytes that have been decoded since.
     private var undecodedStart = 0
-    /// The exchange whose content continues in a later turn.
+    /// The exchange whose content is continued in a later turn.
     private var waiting: Exchange?
-    /// The next step is made even if the turn is over: each continuation gets ahead.
+    /// Whether the next step is made even in a turn that is over, so that each continuation makes progress.
     private var isOwedStep = false
 
     init(limits: ContentLimits, context: LoopContext) {
@@ -22,7 +22,7 @@ final class IncomingContent {
         self.context = context
     }
 
-    /// Whether content is kept back.
+    /// Whether there is undecoded content.
     var isHoldingBack: Bool { undecoded != nil }
 
     /// Begins with the content that follows a head.
@@ -31,7 +31,7 @@ final class IncomingContent {
         decoder = try ContentDecoder.make(for: codings, limits: limits)
     }
 
-    /// Forgets the present response.
+    /// Removes the state of the present response.
     func reset() {
         decoder = nil
         undecoded = nil
@@ -39,7 +39,7 @@ final class IncomingContent {
         waiting = nil
     }
 
-    /// Takes bytes as they came; false when the rest of a response that is not wanted is too long to be waited for.
+    /// Takes received bytes; false when the unwanted rest of a response is too long to be read.
     func take(_ content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) -> Bool {
         exchange.report.responseBodyByteCount += Int64(content.count)
         exchange.noteReceived(content.count)
@@ -56,14 +56,14 @@ final class IncomingContent {
         return true
     }
 
-    /// Continues with content that was kept back; false when the exchange, or the turn, takes no more of it now.
+    /// Continues with undecoded content; false when the exchange or the turn takes no more at present.
     func resume(for exchange: Exchange) throws(TransferFailure) -> Bool {
         guard let kept = undecoded, let decoder else { return true }
         let start = undecodedStart
         let rest = try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
             try decode(UnsafeRawBufferPointer(bytes).advanced(by: start), with: decoder, for: exchange)
         }
-        // The exchange may have ended meanwhile, and the content been forgotten.
+        // The exchange may have ended meanwhile, and its content have been removed.
         guard undecoded != nil else { return true }
         guard let rest else {
             (undecoded, undecodedStart) = (nil, 0)
@@ -73,13 +73,13 @@ final class IncomingContent {
         return false
     }
 
-    /// Says that no more content comes; throws where its codings have not ended.
+    /// Ends the content; throws if its codings have not ended.
     func finish(for exchange: Exchange, endedByClose: Bool) throws(TransferFailure) {
         guard let decoder, exchange.discardedByteCount == nil else { return }
         try decoder.finish(isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endedByClose)
     }
 
-    /// Takes codings off, piece by piece; returns how many bytes are to be decoded later, `nil` when all was decoded.
+    /// Decodes piece by piece; returns the number of bytes to be decoded later, `nil` when all are decoded.
     private func decode(
         _ content: UnsafeRawBufferPointer, with decoder: ContentDecoder, for exchange: Exchange
     ) throws(TransferFailure) -> Int? {

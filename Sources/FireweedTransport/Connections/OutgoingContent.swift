@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// The content of a request that is still to be sent.
+/// The unsent content of a request.
 ///
-/// Used on the loop's thread only.
+/// Used on the loop's thread.
 enum OutgoingContent {
     case none
-    /// Bytes in memory, and how many of them have left.
+    /// Bytes in memory, and the number of those that were sent.
     case data(Data, sentByteCount: Int)
-    /// Bytes that a reader gives.
+    /// Bytes of a reader.
     case pump(BodyPump)
 
     /// Begins to send the content of a message; throws what its reader throws.
@@ -26,13 +26,13 @@ enum OutgoingContent {
         }
     }
 
-    /// The same content from a reader where it is in memory, for a message that says itself that it is sent in chunks.
+    /// Content in memory as that of a reader, for a message whose own field says that it is chunked.
     func chunkable(loop: EventLoop) -> OutgoingContent {
         guard case .data(let data, _) = self else { return self }
         return .pump(BodyPump(reader: DataBodyReader(data), loop: loop))
     }
 
-    /// How many bytes there are in all; `nil` where that is not known.
+    /// The number of all bytes; `nil` if it is unknown.
     var byteCount: Int64? {
         switch self {
         case .none: 0

@@ -1,10 +1,10 @@
 // The knowledge about bytes that wait on a connection's socket.
 
-/// Whether bytes, or an end, may wait to be read, as far as a connection knows without a system call.
+/// Whether bytes, or the end, may wait to be read, as far as a connection knows it without a system call.
 ///
-/// The kernel reports edges (epoll(7)): a socket that was seen empty stays empty until an event says otherwise. Between
-/// two polls of the loop there are no reports: only a look at the socket can say it. What a server sends unasked mostly
-/// comes right behind a response, and so in the turn that has read the response.
+/// The kernel reports edges (epoll(7)): a socket that was empty stays empty until an event says otherwise. Between two
+/// polls of the loop there are no reports, and only a look at the socket can tell. Unrequested bytes of a server mostly
+/// follow a response closely, and so arrive in the turn that has read the response.
 struct SocketArrivals: Equatable {
     enum Event: Equatable {
         /// The loop reports bytes, or that the peer sends nothing more.
@@ -23,17 +23,17 @@ struct SocketArrivals: Equatable {
     enum SocketState: Equatable {
         /// Nothing waits.
         case empty
-        /// Only a look at the socket can say it.
+        /// Unknown without a look at the socket.
         case unknown
         /// The peer has closed.
         case ended
     }
 
-    /// Bytes or an end may wait.
+    /// Whether bytes or the end may wait.
     private(set) var mayWait: Bool
-    /// The peer sends nothing more; bytes that came before may wait.
+    /// Whether the peer has closed its side; earlier bytes may still wait.
     private(set) var hasEnded: Bool
-    /// The turn of the loop in which the socket was seen empty last; `nil` for never.
+    /// The last turn of the loop in which the socket was empty; `nil` for none.
     private var emptyTurn: UInt64?
 
     init(mayWait: Bool, hasEnded: Bool) {
@@ -59,7 +59,7 @@ struct SocketArrivals: Equatable {
     /// The knowledge in a turn of the loop; `areEventsKnown` when the turn began with a poll whose events were all
     /// delivered.
     ///
-    /// A poll says nothing of what came behind a read that the same turn made after the poll.
+    /// A poll does not report bytes that arrived after a read of the same turn.
     func verdict(turn: UInt64, areEventsKnown: Bool) -> SocketState {
         if hasEnded { return .ended }
         guard !mayWait, let emptyTurn else { return .unknown }
