@@ -37,7 +37,9 @@ final class OriginPool {
     /// The number of connections that were begun since `isAssigning` is true.
     private var dialCount = 0
     private var connectionNumber = 0
-    /// Whether the process was out of descriptors for a socket or a file. Meanwhile only free connections are used.
+    /// Whether the process was out of descriptors for a socket or a file.
+    ///
+    /// Meanwhile only free connections are used.
     private var lacksDescriptors = false
     /// The number of the exchange that entered the queue last.
     private var exchangeNumber = 0
@@ -214,8 +216,10 @@ final class OriginPool {
 
     // MARK: New connections
 
-    /// Whether a connection may be made. The limit leaves out as many retired connections as it allows open ones, so
-    /// that long streams on those do not hold up everything else.
+    /// Whether a connection may be made.
+    ///
+    /// The limit leaves out as many retired connections as it allows open ones, so that long streams on those do not
+    /// hold up everything else.
     private var hasRoom: Bool {
         guard !lacksDescriptors else { return false }
         return limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
