@@ -1,22 +1,20 @@
-// The moments at which things have to be looked at, the earliest first.
+// A heap of deadlines, the earliest first.
 
-/// Something that is called at a moment; it is in one heap at most.
+/// An object with a deadline; it is in one heap at most.
 ///
 /// Used on a loop's thread.
 class DeadlineEntry {
-    /// The place in the heap; -1 outside of it.
+    /// The index in the heap; -1 outside of it.
     fileprivate var heapIndex = -1
 
-    /// The moment has come.
-    ///
-    /// The object is not in the heap any more.
+    /// Called when the deadline has passed; the object has left the heap before.
     func timeReached(at now: LoopInstant) {}
 }
 
-/// A binary heap of moments: setting, changing and removing one takes time logarithmic in their number, and no memory.
+/// A binary heap of deadlines: setting, changing and removing one takes logarithmic time and no memory.
 ///
-/// An entry that moves often (a transfer with an idle time-out) does not change its moment: it looks, when called,
-/// whether the moment has moved, and sets it anew.
+/// An entry whose deadline moves often (a transfer with an idle time-out) leaves the heap alone: when it is called, it
+/// compares with its present deadline, and sets that.
 final class DeadlineHeap {
     private struct Node {
         var moment: LoopInstant
@@ -28,10 +26,10 @@ final class DeadlineHeap {
     /// The earliest moment.
     var first: LoopInstant? { nodes.first?.moment }
 
-    /// How many objects wait.
+    /// The number of objects.
     var count: Int { nodes.count }
 
-    /// Sets when an object is called; `nil` for never.
+    /// Sets the deadline of an object; `nil` for none.
     func set(_ object: DeadlineEntry, to moment: LoopInstant?) {
         guard let moment else { return remove(object) }
         if object.heapIndex < 0 {
@@ -46,13 +44,13 @@ final class DeadlineHeap {
         }
     }
 
-    /// Sets when an object is called, unless it is called earlier already.
+    /// Sets the deadline of an object, unless it has an earlier one.
     func lower(_ object: DeadlineEntry, to moment: LoopInstant) {
         guard object.heapIndex < 0 || moment < nodes[object.heapIndex].moment else { return }
         set(object, to: moment)
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     func remove(_ object: DeadlineEntry) {
         let index = object.heapIndex
         guard index >= 0 else { return }

@@ -4,9 +4,9 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Has connections that carry nothing; called on the loop's thread.
+/// An owner of idle connections; called on the loop's thread.
 protocol IdleConnectionHolder: LoopTimer {
-    /// Closes connections until so many are left, those first that have been idle longest.
+    /// Closes connections until `count` are left, the longest idle ones first.
     func closeIdle(keeping count: Int)
 }
 
@@ -17,7 +17,7 @@ protocol IdleConnectionHolder: LoopTimer {
 package enum Descriptors {
     private struct State {
         var loops: [EventLoop] = []
-        /// The process that has the loops: a child of fork(2) makes others.
+        /// The process of the loops: a child of fork(2) makes others.
         var forkCount = 0
     }
 
@@ -26,7 +26,7 @@ package enum Descriptors {
     private static let idleLimit = Atomic(0)
     private static let holderCount = Atomic(0)
     private static let isTrimming = Atomic(false)
-    /// The longest wait for the loops, in seconds: a task of a user's that runs on one may hold it up.
+    /// The longest wait for the loops, in seconds: a user's task that runs on a loop may delay it.
     private static let longestWait = 1.0
 
     // MARK: The budget
@@ -48,18 +48,18 @@ package enum Descriptors {
         holderCount.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Notes that a pool is gone.
+    /// Notes the end of a pool.
     static func removeHolder() {
         holderCount.wrappingSubtract(1, ordering: .relaxed)
     }
 
-    /// Notes connections that have become idle, or that are idle no more.
+    /// Notes a change of the number of idle connections.
     static func idleCountChanged(by change: Int) {
         idle.wrappingAdd(change, ordering: .relaxed)
     }
 
-    /// How many idle connections a pool may keep that has `count` of them: all, as long as the process is within its
-    /// budget, and an equal share where it is not.
+    /// The number of idle connections that a pool with `count` of them may keep: all while the process is within its
+    /// budget, otherwise an equal share.
     static func idleLimit(for count: Int) -> Int {
         let limit = idleLimit.load(ordering: .relaxed)
         guard idle.load(ordering: .relaxed) > limit else { return count }
@@ -78,10 +78,10 @@ package enum Descriptors {
         }
     }
 
-    /// How many exchanges of an origin may have their files opened before they have a connection.
+    /// The number of exchanges of an origin whose files may be opened before they have a connection.
     ///
-    /// With the usual 1,024 descriptors it is 32: more than connections of HTTP/1.1 take at once, and enough for those
-    /// of HTTP/2, since opening a file takes microseconds.
+    /// With the usual 1,024 descriptors it is 32: more than HTTP/1.1 connections begin at once, and enough for HTTP/2,
+    /// since opening a file takes microseconds.
     static var aheadLimit: Int { min(32, max(1, idleLimit.load(ordering: .relaxed) / 8)) }
 
     // MARK: Exhaustion

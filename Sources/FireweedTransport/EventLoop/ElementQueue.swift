@@ -1,20 +1,20 @@
 // First in, first out.
 
-/// A queue whose operations take constant time however long it is, and that releases elements when they are taken.
+/// A queue whose operations take constant time, and which releases elements when they are taken.
 package struct ElementQueue<Element> {
     private var storage: [Element?] = []
     private var head = 0
 
-    /// So much room an empty queue keeps, in elements.
+    /// The capacity that an empty queue keeps, in elements.
     private static var keptCapacity: Int { 256 }
 
     /// Makes an empty queue.
     package init() {}
 
-    /// How many elements wait.
+    /// The number of elements.
     package var count: Int { storage.count - head }
 
-    /// Whether no element waits.
+    /// Whether the queue has no element.
     package var isEmpty: Bool { count == 0 }
 
     /// Adds an element behind all others.

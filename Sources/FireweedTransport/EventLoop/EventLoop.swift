@@ -1,4 +1,4 @@
-// One thread that moves bytes: it sleeps in epoll, and runs what the mailbox and the sockets bring.
+// A thread that moves bytes: it waits in epoll, and handles the mailbox and the sockets.
 
 import CLinux
 import Glibc
@@ -13,7 +13,7 @@ package final class EventLoop: TaskExecutor, Sendable {
     private let mailbox = Mailbox()
     private let poller: Poller
     private let thread = Atomic<UInt>(0)
-    /// The process that has the loop's thread.
+    /// The process of the loop's thread.
     private let forkCount: Int
 
     /// Starts a loop; `name` (up to 15 bytes) is what thread lists show.
@@ -80,12 +80,11 @@ package final class EventLoop: TaskExecutor, Sendable {
         var hasPolled = false
         while true {
             context.beginEvents(hasPolled: hasPolled)
-            // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these
-            // bytes.
+            // Before the sockets, so that a call such as a suspension holds for bytes that arrived after it.
             mailbox.swap(into: &batch)
             perform(&batch, after: &backlog, in: context)
             deliver(events.prefix(readyCount), after: &late, in: context)
-            // Idle connections rely on it: only where no event of the poll is left undelivered.
+            // Idle connections rely on this: only if every event of the poll has been delivered.
             context.eventsAreDelivered(areAll: readyCount < events.count && late.isEmpty)
             readyCount = 0
             context.runContinuations()
@@ -107,11 +106,10 @@ package final class EventLoop: TaskExecutor, Sendable {
         }
     }
 
-    /// While there is something in the mailbox, so many turns go by without a look at the sockets, which costs a system
-    /// call.
+    /// The most turns without a poll, which costs a system call, while the mailbox has work.
     private static let turnLimit = 4
 
-    /// Does what was posted, in its order and that of earlier turns first; what the turn has no time for is kept.
+    /// Performs posted work in its order, that of earlier turns first; keeps what the turn has no time for.
     private func perform(
         _ batch: inout [LoopItem], after backlog: inout ElementQueue<LoopItem>, in context: LoopContext
     ) {
@@ -146,15 +144,15 @@ package final class EventLoop: TaskExecutor, Sendable {
         }
     }
 
-    /// The cost of a piece of work from the mailbox that does little: what it causes counts on its own.
+    /// The cost of a small piece of work from the mailbox; the work that it causes adds its own cost.
     private static let itemCost = TurnBudget.callCost / 4
 
-    /// Gives events to their sockets, those of earlier turns first; what the turn has no time for is kept.
+    /// Delivers events to their sockets, those of earlier turns first; keeps those that the turn has no time for.
     private func deliver(
         _ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, after late: inout ElementQueue<LateEvent>,
         in context: LoopContext
     ) {
-        // One at least, so that work gets ahead.
+        // At least one, so that each turn makes progress.
         while let event = late.popFirst() {
             deliver(event, in: context)
             if context.turn.isOver { break }
@@ -183,7 +181,7 @@ private struct LateEvent {
     let readiness: SocketReadiness
 }
 
-/// What a new thread is told; it takes over the one reference that it is passed.
+/// The argument of a new thread, which takes over the passed reference.
 private final class ThreadStart: Sendable {
     let loop: EventLoop
     let name: String

@@ -6,48 +6,47 @@ import Glibc
 /// A moment of `CLOCK_MONOTONIC`, in nanoseconds.
 typealias LoopInstant = UInt64
 
-/// Wants to be called when a moment has come; called on the loop's thread.
+/// An object that is called at a deadline, on the loop's thread.
 protocol LoopTimer: AnyObject {
     /// The next moment to be called at, or `nil` for none. Read after every call into the timer.
     var deadline: LoopInstant? { get }
     func deadlineReached()
 }
 
-/// Has something to report when the loop has done what there was to do; called on the loop's thread.
+/// An object with a report for the end of a turn; called on the loop's thread.
 protocol TurnEnding: AnyObject {
     func turnEnds()
 }
 
-/// Has more to do than one turn of the loop may take, or something to do after the sockets; called on the loop's
-/// thread.
+/// Work that takes more than one turn of the loop, or that follows the sockets; called on the loop's thread.
 protocol NextIteration: AnyObject {
     func continueWork()
 }
 
-/// Can be closed; called on the loop's thread.
+/// A channel to be closed; called on the loop's thread.
 protocol ClosableChannel {
     func close()
 }
 
 /// The state of a loop, made on its thread and handed to the work that runs there.
 ///
-/// It is not `Sendable` and there is no way to it from outside, so the compiler keeps it on the loop's thread.
+/// It is not `Sendable` and cannot be reached from outside, so the compiler keeps it on the loop's thread.
 final class LoopContext {
     let loop: EventLoop
     /// The monotonic clock when the present turn of the loop began, or when the last exchange did: good for time-outs,
     /// and costs no call.
     private(set) var now: LoopInstant
     var sockets: SocketRegistry
-    /// Counts the turns of the loop.
+    /// The number of the present turn.
     private(set) var turnNumber: UInt64 = 0
     /// Whether the present turn began with a poll of the sockets.
     private(set) var hasPolled = false
-    /// Whether every event that came until that poll has been delivered.
+    /// Whether every event of that poll has been delivered.
     private(set) var areEventsKnown = false
     private var timers: [any LoopTimer] = []
     private var endings = ElementQueue<any TurnEnding>()
     private var continuations = ElementQueue<any NextIteration>()
-    /// Continuations each of which may take as long as a turn.
+    /// Continuations that may take as long as a turn each.
     private var dearWork = ElementQueue<any NextIteration>()
     /// Channels that a turn had no time to close.
     private var closing = ElementQueue<any ClosableChannel>()
@@ -68,7 +67,7 @@ final class LoopContext {
     /// Buffers for TLS records that no call uses, as a rule one for all connections of the loop.
     private var recordBuffers: [UnsafeMutableRawBufferPointer] = []
 
-    /// Most reports that wait for the end of a turn.
+    /// The most reports that wait for the end of a turn.
     private static let endingLimit = 16
 
     init(loop: EventLoop, poller: Poller) {
@@ -89,13 +88,15 @@ final class LoopContext {
 
     /// Calls `ending` at the end of this turn, sooner when many wait, or later when the turn is over.
     ///
-    /// A report mostly wakes a thread: one after the other they wake it once, between other work each one does.
+    /// Reports are delivered together, because a batch wakes a sleeping thread once.
     func atEndOfTurn(_ ending: any TurnEnding) {
         endings.append(ending)
         if endings.count >= Self.endingLimit, !turn.isOver { endTurn() }
     }
 
-    /// Makes the calls that wait, as many as the turn has time for and some even without; more may come by that.
+    /// Delivers waiting reports: some in any case, and more while the turn has time.
+    ///
+    /// A report may add others.
     func endTurn() {
         var owed = Self.endingLimit
         while owed > 0 || !turn.isOver, let ending = endings.popFirst() {
@@ -110,7 +111,7 @@ final class LoopContext {
         continuations.append(continuation)
     }
 
-    /// Makes the calls that wait, at least one and as many as the turn has time for; the others keep their order.
+    /// Runs waiting continuations in their order: at least one, and more while the turn has time.
     func runContinuations() {
         var count = continuations.count
         while count > 0, let next = continuations.popFirst() {
@@ -129,7 +130,7 @@ final class LoopContext {
         dearWork.append(continuation)
     }
 
-    /// Makes the calls for dear work that wait.
+    /// Runs waiting dear work.
     func runDearWork() {
         repeat {
             guard let next = dearWork.popFirst() else { break }
@@ -143,21 +144,21 @@ final class LoopContext {
         }
     }
 
-    /// Closes a channel now, or in a later turn where this one is over.
+    /// Closes a channel now, or in a later turn if this one is over.
     func close(_ channel: any ClosableChannel) {
         if turn.isOver { return closing.append(channel) }
         channel.close()
         turn.noteCost(TurnBudget.callCost)
     }
 
-    /// Closes the channels that wait for it; false when there is none.
+    /// Closes waiting channels; false when there is none.
     func finishClosing() -> Bool {
         guard !closing.isEmpty else { return false }
         while let channel = closing.popFirst() { channel.close() }
         return true
     }
 
-    /// Closes the idle connections of the loop until so many are left in each pool; their descriptors are free then.
+    /// Closes idle connections until each pool of the loop has `count`, and releases their descriptors.
     func closeIdle(keeping count: Int) {
         for timer in timers { (timer as? any IdleConnectionHolder)?.closeIdle(keeping: count) }
         _ = finishClosing()

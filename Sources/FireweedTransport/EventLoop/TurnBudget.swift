@@ -8,14 +8,14 @@
 /// takes 28 ns and no system call; one of `CLOCK_THREAD_CPUTIME_ID` makes a system call and takes 620 ns (Linux 6.18, a
 /// virtual machine). Used on a loop's thread.
 package struct TurnBudget {
-    /// Longest time of a turn, in nanoseconds.
+    /// The longest time of a turn, in nanoseconds.
     package static let time: UInt64 = 2_000_000
-    /// Most bytes that content codings give, or take, in a turn, all layers counted.
+    /// The most bytes that content codings consume or produce in a turn, over all layers.
     static let decodedByteCount = 256 * 1024
-    /// The clock is read after work that costs as much as decoding so many bytes.
+    /// The cost of work after which the clock is read, in decoded bytes.
     static let costOfLook = 16 * 1024
-    /// So many small pieces of one kind are done even if the turn is over: pieces of work of the mailbox, time-outs,
-    /// and the events that one read brings.
+    /// The number of small pieces of one kind that are done even if the turn is over: work from the mailbox, time-outs,
+    /// and events of one read.
     static let eventCount = 64
     /// The cost of one small piece of work: a system call, an event of a socket or of a message.
     static let callCost = 2 * 1024

@@ -1,37 +1,36 @@
 // First come, first served.
 
-/// A line in the order of its members' numbers, in which places can be given up.
+/// A queue in the order of its members' numbers, whose members may leave.
 ///
-/// Entering behind all others, being served and entering in front of all others, into the room of a served place, take
-/// constant time; leaving takes the logarithm of the length.
+/// Entering at the end, being served, and entering at the front take constant time; leaving takes logarithmic time.
 struct WaitingQueue<Member> {
     private struct Place {
         let number: Int
-        /// `nil` where the place was given up.
+        /// `nil` after the member has left.
         var member: Member?
     }
 
-    /// The places from the first one on, by their numbers.
+    /// The places in the order of their numbers.
     private var places: [Place] = []
-    /// What stands before it has been served.
+    /// The index of the first place that has not been served.
     private var head = 0
-    /// The highest number until now.
+    /// The highest number so far.
     private var lastNumber = 0
-    /// How many wait.
+    /// The number of waiting members.
     private(set) var count = 0
 
-    /// After so many served places their room is used again.
+    /// The number of served places after which their memory is used again.
     private static var compactionLimit: Int { 256 }
 
-    /// Lets a member wait behind all others; returns the number of its place.
+    /// Adds a member at the end; returns the number of its place.
     mutating func enter(_ member: Member) -> Int {
         enter(member, number: lastNumber + 1)
         return lastNumber
     }
 
-    /// Lets a member wait behind those with lower numbers and in front of those with higher ones.
+    /// Adds a member at the place of its number.
     ///
-    /// No two members may wait with the same number.
+    /// No two waiting members may have the same number.
     mutating func enter(_ member: Member, number: Int) {
         count += 1
         lastNumber = max(lastNumber, number)
@@ -48,7 +47,7 @@ struct WaitingQueue<Member> {
         }
     }
 
-    /// Gives a place up.
+    /// Removes the member at a place.
     mutating func leave(_ number: Int) {
         let index = index(of: number)
         guard index < places.count, places[index].number == number, places[index].member != nil else { return }
@@ -56,7 +55,7 @@ struct WaitingQueue<Member> {
         count -= 1
     }
 
-    /// Takes the first member out; `nil` when the line is empty.
+    /// Removes and returns the first member; `nil` when the queue is empty.
     mutating func next() -> Member? {
         while head < places.count {
             let member = places[head].member.take()
@@ -69,10 +68,10 @@ struct WaitingQueue<Member> {
         return nil
     }
 
-    /// The first member; it stays in the line.
+    /// The first member, which stays in the queue.
     var first: Member? { count > 0 ? first { _ in true } : nil }
 
-    /// The first member for which `isWanted` is true; it stays in the line.
+    /// The first member for which `isWanted` is true; it stays in the queue.
     func first(where isWanted: (Member) -> Bool) -> Member? {
         for place in places[head...] {
             if let member = place.member, isWanted(member) { return member }
@@ -80,7 +79,7 @@ struct WaitingQueue<Member> {
         return nil
     }
 
-    /// Where the place with a number is, or would be.
+    /// The index of the place with a number, or the one where it would be inserted.
     private func index(of number: Int) -> Int {
         var (low, high) = (head, places.count)
         if let last = places.last, last.number < number { return high }
