@@ -34,6 +34,7 @@ final class OriginPool {
     private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
     private lazy var restTimer = OriginTimer(self) { $0.endRest() }
     private var isAssigning = false
+    private var isShutDown = false
     /// The number of connections that were begun since `isAssigning` is true.
     private var dialCount = 0
     private var connectionNumber = 0
@@ -428,6 +429,7 @@ final class OriginPool {
 
     /// Closes everything; the exchanges have ended before.
     func shutDown() {
+        isShutDown = true
         abandonDialers()
         pool.timers.remove(protocolTimer)
         pool.timers.remove(descriptorTimer)
@@ -437,7 +439,10 @@ final class OriginPool {
 }
 
 extension OriginPool: NextIteration {
-    func continueWork() { assignConnections() }
+    func continueWork() {
+        // The pool may be gone after it was shut down.
+        if !isShutDown { assignConnections() }
+    }
 }
 
 extension OriginPool: DialerOwner {
