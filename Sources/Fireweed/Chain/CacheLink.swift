@@ -56,7 +56,9 @@ struct CacheLink: Link {
         guard cache.scope.clientIdentity(for: exchange.url) == nil else {
             // The look at an identity's file may wait for a disk.
             return .deferred(on: cache.queue) { exchange in
-                CacheWalk(CacheQuery(exchange, policy: policy, in: cache), for: host, in: cache).begin(&exchange)
+                let query = CacheQuery(exchange, policy: policy, in: cache)
+                exchange.clientCertificate = query.certificate
+                return CacheWalk(query, for: host, in: cache).begin(&exchange)
             }
         }
         let facts = cache.facts(of: exchange.fields)

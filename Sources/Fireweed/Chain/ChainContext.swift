@@ -28,6 +28,8 @@ struct ChainContext: Sendable {
     var awaitsHead = false
     /// The last challenge that was answered with the message's credentials.
     var answeredChallenge: ResponseHead?
+    /// The digest of the client certificate for which the cache has looked, and stores the response.
+    var clientCertificate: Data?
     /// The cache's note for the response; `nil` when the response does not concern the cache.
     var cacheNote: CacheNote?
     /// Stores the response's content while it comes.

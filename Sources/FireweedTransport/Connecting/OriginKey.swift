@@ -1,5 +1,7 @@
 // The properties that requests on a shared connection have in common.
 
+import Foundation
+
 /// The scheme, host and port that a connection is for (RFC 9110 §4.3.1).
 ///
 /// All else that a connection depends on (overrides, guard, trust, identity) is the session's, as connections are.
@@ -18,6 +20,8 @@ struct OriginKey: Hashable, Sendable {
     /// Whom a connection may be authenticated for (NTLM, Negotiate), over HTTP/1.1 alone; `nil` for most connections,
     /// which serve everybody.
     var user: RequestMessage.Credentials?
+    /// The digest of the client certificate that messages depend on; `nil` for most connections.
+    var clientCertificate: Data?
 
     /// The origin of a target.
     init(_ target: RequestTarget, proxy: Proxy?) {

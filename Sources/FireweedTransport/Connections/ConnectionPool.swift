@@ -110,6 +110,7 @@ final class ConnectionPool {
             proxy != nil && target.isSecure
             ? try OriginKey(target, tunnelledBy: proxy, for: exchange.message) : OriginKey(target, proxy: proxy)
         key.user = exchange.message.connectionCredentials
+        key.clientCertificate = exchange.message.clientCertificate
         if let origin = origins[key] { return origin }
         if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
         let made = OriginPool(key: key, pool: self)

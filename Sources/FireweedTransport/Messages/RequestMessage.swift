@@ -64,6 +64,11 @@ public struct RequestMessage: Sendable {
     /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that gather content; false by
     /// default.
     public var wantsReadComplete = false
+    /// The digest of the client certificate that the caller has seen; `nil` where the caller does not depend on it.
+    ///
+    /// Messages with different digests share no connection: one that was made before the certificate was replaced under
+    /// its path still has the former.
+    package var clientCertificate: Data?
 
     /// Makes a message; the defaults add nothing to it.
     ///

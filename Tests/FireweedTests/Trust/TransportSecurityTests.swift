@@ -52,6 +52,33 @@ struct TransportSecurityTests {
         #expect(handshakes == ["new", "resumed", "new", "resumed"])
     }
 
+    @Test("in a session with a cache, no connection of a certificate serves the one that has replaced it")
+    func rotatedOnKeptConnections() async throws {
+        let folder = try TemporaryFolder()
+        let (certificate, key) = (folder.file("me.pem"), folder.file("me.key"))
+        let kept = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let peer = try SecurePeer(
+            chain, role: .answering(kept), clientAuthority: testCertificates.root.certificate)
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(testCertificates.root.certificate)
+        options.clientIdentity = ClientIdentity(certificate: certificate, privateKey: key)
+        let session = Session(
+            configuration: .af.ephemeral, transportOptions: options,
+            options: SessionOptions(responseStore: MemoryResponseStore()))
+        for (number, name) in ["Alice", "Bob"].enumerated() {
+            let issued = try testCertificates.generator.issue(
+                name, ["extendedKeyUsage=clientAuth"], by: testCertificates.root)
+            try Data(contentsOf: issued.certificate).write(to: certificate)
+            try Data(contentsOf: issued.key).write(to: key)
+            for _ in 0..<2 {
+                let response = await session.request("https://localhost:\(peer.port)/").serializingString().response
+                #expect(response.value == "ok", "\(name): \(String(describing: response.error))")
+            }
+            let connections = peer.events.events.filter { $0.hasPrefix("connected ") }
+            #expect(connections.count == number + 1 && connections.allSatisfy { $0.contains(" new ") }, "\(connections)")
+        }
+    }
+
     @Test("each host sees the identity that is for it, or none")
     func identities() async throws {
         let issued = try testCertificates.generator.issue(

@@ -56,6 +56,7 @@ extension Attempt {
         var wire = context.wire
         wire.fields = context.fields
         wire.credentials = context.transportCredentials
+        wire.clientCertificate = context.clientCertificate
         wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.wantsReadComplete = gathersContent
