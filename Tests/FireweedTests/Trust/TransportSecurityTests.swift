@@ -75,7 +75,8 @@ struct TransportSecurityTests {
                 #expect(response.value == "ok", "\(name): \(String(describing: response.error))")
             }
             let connections = peer.events.events.filter { $0.hasPrefix("connected ") }
-            #expect(connections.count == number + 1 && connections.allSatisfy { $0.contains(" new ") }, "\(connections)")
+            #expect(
+                connections.count == number + 1 && connections.allSatisfy { $0.contains(" new ") }, "\(connections)")
         }
     }
 
