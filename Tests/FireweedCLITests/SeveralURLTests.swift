@@ -103,7 +103,8 @@ struct SeveralURLTests {
         }
         let result = try run("--parallel", "3", url("/late"), url("/early"), url("/early"), url("/late"))
         #expect(result.code == 0 && text(result) == "late\nearly\nearly\nlate\n", "\(result.errors)")
-        #expect((2...3).contains(server.connectionCount))
+        // A connection that was given up while it was made counts too.
+        #expect((2...4).contains(server.connectionCount))
         let many = try run("--parallel", "20", "--select", ".url", url("/anything?[1-300]"))
         #expect(text(many).split(separator: "\n").map(String.init) == (1...300).map { url("/anything?\($0)") })
         for option in ["-v", "--all", "--offline", "--curl", "--print=h"] {

@@ -18,7 +18,7 @@ import Synchronization
 ///
 /// When several processes miss the same URL, one of them fetches it, and the others wait. Where the fetch takes longer
 /// than ``Options/fetchTimeout``, one of those that wait fetches too, and the others wait for both. A response that
-/// another process has removed while it was being fetched (by an unsafe method, RFC 9111 §4.4) is not stored, and
+/// was removed while it was being fetched (by an unsafe method, RFC 9111 §4.4, or with all others) is not stored, and
 /// neither a fetch nor a 304 replaces a newer response.
 ///
 /// Whatever is wrong with the server is a miss: no request waits for longer than the fleet's
@@ -124,8 +124,11 @@ public final class FleetCache: AsyncResponseStore {
     public var maximumEntryByteCount: Int { options.maximumEntryByteCount }
     /// `Options.separatesCookies`.
     public var separatesCookies: Bool { options.separatesCookies }
-    /// The fleet's `Configuration.commandDeadline`.
-    public var timeout: Duration { fleet.configuration.commandDeadline }
+    /// A half more than the fleet's `Configuration.commandDeadline`.
+    ///
+    /// A look ends by itself after `commandDeadline`, and counts as a failure of the server then; a look that is ended
+    /// from outside says nothing about the server.
+    public var timeout: Duration { fleet.configuration.commandDeadline * 3 / 2 }
     /// `Options.fetchTimeout`.
     public var fetchTimeout: Duration { options.fetchTimeout }
 
@@ -149,6 +152,8 @@ public final class FleetCache: AsyncResponseStore {
     private func find(
         _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
     ) async throws -> ResponseLookup {
+        // Both commands of a look have one deadline together.
+        let end = ContinuousClock.now + fleet.configuration.commandDeadline
         try await fleet.cacheRemovals.complete(
             self.keys(of: key).shared, on: fleet, within: fleet.configuration.commandDeadline)
         let (near, generation) = memory.withLock { memory in
@@ -163,7 +168,7 @@ public final class FleetCache: AsyncResponseStore {
             FleetCacheScript.look, keys: [keys.shared, keys.own, keys.claim, keys.revision],
             arguments: [
                 claims ? token : "", RESPArgument(max(1, options.fetchTimeout.wholeMilliseconds)),
-                RESPArgument(Self.smallContent),
+                RESPArgument(Self.smallContent), FleetCacheRemoval.markLife,
             ])
         guard let answer = FleetCacheReply(reply, key: key, shared: seal(keys.shared), own: seal(keys.own)) else {
             throw fleet.unexpectedReply(to: FleetCacheScript.look)
@@ -174,7 +179,8 @@ public final class FleetCache: AsyncResponseStore {
         }
         let found = answer.entries[index]
         lookup.fetch = .unclaimed
-        lookup.response = try await content(of: found, keys).map { StoredResponse(head: found.head, content: $0) }
+        lookup.response = try await content(of: found, keys, within: end.timeLeft)
+            .map { StoredResponse(head: found.head, content: $0) }
         if let response = lookup.response {
             remember(response, for: key, revision: answer.revision, since: generation)
         }
@@ -201,10 +207,12 @@ public final class FleetCache: AsyncResponseStore {
             arguments: [token, isShareable ? "1" : "0", RESPArgument(Self.unsharedMilliseconds)])
     }
 
-    private func content(of found: FleetCacheReply.Entry, _ keys: Keys) async throws -> Data? {
+    private func content(
+        of found: FleetCacheReply.Entry, _ keys: Keys, within deadline: Duration
+    ) async throws -> Data? {
         if let content = found.content { return content }
         let place = found.isShared ? keys.shared : keys.own
-        let reply = try await fleet.command("HGET", place, RESPArgument("c\(found.variant)"))
+        let reply = try await fleet.command("HGET", place, RESPArgument("c\(found.variant)"), deadline: deadline)
         return reply.bytes.flatMap { FleetEntry.content($0, of: found.entry, seal: seal(place)) }
     }
 
@@ -325,6 +333,11 @@ public final class FleetCache: AsyncResponseStore {
 
 extension Date {
     fileprivate var milliseconds: Int64 { Int64(timeIntervalSince1970 * 1000) }
+}
+
+extension ContinuousClock.Instant {
+    /// A millisecond at least.
+    fileprivate var timeLeft: Duration { max(.milliseconds(1), self - .now) }
 }
 
 extension Duration {

@@ -12,14 +12,14 @@ struct FleetCacheRemoval: Sendable, Hashable {
 
     /// What was asked for before a removal is not stored for so long; what takes longer is not stored in any case.
     static let memory = Duration.seconds(600)
-    /// The mark of a removal outlives that: a command may be performed long after it was sent.
-    private static let markLife = memory * 2
+    /// Milliseconds of a key's revision, which outlives that: a command may be performed long after it was sent.
+    static let markLife = RESPArgument((memory * 2).nanosecondCount / 1_000_000)
 
     /// Removes the responses, and marks the key, on the server.
     func perform(on fleet: Fleet, within deadline: Duration) async throws {
         try await fleet.evaluate(
             FleetCacheScript.remove, keys: [shared, own, revision],
-            arguments: [RESPArgument(Self.markLife.nanosecondCount / 1_000_000)], deadline: deadline)
+            arguments: [Self.markLife], deadline: deadline)
     }
 }
 

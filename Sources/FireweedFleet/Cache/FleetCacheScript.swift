@@ -4,6 +4,10 @@
 ///
 /// The responses of a key are in a hash: for each variant a field `h…` with the head, `c…` with the content, and `m…`
 /// with the content's tag, the milliseconds since 1970 of the response's `Date`, of its coming and of its expiry.
+///
+/// The revision of a key is a key of its own: a number, which a look makes where there is none and a removal replaces,
+/// with a letter for which of the two made it. A response is stored only while the number is the one of its look: the
+/// removal of one key, of all keys, and the loss of everything have the same effect on what is being fetched.
 enum FleetCacheScript {
     /// The value of a claim after a response that was not for others.
     static let unshared = "unshared"
@@ -11,6 +15,13 @@ enum FleetCacheScript {
     private static let common = """
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local function revision(mark)
+          return string.match(mark or '', '^%d+') or '0'
+        end
+        local function nextMark(mark, letter)
+          local number = math.max(time[1] * 1000000 + time[2], tonumber(revision(mark)) + 1)
+          return string.format('%.0f', number) .. letter
+        end
         local function meta(key, variant)
           local text = redis.call('HGET', key, 'm' .. variant)
           if not text then return nil end
@@ -33,8 +44,8 @@ enum FleetCacheScript {
     /// Looks for the responses of a key, and claims its fetch where there is none.
     ///
     /// Keys: shared, own, claim, revision. Arguments: the claimant or nothing, milliseconds of the claim, bytes of
-    /// content at most. Gives the revision, the claim's state, and for each variant: 1 or 2 for shared or own, its
-    /// name, head and content.
+    /// content at most, milliseconds of a revision. Gives the revision (0 on a server that cannot be written), the
+    /// claim's state, and for each variant: 1 or 2 for shared or own, its name, head and content.
     static let look = RESPScript(
         common + """
             local found, sum = {}, 0
@@ -60,21 +71,36 @@ enum FleetCacheScript {
             if ARGV[1] ~= '' and #found == 0 then
               if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', ARGV[2]) then
                 state = 1
-              elseif redis.call('GET', KEYS[3]) ~= '\(unshared)' then
-                state = 2
+              else
+                -- A claim without an end was not made here.
+                if redis.call('PTTL', KEYS[3]) == -1 then redis.call('PEXPIRE', KEYS[3], ARGV[2]) end
+                if redis.call('GET', KEYS[3]) ~= '\(unshared)' then state = 2 end
               end
             end
-            return {redis.call('GET', KEYS[4]) or '0', state, found}
+            local mark = redis.call('GET', KEYS[4])
+            if not mark then
+              mark = nextMark(nil, 'l')
+              if redis.pcall('SET', KEYS[4], mark, 'PX', ARGV[4]).err then mark = nil end
+            elseif redis.call('PTTL', KEYS[4]) < tonumber(ARGV[4]) / 2 then
+              redis.pcall('PEXPIRE', KEYS[4], ARGV[4])
+            end
+            return {revision(mark), state, found}
             """)
 
     /// Stores a response, and ends the claim on it, whichever process has it: the response need not be fetched.
     ///
     /// Keys: the place, the other place, revision, claim. Arguments: variant, head, content, tag, date, coming,
-    /// lifetime, revision, variants at most. Gives 1 when the response was stored.
+    /// lifetime, revision or 0 for no look, variants at most. Gives 1 when the response was stored. Without a look, what
+    /// matters is whether there was a removal.
     static let store = RESPScript(
         common + """
             local variant, lifetime = ARGV[1], tonumber(ARGV[7])
-            if (redis.call('GET', KEYS[3]) or '0') ~= ARGV[8] then return 0 end
+            local mark = redis.call('GET', KEYS[3])
+            if ARGV[8] == '0' then
+              if mark and string.sub(mark, -1) ~= 'l' then return 0 end
+            elseif revision(mark) ~= ARGV[8] then
+              return 0
+            end
             for number = 1, 2 do
               local entry = meta(KEYS[number], variant)
               if entry and entry.expiry > now and (entry.origin > tonumber(ARGV[5])
@@ -128,14 +154,13 @@ enum FleetCacheScript {
             return 1
             """)
 
-    /// Removes the responses of a key, and notes the time.
+    /// Removes the responses of a key, and makes its next revision.
     ///
     /// Keys: shared, own, revision. Argument: for how many milliseconds the removal is remembered.
     static let remove = RESPScript(
         common + """
             redis.call('DEL', KEYS[1], KEYS[2])
-            local revision = string.format('%.0f', time[1] * 1000000 + time[2])
-            redis.call('SET', KEYS[3], revision, 'PX', ARGV[1])
+            redis.call('SET', KEYS[3], nextMark(redis.call('GET', KEYS[3]), 'r'), 'PX', ARGV[1])
             return 1
             """)
 

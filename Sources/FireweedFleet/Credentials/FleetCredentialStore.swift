@@ -44,9 +44,9 @@ extension Fleet {
 /// Keeps sealed credentials on the server: a hash with the version and the ciphertext, and a key for the lock.
 struct FleetCredentialStore: CredentialStore {
     let fleet: Fleet
+    var lockRecovery: Duration? = .milliseconds(300)
 
     var pollInterval: Duration { .milliseconds(25) }
-    var lockRecovery: Duration? { .milliseconds(300) }
 
     /// Begins the value of a lock that was given back, with its owner's name behind; the mark ends with the lease.
     ///
@@ -65,18 +65,31 @@ struct FleetCredentialStore: CredentialStore {
             if left > 0 then redis.call('SET', key, '\(released)' .. owner, 'PX', left) end
             return 1
         end
+        -- The server's run, and for how many milliseconds at least it has been the primary.
+        local function currentRun()
+            local text = redis.pcall('INFO', 'server')
+            if type(text) ~= 'string' then return '', 0 end
+            local time = tonumber(string.match(text, 'uptime_in_seconds:(%d+)') or 0)
+            local replication = redis.pcall('INFO', 'replication')
+            local wasPrimary = type(replication) == 'string' and string.find(replication, 'second_repl_offset:%-1')
+            return string.match(text, 'run_id:(%x+)') or '', wasPrimary and math.max(0, time - 1) * 1000 or 0
+        end
 
         """
 
     /// Reads, and takes the lock where an owner is given.
     ///
-    /// Arguments: the owner or nothing, the lease, 1 when another owner's lock was seen, and the version that there has
-    /// to be. An owner that has the lock already, by a look whose answer was lost, gets it again. A lock without an end
-    /// was not made here, and gets one. The answer ends with 1 for the lock, 2 for a lock that may be lost, and the
-    /// rest of another owner's lease.
+    /// Arguments: the owner or nothing, the lease, 1 when another owner's lock was seen, the version that there has to
+    /// be, and the run that is known to have lost locks. An owner that has the lock already, by a look whose answer was
+    /// lost, gets it again. A lock without an end was not made here, and gets one. The answer ends with 1 for the lock,
+    /// 2 for a lock that may be lost, the rest of another owner's lease, and, if there is one, the run that has lost
+    /// locks.
+    ///
+    /// A server that starts anew, or takes the place of another one, may have the credential without the lock of a
+    /// refresh that is under way. Such a lock has ended, or its owner has taken it again, a lease later.
     private static let look = RESPScript(
         common + """
-            local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
+            local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed', 'run')
             if ARGV[1] == '' then return {entry[1], entry[2], 0, 0} end
             local owner = redis.pcall('GET', KEYS[2])
             local version = 0
@@ -84,6 +97,16 @@ struct FleetCredentialStore: CredentialStore {
             if entry[1] then version = string.match(entry[1], '^[1-9]%d*$') and tonumber(entry[1]) or math.huge end
             if not owner and (ARGV[3] == '1' or version < tonumber(ARGV[4])) then
                 return {entry[1], entry[2], 2, 0}
+            end
+            if entry[1] and (not owner or isFree(owner)) then
+                local run, time = currentRun()
+                if run ~= '' and run ~= entry[3] then
+                    local left = tonumber(ARGV[2]) - time
+                    if entry[3] and entry[3] ~= '' and run ~= ARGV[5] and left > 0 then
+                        return {entry[1], entry[2], 2, left, run}
+                    end
+                    redis.call('HSET', KEYS[1], 'run', run)
+                end
             end
             if not owner or owner == ARGV[1] or isFree(owner) then
                 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
@@ -115,7 +138,9 @@ struct FleetCredentialStore: CredentialStore {
             local version = 0
             if entry[2] and #text <= 15 and string.match(text, '^[1-9]%d*$') then version = tonumber(text) end
             local isExpected = version == tonumber(ARGV[2])
-            if isExpected then redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4]) end
+            if isExpected then
+                redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4], 'run', (currentRun()))
+            end
             release(KEYS[2], ARGV[1])
             return isExpected and 1 or 0
             """)
@@ -142,8 +167,9 @@ struct FleetCredentialStore: CredentialStore {
             Self.look, keys: [entryKey(name), lockKey(name)],
             arguments: [
                 RESPArgument(owner), milliseconds(lease), known.isHeld ? "1" : "0", RESPArgument(known.version),
+                RESPArgument(known.run ?? ""),
             ])
-        guard let values = reply.elements, values.count == 4, let state = values[2].integer,
+        guard let values = reply.elements, (4...5).contains(values.count), let state = values[2].integer,
             let left = values[3].integer
         else { throw fleet.unexpectedReply(to: Self.look) }
         var entry: StoredCredential?
@@ -152,6 +178,7 @@ struct FleetCredentialStore: CredentialStore {
         }
         var look = CredentialLook(entry: entry, hasLock: state == 1)
         look.isLockLost = state == 2
+        look.run = values.dropFirst(4).first?.text
         if left > 0 { look.lockLeft = .milliseconds(min(left, Self.longestLease)) }
         return look
     }

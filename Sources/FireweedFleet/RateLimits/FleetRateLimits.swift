@@ -17,8 +17,9 @@ extension Fleet {
     /// process is late for a slot by more than a third of that and of an interval, or by more than 10 ms if that is
     /// longer, it takes another slot instead, twice at most for each request.
     ///
-    /// A 429 or 503 with `Retry-After` that any process gets holds all processes back for that key; a process looks for
-    /// such a pause 50 ms before a slot that was at least 100 ms away.
+    /// A 429 or 503 with `Retry-After` that any process gets holds all processes back for that key: for an origin
+    /// under every `name`, for another key under its own. A process looks for such a pause 50 ms before a slot that was
+    /// at least 100 ms away.
     ///
     /// A server that is silent for a moment is waited for, so that the limit holds: ten times
     /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. After one wait in vain, and
@@ -35,7 +36,8 @@ extension Fleet {
     ///   - name: tells limits apart that have the same scope.
     ///   - scope: which requests share the limit.
     ///   - maximumWait: longest time that a request may have to wait, as in `RateLimiter`.
-    ///   - maximumPause: longest time for which an origin's fields hold requests back, as in `RateLimiter`.
+    ///   - maximumPause: longest time for which an origin's fields hold requests back, as in `RateLimiter`; that of the
+    ///     process which gets the fields counts.
     ///   - whenUnreachable: what a request does that cannot have a slot; `nil`, the default, keeps each process to the
     ///     limit divided by `Configuration.fleetSize`.
     /// - Returns: an interceptor; give it to the sessions of this process.
@@ -44,7 +46,7 @@ extension Fleet {
         maximumPause: Duration = .seconds(86_400), whenUnreachable: RateLimitFallback? = nil
     ) -> RateLimiter {
         let slots = FleetRateLimits(
-            fleet: self, name: name,
+            fleet: self, name: name, isByOrigin: scope.isByOrigin,
             fallback: whenUnreachable ?? .share(ofProcesses: max(1, configuration.fleetSize)))
         return RateLimiter(
             limit, scope: scope, maximumWait: maximumWait, maximumPause: maximumPause, backend: slots)
@@ -55,6 +57,8 @@ extension Fleet {
 package struct FleetRateLimits: RateLimitBackend {
     private let fleet: Fleet
     private let name: String
+    /// Whether keys are origins, whose pauses hold back what has other names too.
+    private let isByOrigin: Bool
     package let fallback: RateLimitFallback
     private let ages = ReplyAges()
     private let ownSlots = OwnSlots()
@@ -63,9 +67,10 @@ package struct FleetRateLimits: RateLimitBackend {
     /// A wait of ten years is no wait for a slot or for the end of a pause.
     private static let longestWait: Int64 = 3650 * 86_400 * 1_000_000
 
-    package init(fleet: Fleet, name: String, fallback: RateLimitFallback) {
+    package init(fleet: Fleet, name: String, isByOrigin: Bool = true, fallback: RateLimitFallback) {
         self.fleet = fleet
         self.name = name
+        self.isByOrigin = isByOrigin
         self.fallback = fallback
         deadline = SlotDeadline(commandDeadline: fleet.configuration.commandDeadline)
     }
@@ -121,7 +126,7 @@ package struct FleetRateLimits: RateLimitBackend {
         """)
 
     private func slotKey(_ key: String) -> RESPArgument { fleet.key("slots:\(name)", key) }
-    private func pauseKey(_ key: String) -> RESPArgument { fleet.key("pause", key) }
+    private func pauseKey(_ key: String) -> RESPArgument { fleet.key(isByOrigin ? "pause" : "pause:\(name)", key) }
 
     package func reserve(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
@@ -156,9 +161,11 @@ package struct FleetRateLimits: RateLimitBackend {
         else {
             throw fleet.unexpectedReply(to: Self.reservation)
         }
+        let longestWait = maximumWait.map { Int64(clamping: $0.nanosecondCount / 1000) } ?? Self.longestWait
         let slots: [(slot: RateLimitSlot, moment: Int64)] = try (0..<count).map { number in
             guard let isTaken = values[3 * number].integer, let wait = values[3 * number + 1].integer,
-                (0...Self.longestWait).contains(wait), let moment = values[3 * number + 2].integer
+                (0...(isTaken == 1 ? longestWait : Self.longestWait)).contains(wait),
+                let moment = values[3 * number + 2].integer
             else { throw fleet.unexpectedReply(to: Self.reservation) }
             return (isTaken == 1 ? .after(.microseconds(wait)) : .tooLate(.microseconds(wait)), moment)
         }

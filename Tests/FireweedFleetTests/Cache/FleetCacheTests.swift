@@ -418,6 +418,28 @@ struct FleetCacheTests {
             #expect(response.value == "\(number + 1)")
         }
     }
+
+    @Test("a server whose replies to looks come too late is reported, and left alone")
+    func slow() async throws {
+        let events = FleetEvents()
+        let fleet = try Fleet(url: redis.url, configuration: events.configuration(deadline: .milliseconds(50)))
+        let watch = try self.fleet()
+        defer { for fleet in [fleet, watch] { fleet.shutDown() } }
+        let transport = ScriptedTransport { _ in
+            [.head(ResponseHead(status: 200, fields: [Field(name: "Cache-Control", value: "no-store")]))]
+        }
+        let session = Session(
+            transport: transport, configuration: .af.ephemeral,
+            options: SessionOptions(asyncResponseStore: FleetCache(fleet: fleet)))
+        // A reply that is still on its way fails the next look at once, which does not count.
+        for _ in 0..<50 where events.log.events.isEmpty {
+            redis.suspend()
+            _ = await session.request("http://a.test/").serializingData().response
+            redis.resume()
+            try await watch.command("PING")
+        }
+        #expect(events.log.events == [.degraded])
+    }
 }
 
 /// The URLs that an origin was asked for.

@@ -143,6 +143,19 @@ struct CredentialVaultFailureTests {
         #expect(!reports.events.contains(.refreshed))
     }
 
+    @Test("a credential that cannot be set leaves the outcome of a refresh that waits to be stored")
+    func failedSet() async throws {
+        let store = ScriptedCredentialStore { call, _ in call == .replace ? .lost : .performed }
+        let vault = try vault(over: store)
+        #expect(try await vault.refreshed(Token(number: 1)) { _ in Token(number: 2) } == Token(number: 2))
+        await #expect(throws: ScriptedCredentialStore.Lost.self) { try await vault.set(Token(number: 9)) }
+        let again = try await vault.refreshed(Token(number: 1)) { _ in
+            Issue.record("the token is spent")
+            return Token(number: 3)
+        }
+        #expect(again == Token(number: 2))
+    }
+
     @Test("a connection that fails once makes no process refresh alone")
     func failedConnection() async throws {
         let hello = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)

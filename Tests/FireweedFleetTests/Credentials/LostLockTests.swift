@@ -38,13 +38,17 @@ struct LostLockTests {
             case .waitingForStore, .refreshingAlone, .notStored: break
             }
         }
-        return try fleet().credentialVault(name: "api", key: key, options: options)
+        // An owner that is late on a loaded machine is waited for.
+        let store = FleetCredentialStore(fleet: try fleet(), lockRecovery: .seconds(3))
+        return try CredentialVault(store: store, name: "api", keys: [key], options: options)
     }
 
-    /// A refresh of the first token that ends when the test says so.
-    private func refresh(_ vault: CredentialVault<Token>, _ name: String) -> Task<Token, any Error> {
+    /// A refresh of a token that ends when the test says so.
+    private func refresh(
+        _ vault: CredentialVault<Token>, _ name: String, of number: Int = 1
+    ) -> Task<Token, any Error> {
         Task { [steps] in
-            try await vault.refreshed(Token(number: 1)) { token in
+            try await vault.refreshed(Token(number: number)) { token in
                 steps.note("\(name) refreshes")
                 try await steps.next("go")
                 return Token(number: token.number + 1)
@@ -106,6 +110,78 @@ struct LostLockTests {
         #expect(try await first.value == Token(number: 2))
         #expect(try await second.value == Token(number: 2))
         #expect(!steps.events.contains("two refreshes"))
+    }
+
+    @Test(
+        "a server that starts anew with the credential, and without its lock, is known to every process",
+        arguments: [true, false])
+    func restored(isGivenBack: Bool) async throws {
+        let (one, two) = (try vault("one"), try vault("two"))
+        try await one.set(Token(number: 1))
+        if isGivenBack {
+            // The mark of a lock that was given back may come again too.
+            let store = FleetCredentialStore(fleet: try fleet())
+            let name = Hash.sha256.hexadecimalDigest(of: "api")
+            #expect(try await store.look(name, owner: "zero", lease: .seconds(60)).hasLock)
+            try await store.release(name, owner: "zero")
+        }
+        try await fleet().command("SAVE")
+        let first = refresh(one, "one")
+        try await steps.next("one refreshes")
+        try await lose(.restarted)
+        let second = refresh(two, "two")
+        try await looks(20, orRefreshOf: "two")
+        steps.note("go")
+        #expect(try await first.value == Token(number: 2))
+        #expect(try await second.value == Token(number: 2))
+        #expect(!steps.events.contains("two refreshes"))
+        let third = refresh(try vault("three"), "three", of: 2)
+        try await steps.next("three refreshes")
+        steps.note("go")
+        #expect(try await third.value == Token(number: 3))
+    }
+
+    @Test("another run of the server counts until it has lasted for a lease, and for a lease from now after a failover")
+    func runs() async throws {
+        let fleet = try fleet()
+        let store = FleetCredentialStore(fleet: fleet)
+        let entry = StoredCredential(version: 1, sealed: Data([1]))
+        func look(knowing run: String? = nil) async throws -> CredentialLook {
+            try await store.look(
+                "a", owner: "two", lease: .seconds(60), unlessLost: KnownLock(version: 1, run: run))
+        }
+        #expect(try await store.replace("a", expecting: 0, with: entry, owner: "one"))
+        #expect(try await look().hasLock)
+        try await store.release("a", owner: "two")
+        try await fleet.command("HSET", fleet.key("credential", "a"), "run", "another")
+        var lost = try await look()
+        #expect(lost.isLockLost && !lost.hasLock && lost.entry == entry)
+        while lost.lockLeft ?? .zero > .seconds(59) { lost = try await look() }
+        let primary = try RedisServer()
+        try await fleet.command("REPLICAOF", "127.0.0.1", RESPArgument(primary.port))
+        while try await fleet.command("INFO", "replication").text?.contains("master_link_status:up") != true {
+            await Task.yield()
+        }
+        try await fleet.command("REPLICAOF", "NO", "ONE")
+        #expect(try await store.replace("a", expecting: 0, with: entry, owner: "one"))
+        try await fleet.command("HSET", fleet.key("credential", "a"), "run", "another")
+        lost = try await look()
+        #expect(lost.isLockLost && lost.lockLeft == .seconds(60))
+        #expect(try await look(knowing: lost.run).hasLock)
+        try await store.release("a", owner: "two")
+        #expect(try await look().hasLock, "the credential is of this run now")
+    }
+
+    @Test("a user who may not ask for the server's run refreshes as well")
+    func withoutInfo() async throws {
+        let rights = ["on", ">secret", "~fireweed:*", "resetchannels", "+@all", "-@admin", "-@dangerous"]
+        try await fleet().command(["ACL", "SETUSER", "fireweed"] + rights.map { RESPArgument($0) })
+        let url = server.url.replacing("redis://", with: "redis://fireweed:secret@")
+        let vault: CredentialVault<Token> = try Fleet(url: url, configuration: .patient)
+            .credentialVault(name: "api", key: key)
+        try await vault.set(Token(number: 1))
+        #expect(try await vault.refreshed(Token(number: 1)) { _ in Token(number: 2) } == Token(number: 2))
+        #expect(try await vault.credential() == Token(number: 2))
     }
 
     @Test("a lock that was given back is free at once, and its owner's late renewal does not take it again")

@@ -60,6 +60,21 @@ struct SeenLockTests {
         #expect(!lock.known(version: 3, at: back + .seconds(10)).isHeld)
     }
 
+    @Test("another run of a store is waited for as long as the store says, each run once")
+    func run() {
+        var lock = lock()
+        var look = free
+        for (index, run) in ["a", "b"].enumerated() {
+            let begin = start + .seconds(100 * index)
+            (look.run, look.lockLeft) = (run, .seconds(4))
+            _ = lock.note(look, version: 3, at: begin)
+            look.lockLeft = .seconds(10)
+            _ = lock.note(look, version: 3, at: begin + .seconds(3))
+            #expect(lock.known(version: 3, at: begin + .seconds(3)) == KnownLock(isHeld: true, version: 3))
+            #expect(lock.known(version: 3, at: begin + .seconds(4)) == KnownLock(version: 3, run: run))
+        }
+    }
+
     @Test("a store that loses nothing gives every lock that is free")
     func lossless() {
         var lock = lock(nil)

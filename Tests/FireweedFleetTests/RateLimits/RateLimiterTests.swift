@@ -199,6 +199,22 @@ struct RateLimiterTests {
         while try await other.pause(of: "https://api.example.com:443") == nil { await Task.yield() }
     }
 
+    @Test("a pause of requests that are limited together holds back none that have another name")
+    func pauseOfName() async throws {
+        let server = try RedisServer()
+        let fleet = try Fleet(url: server.url, configuration: .patient)
+        let limiter = fleet.rateLimiter(RateLimit(1000, burst: 1000), name: "one", scope: .all)
+        let session = Session.stubbed(interceptor: limiter) {
+            Stub.any().reply(.status(429, headers: ["Retry-After": "300"]))
+        }
+        _ = await session.request(url).serializingData().response
+        func slots(_ name: String) -> FleetRateLimits {
+            FleetRateLimits(fleet: fleet, name: name, isByOrigin: false, fallback: .open)
+        }
+        while try await slots("one").pause(of: "") == nil { await Task.yield() }
+        #expect(try await slots("two").pause(of: "") == nil)
+    }
+
     @Test("slots of a long period are kept, however far away they are")
     func longPeriod() async throws {
         let server = try RedisServer()

@@ -38,10 +38,13 @@ struct OriginPoolTests {
         let exchange: [ScriptedServer.Action] = [.receiveHead, .wait(for: "go"), .send(Answer.small)]
         let server = try ScriptedServer.start(exchange + exchange.map { $0.isWait ? .send("") : $0 } * 3 + [.hold])
         try await EngineStage.play(limit: 1) { stage in
-            let transfers = (0..<3).map { stage.transfer(server.url("/\($0)")) }
+            let transfers = (0..<4).map { stage.transfer(server.url("/\($0)")) }
             for transfer in transfers { transfer.start() }
             _ = try await server.events.first { if case .head = $0 { true } else { false } }
             transfers[1].setFlow(.suspended, revision: 1)
+            // Calls reach the loop in their order: once this one has ended, the other is suspended.
+            transfers[3].cancel()
+            #expect(try await transfers[3].end().isCancelled)
             server.signal("go")
             for index in [0, 2] { #expect(try await transfers[index].end().failure == nil) }
             #expect(transfers[1].recorder.calls.events.isEmpty)

@@ -18,7 +18,7 @@ package protocol CredentialStore: Sendable {
     /// The same for an owner, in a store that may have lost the lock of another owner.
     ///
     /// Without a lock in the store, and without the mark that a lock was given back, the owner gets the lock only if
-    /// the store has what `known` says.
+    /// the store has what `known` says, and no other run of the store than `known` says has lost locks.
     func look(_ name: String, owner: String, lease: Duration, unlessLost known: KnownLock) async throws
         -> CredentialLook
     /// Makes the lease of a lock longer; false when the owner does not have the lock any more.
@@ -53,10 +53,13 @@ package struct KnownLock: Sendable, Equatable {
     package var isHeld: Bool
     /// The version that the store must have at least.
     package var version: Int
+    /// The run of the store of which the caller knows that it lost locks; `nil` for none.
+    package var run: String?
 
-    package init(isHeld: Bool = false, version: Int = 0) {
+    package init(isHeld: Bool = false, version: Int = 0, run: String? = nil) {
         self.isHeld = isHeld
         self.version = version
+        self.run = run
     }
 }
 
@@ -83,8 +86,12 @@ package struct CredentialLook: Sendable, Equatable {
     package var hasLock: Bool
     /// Whether the lock is free and was not given, because the store may have lost it.
     package var isLockLost = false
-    /// How long another owner has the lock unless that owner renews it; `nil` where the store does not say.
+    /// How long another owner has the lock unless that owner renews it, or may have a lock that is lost; `nil` where the
+    /// store does not say.
     package var lockLeft: Duration?
+    /// The run of the store, which began after the credential was stored and has lost the locks of the run before it;
+    /// `nil` where the store does not say.
+    package var run: String?
 
     package init(entry: StoredCredential?, hasLock: Bool) {
         self.entry = entry

@@ -116,11 +116,12 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     public func set(_ credential: Credential) async throws {
         let encoded = try encode(credential)
         let owner = UUID.random().uuidString
-        state.withLock { $0.unstored = nil }
         for _ in 0..<Self.setLimit {
             let version = try await store.look(name, owner: nil, lease: .zero).entry?.version ?? 0
             let entry = try seal(encoded, version: next(after: version))
             if try await store.replace(name, expecting: version, with: entry, owner: owner) {
+                // Until here the outcome of a refresh is the only copy of what replaced a spent refresh token.
+                state.withLock { $0.unstored = nil }
                 return note(encoded, version: entry.version)
             }
         }

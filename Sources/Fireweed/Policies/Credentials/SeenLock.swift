@@ -8,6 +8,7 @@
 ///
 /// - until the lease of a lock that it has seen would have ended, and for a lease more where the store could not be
 ///   used meanwhile: its owner could neither renew the lock nor store the outcome;
+/// - for the time that the store says when it runs anew and keeps credentials alone, or another one took its place;
 /// - for a lease when the store has not what this process has seen there;
 /// - for `CredentialStore.lockRecovery` when the store has nothing, which may be true for the first refresh of all.
 struct SeenLock: Sendable {
@@ -18,6 +19,8 @@ struct SeenLock: Sendable {
     private(set) var end: ContinuousClock.Instant?
     private var isReported = false
     private var hasDoubted = false
+    /// The last run of the store that has lost locks.
+    private var run: String?
     /// Whether a look failed since the last one that did not.
     private var wasAway = false
 
@@ -30,7 +33,7 @@ struct SeenLock: Sendable {
     func known(version: Int, at now: ContinuousClock.Instant) -> KnownLock {
         guard recovery != nil else { return KnownLock() }
         let isHeld = isHeld(at: now) || wasAway && isReported
-        return KnownLock(isHeld: isHeld, version: hasDoubted ? 0 : max(1, version))
+        return KnownLock(isHeld: isHeld, version: hasDoubted ? 0 : max(1, version), run: isHeld ? nil : run)
     }
 
     /// Notes a look that failed.
@@ -48,6 +51,12 @@ struct SeenLock: Sendable {
         }
         if wasAway, isReported {
             end = now + lease
+            return false
+        }
+        if let newRun = look.run {
+            guard newRun != run else { return false }
+            run = newRun
+            end = now + (look.lockLeft ?? lease)
             return false
         }
         // Where a lock was seen, its end is known.

@@ -28,6 +28,8 @@ public final class RateLimiter: RequestInterceptor {
         case all
         /// Requests for which the closure gives the same text; `nil` for a request without a limit.
         case key(@Sendable (URLRequest) -> String?)
+
+        package var isByOrigin: Bool { if case .origin = self { true } else { false } }
     }
 
     /// The limit of each key; `nil` when only the servers' own wishes hold requests back.
