@@ -197,7 +197,7 @@ struct RequestPlan {
 
     /// The value that the items make, in the order of the command line, with JSON as it was written.
     private static func json(_ items: [Item]) throws -> Data {
-        var builder = JSONBuilder()
+        let builder = JSONBuilder()
         for item in items {
             let text = try text(of: item)
             let value: JSONNode

@@ -1,0 +1,113 @@
+// A JSON value that is made of fields.
+
+/// A JSON value that grows field by field, each in a time that does not depend on how many there are.
+package struct JSONBuilder: ~Copyable {
+    private let root = Branch()
+
+    /// Makes a builder without a value.
+    package init() {}
+
+    /// The value: an object without members before there is a field.
+    package var value: JSONNode { root.isEmpty ? .object([]) : root.node }
+
+    /// Sets the value at the path of a name; throws `UsageError` when a value of another type is there.
+    package func set(_ value: JSONNode, at name: NestedName) throws {
+        var branch = root
+        for (depth, part) in name.parts.enumerated() {
+            switch part.step {
+            case .member(let member):
+                guard let child = branch.member(member) else {
+                    throw Self.mismatch(branch.node, "an object", name, depth)
+                }
+                branch = child
+            case .index, .end:
+                let index: Int? = if case .index(let given) = part.step { given } else { nil }
+                guard let child = branch.element(index) else {
+                    throw Self.mismatch(branch.node, "an array", name, depth)
+                }
+                branch = child
+            }
+        }
+        branch.become(value)
+    }
+
+    private static func mismatch(
+        _ node: JSONNode, _ expected: String, _ name: NestedName, _ depth: Int
+    ) -> UsageError {
+        let place = depth == 0 ? "the whole" : "\"\(String(Array(name.text)[..<name.parts[depth].range.lowerBound]))\""
+        return NestedName.error(
+            "\(place) is \(node.typeName) already, and this needs \(expected)", name.text, name.parts[depth].range)
+    }
+}
+
+/// A value in a tree that is being built.
+private final class Branch {
+    private enum Kind { case empty, array, object, leaf(JSONNode) }
+
+    private var kind = Kind.empty
+    private var elements: [Branch] = []
+    private var members: [(name: String, value: Branch)] = []
+    /// The places of members by their names; of names that are there more than once, the last place.
+    private var places: [String: Int] = [:]
+
+    init() {}
+
+    private init(_ node: JSONNode) {
+        become(node)
+    }
+
+    /// Whether nothing has been set here: such a value is `null`, and becomes what is needed.
+    var isEmpty: Bool { if case .empty = kind { true } else { false } }
+
+    var node: JSONNode {
+        switch kind {
+        case .empty: .null
+        case .array: .array(elements.map(\.node))
+        case .object: .object(members.map { JSONNode.Member(name: $0.name, value: $0.value.node) })
+        case .leaf(let node): node
+        }
+    }
+
+    func become(_ node: JSONNode) {
+        kind = .leaf(node)
+        (elements, members, places) = ([], [], [:])
+    }
+
+    /// The member of a name, which is made where there is none; `nil` when this is no object.
+    func member(_ name: String) -> Branch? {
+        switch kind {
+        case .object: break
+        case .empty: kind = .object
+        case .leaf(.object(let nodes)):
+            kind = .object
+            for node in nodes { append(JSONEscapes.unescaped(node.name), written: node.name, Branch(node.value)) }
+        case .array, .leaf: return nil
+        }
+        if let place = places[name] { return members[place].value }
+        return append(name, written: JSONEscapes.escaped(name), Branch())
+    }
+
+    @discardableResult
+    private func append(_ name: String, written: String, _ value: Branch) -> Branch {
+        places[name] = members.count
+        members.append((written, value))
+        return value
+    }
+
+    /// The element of an index, or a new one behind all others; `nil` when this is no array.
+    func element(_ index: Int?) -> Branch? {
+        switch kind {
+        case .array: break
+        case .empty: kind = .array
+        case .leaf(.array(let nodes)):
+            kind = .array
+            elements = nodes.map(Branch.init)
+        case .object, .leaf: return nil
+        }
+        let index = index ?? elements.count
+        while elements.count <= index { elements.append(Branch()) }
+        // In an array, `null` stands for what has not been set too.
+        if case .leaf(.null) = elements[index].kind { elements[index].kind = .empty }
+        return elements[index]
+    }
+}
