@@ -51,7 +51,6 @@ final class Dialer: DeadlineEntry {
     private let userTimeout: Double
     let context: LoopContext
     let tls: TLSClient
-    private let timers: DeadlineHeap
     private let parts: EngineParts
     var resolver: NameResolver { parts.resolver }
     private(set) weak var owner: (any DialerOwner)?
@@ -85,13 +84,12 @@ final class Dialer: DeadlineEntry {
     var gate: TrustGate?
 
     init(
-        _ target: DialTarget, userTimeout: Double, context: LoopContext, timers: DeadlineHeap,
-        parts: EngineParts, tls: TLSClient, owner: any DialerOwner
+        _ target: DialTarget, userTimeout: Double, context: LoopContext, parts: EngineParts,
+        tls: TLSClient, owner: any DialerOwner
     ) {
         self.target = target
         self.userTimeout = userTimeout > 0 ? userTimeout : KeepAlive.kernelTimeout
         self.context = context
-        self.timers = timers
         self.parts = parts
         self.tls = tls
         self.owner = owner
@@ -127,7 +125,7 @@ final class Dialer: DeadlineEntry {
     func abandon() {
         guard !isOver else { return }
         isOver = true
-        timers.remove(self)
+        context.deadlines.remove(self)
         endRace()
         endLayers()
     }
@@ -331,7 +329,7 @@ final class Dialer: DeadlineEntry {
     private func setTimer() {
         guard !isOver else { return }
         let end = target.timeout.map { start.addingSaturating($0) }
-        timers.set(self, to: [race.wakeUp, retryMoment, end].compactMap { $0 }.min())
+        context.deadlines.set(self, to: [race.wakeUp, retryMoment, end].compactMap { $0 }.min())
     }
 
     override func timeReached(at now: LoopInstant) {

@@ -151,7 +151,7 @@ package final class ByteConnection: @unchecked Sendable {
     // MARK: On the loop
 
     private func lowerTimer(to moment: UInt64) {
-        pool?.timers.lower(timer, to: moment)
+        pool?.context.deadlines.lower(timer, to: moment)
     }
 
     fileprivate func timeReached(at now: LoopInstant) {
@@ -206,7 +206,7 @@ package final class ByteConnection: @unchecked Sendable {
     private func end() {
         guard !isOver else { return }
         isOver = true
-        pool?.timers.remove(timer)
+        pool?.context.deadlines.remove(timer)
         connection?.hangUp()
         connection = nil
         pool = nil

@@ -21,6 +21,8 @@ class Connection: DeadlineEntry {
     private(set) final var isClosed = false
     /// The moment when the connection became idle.
     private(set) final var idleSince: LoopInstant = 0
+    final var originLinks = IdleLinks()
+    final var poolLinks = IdleLinks()
 
     /// The knowledge about bytes that wait on the socket.
     final var arrivals: SocketArrivals
@@ -70,7 +72,7 @@ class Connection: DeadlineEntry {
     final func close() {
         guard !isClosed else { return }
         isClosed = true
-        origin.pool.timers.remove(self)
+        context.deadlines.remove(self)
         context.sockets.willClose(channel.descriptor)
         context.close(channel)
         didClose()
@@ -82,7 +84,7 @@ class Connection: DeadlineEntry {
     /// Begins the idle time.
     final func becomeIdle() {
         idleSince = context.now
-        if let limit = idleLimit { origin.pool.timers.lower(self, to: idleSince.addingSaturating(limit)) }
+        if let limit = idleLimit { context.deadlines.lower(self, to: idleSince.addingSaturating(limit)) }
     }
 
     /// The longest idle time: the pool's, or half a second less than the server has announced.
@@ -138,7 +140,7 @@ class Connection: DeadlineEntry {
     final override func timeReached(at now: LoopInstant) {
         guard isIdle, !isClosed, let limit = idleLimit else { return }
         let end = idleSince.addingSaturating(limit)
-        if end <= now { close() } else { origin.pool.timers.set(self, to: end) }
+        if end <= now { close() } else { context.deadlines.set(self, to: end) }
     }
 
     /// Capacity of the head's buffer that an idle connection keeps.

@@ -2,13 +2,12 @@
 
 import Foundation
 
-/// A connection pool: an `OriginPool` for each origin, the exchanges that run, and the deadlines of both.
+/// A connection pool: an `OriginPool` for each origin, and the exchanges that run.
 ///
 /// The pool is confined to its loop's thread. The compiler enforces this: only the loop's thread has a `LoopContext`.
 final class ConnectionPool {
     let settings: PoolSettings
     let context: LoopContext
-    let timers = DeadlineHeap()
     let parts: EngineParts
     let tls: TLSClient
     /// Nonces that proxies have accepted.
@@ -31,16 +30,13 @@ final class ConnectionPool {
     private var active: [Exchange] = []
     /// Exchanges that enter the queues of their origins after the sockets of this turn.
     private var arrivals: [Exchange] = []
-    /// How many connections are idle, of all origins.
-    var idleCount = 0 {
-        didSet { Descriptors.idleCountChanged(by: idleCount - oldValue) }
-    }
+    /// The idle connections of all origins.
+    private var idle = IdleList<PoolOrder>()
     private(set) var isShutDown = false
+    /// With so many origins, those without connections and exchanges are removed.
+    private var originLimit = leastOriginLimit
 
-    /// The most idle connections.
-    static let idleLimit = 256
-    /// With more origins than this, the origins without connections and exchanges are removed.
-    private static let originLimit = 256
+    private static let leastOriginLimit = 256
 
     init(settings: PoolSettings, context: LoopContext, parts: EngineParts) {
         self.settings = settings
@@ -92,7 +88,7 @@ final class ConnectionPool {
 
     /// Removes an exchange that has ended.
     func forget(_ exchange: Exchange) {
-        timers.remove(exchange)
+        context.deadlines.remove(exchange)
         guard let slot = exchange.slot else { return }
         exchange.slot = nil
         let last = active.removeLast()
@@ -112,7 +108,11 @@ final class ConnectionPool {
         key.user = exchange.message.connectionCredentials
         key.clientCertificate = exchange.message.clientCertificate
         if let origin = origins[key] { return origin }
-        if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
+        if origins.count >= originLimit {
+            origins = origins.filter { !$0.value.isEmpty }
+            // As many origins come before the next sweep as this one has looked at.
+            originLimit = max(Self.leastOriginLimit, 2 * origins.count)
+        }
         let made = OriginPool(key: key, pool: self)
         origins[key] = made
         return made
@@ -125,11 +125,22 @@ final class ConnectionPool {
         for origin in origins.values { origin.closeIdle() }
     }
 
+    /// Notes that a connection became idle.
+    func addIdle(_ connection: Connection) {
+        idle.append(connection)
+        Descriptors.idleCountChanged(by: 1)
+    }
+
+    /// Notes that an idle connection is used, or closed.
+    func removeIdle(_ connection: Connection) {
+        if idle.remove(connection) { Descriptors.idleCountChanged(by: -1) }
+    }
+
     /// Closes the connection that has been idle longest; false when there is none.
-    func closeOldestIdle() -> Bool {
-        let oldest = origins.values.compactMap(\.oldestIdle).min { $0.idleSince < $1.idleSince }
-        oldest?.close()
-        return oldest != nil
+    private func closeOldestIdle() -> Bool {
+        guard let oldest = idle.oldest else { return false }
+        oldest.close()
+        return true
     }
 
     /// Closes an idle connection and releases its descriptor at once; false when there is none.
@@ -142,7 +153,7 @@ final class ConnectionPool {
 
     /// Keeps the number of idle connections within the limits of the pool and of the process.
     func limitIdle() {
-        closeIdle(keeping: min(Self.idleLimit, Descriptors.idleLimit(for: idleCount)))
+        closeIdle(keeping: min(settings.options.maximumIdleConnections, Descriptors.idleLimit(for: idle.count)))
     }
 
     /// Ends all exchanges, closes all connections, and begins no new ones.
@@ -153,7 +164,6 @@ final class ConnectionPool {
         for origin in origins.values { origin.shutDown() }
         origins = [:]
         arrivals = []
-        idleCount = 0
         Descriptors.removeHolder()
         context.remove(self)
     }
@@ -163,7 +173,7 @@ extension ConnectionPool: NextIteration {
     /// Has the exchanges of this turn enter the queues of their origins.
     func continueWork() {
         // After a poll, idle connections can be given out without a look at each; a turn without one is short.
-        guard idleCount == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
+        guard idle.count == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
         var due: [Exchange] = []
         swap(&due, &arrivals)
         putReturningFirst(&due)
@@ -203,12 +213,6 @@ extension ConnectionPool {
 
 extension ConnectionPool: IdleConnectionHolder {
     func closeIdle(keeping count: Int) {
-        while idleCount > count, closeOldestIdle() {}
+        while idle.count > count, closeOldestIdle() {}
     }
-}
-
-extension ConnectionPool: LoopTimer {
-    var deadline: LoopInstant? { timers.first }
-
-    func deadlineReached() { timers.callDue(in: context) }
 }

@@ -58,7 +58,7 @@ final class DialedConnection: DedicatedConnection {
             // The peer of an open WebSocket may leave what is sent to it unread for as long as it likes.
             let made = Dialer(
                 DialTarget(key, options: options, digests: pool.digests, isForUpgrade: true), userTimeout: 0,
-                context: pool.context, timers: pool.timers, parts: pool.parts, tls: pool.tls, owner: self)
+                context: pool.context, parts: pool.parts, tls: pool.tls, owner: self)
             dialer = made
             made.begin()
         } catch {

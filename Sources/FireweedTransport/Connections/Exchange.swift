@@ -187,7 +187,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// Sets the timer to the earliest of the exchange's deadlines.
     func setTimer() {
         guard let pool, let moment = nextLook else { return }
-        pool.timers.lower(self, to: moment)
+        pool.context.deadlines.lower(self, to: moment)
     }
 
     private var nextLook: LoopInstant? {

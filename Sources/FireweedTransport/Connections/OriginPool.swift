@@ -17,15 +17,17 @@ final class OriginPool {
     private var renewals = WaitingQueue<Exchange>()
     /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
     private var files = FileLine()
-    private var dialings: [PendingDial] = []
-    /// Idle connections; the last one was used last, and is used next.
-    private var idle: [Connection] = []
+    /// Numbers below which every exchange in the line, and in the queue of renewals, has a dialer.
+    private var undialed = (line: 0, renewals: 0)
+    private var dialings: [ObjectIdentifier: PendingDial] = [:]
+    /// Idle connections; the one that was used last is used next.
+    private var idle = IdleList<OriginOrder>()
     /// Connections in use, and idle ones.
-    private var openConnections: [Connection] = []
+    private var openConnections: [ObjectIdentifier: Connection] = [:]
     /// The multiplexed ones among them.
     private var shared: [HTTP2Connection] = []
     /// Connections that finish their exchanges and begin no further ones.
-    private var retired: [Connection] = []
+    private var retired: [ObjectIdentifier: Connection] = [:]
     /// The origin's protocol, once it is known: HTTP/2 needs one connection, HTTP/1.1 one for each exchange.
     private var knownProtocol: ApplicationProtocol?
     /// Whether further connections are made although the protocol of the first one is not known yet.
@@ -71,12 +73,6 @@ final class OriginPool {
     /// Whether the pool can be removed.
     var isEmpty: Bool { exchangeCount == 0 && !hasConnections }
 
-    /// The number of idle connections.
-    var idleCount: Int { idle.count }
-
-    /// The connection that has been idle longest.
-    var oldestIdle: Connection? { idle.first }
-
     // MARK: The queue
 
     /// Adds an exchange behind all others, or at its former place when it is sent again.
@@ -93,8 +89,10 @@ final class OriginPool {
             files.enter(exchange, number: number)
         } else if exchange.wantsNewConnection {
             renewals.enter(exchange, number: number)
+            undialed.renewals = min(undialed.renewals, number)
         } else {
             line.enter(exchange, number: number)
+            undialed.line = min(undialed.line, number)
         }
         assignConnections()
     }
@@ -150,7 +148,7 @@ final class OriginPool {
                 return true
             }
             // An idle connection that has been used gives way to a new one.
-            if renewals.count > dialings.count, !hasRoom, let used = idle.first {
+            if renewals.count > dialings.count, !hasRoom, let used = idle.oldest {
                 used.close()
                 return true
             }
@@ -204,7 +202,7 @@ final class OriginPool {
     func rest(afterRefusals count: Int) {
         guard count > 1 else { return endRest() }
         let pause = Self.firstRest << (2 * UInt64(min(count, ResendRule.refusalLimit) - 2))
-        pool.timers.set(restTimer, to: pool.context.now + pause)
+        pool.context.deadlines.set(restTimer, to: pool.context.now + pause)
     }
 
     private func endRest() {
@@ -248,7 +246,7 @@ final class OriginPool {
     /// Begins a time without new descriptors if one is expected to become free, and returns whether it is.
     private func noteLackOfDescriptors(isAwaited: Bool) -> Bool {
         lacksDescriptors = isAwaited
-        if isAwaited { pool.timers.set(descriptorTimer, to: pool.context.now + Self.descriptorWait) }
+        if isAwaited { pool.context.deadlines.set(descriptorTimer, to: pool.context.now + Self.descriptorWait) }
         return isAwaited
     }
 
@@ -267,13 +265,13 @@ final class OriginPool {
 
     /// Begins a connection for the first exchange without a dialer; false when there is none.
     private func dial() -> Bool {
-        guard let exchange = nextExchange else { return false }
+        guard let exchange = nextUndialed() else { return false }
         let dialer = Dialer(
-            target, userTimeout: exchange.message.idleTimeout, context: pool.context, timers: pool.timers,
-            parts: pool.parts, tls: pool.tls, owner: self)
-        dialings.append(PendingDial(dialer: dialer, exchange: exchange))
+            target, userTimeout: exchange.message.idleTimeout, context: pool.context, parts: pool.parts,
+            tls: pool.tls, owner: self)
+        dialings[ObjectIdentifier(dialer)] = PendingDial(dialer: dialer, exchange: exchange)
         if knownProtocol == nil, !dialsInParallel {
-            pool.timers.set(protocolTimer, to: pool.context.now + Self.protocolWaitLimit)
+            pool.context.deadlines.set(protocolTimer, to: pool.context.now + Self.protocolWaitLimit)
         }
         exchange.dialer = dialer
         // The idle time-out includes the time in which the connection is made.
@@ -283,21 +281,35 @@ final class OriginPool {
         return true
     }
 
-    /// The first exchange for which no connection is being made.
-    private var nextExchange: Exchange? {
-        renewals.first { $0.dialer == nil } ?? line.first { $0.dialer == nil }
+    /// Takes the first exchange for which no connection is being made, which stays in its queue.
+    private func nextUndialed() -> Exchange? {
+        if let next = renewals.first(from: undialed.renewals, where: { $0.dialer == nil }) {
+            undialed.renewals = next.place ?? undialed.renewals
+            return next
+        }
+        undialed.renewals = .max
+        let next = line.first(from: undialed.line) { $0.dialer == nil }
+        undialed.line = next?.place ?? .max
+        return next
+    }
+
+    /// Ends the work of a dialer for its exchange, which may get another one.
+    private func separate(_ exchange: Exchange) {
+        exchange.dialer = nil
+        guard let place = exchange.place else { return }
+        undialed = (min(undialed.line, place), min(undialed.renewals, place))
     }
 
     /// Passes the dialer of an exchange on to another exchange, or abandons it when there is none.
     private func releaseDialer(of exchange: Exchange) {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
-        guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return }
-        guard let exchange = nextExchange else {
-            dialings.remove(at: index)
+        guard dialings[ObjectIdentifier(dialer)] != nil else { return }
+        guard let exchange = nextUndialed() else {
+            dialings[ObjectIdentifier(dialer)] = nil
             return dialer.abandon()
         }
-        dialings[index].exchange = exchange
+        dialings[ObjectIdentifier(dialer)]?.exchange = exchange
         exchange.dialer = dialer
         exchange.touch()
         exchange.setTimer()
@@ -305,19 +317,18 @@ final class OriginPool {
 
     /// Removes a finished dialer; returns the exchange that it worked for.
     private func forget(_ dialer: Dialer) -> Exchange? {
-        guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return nil }
-        let exchange = dialings.remove(at: index).exchange
-        exchange.dialer = nil
+        guard let exchange = dialings.removeValue(forKey: ObjectIdentifier(dialer))?.exchange else { return nil }
+        separate(exchange)
         return exchange
     }
 
     /// Abandons all connections under construction: the waiting exchanges need others, or none.
     private func abandonDialers() {
-        for dialing in dialings {
-            dialing.exchange.dialer = nil
+        for dialing in dialings.values {
+            separate(dialing.exchange)
             dialing.dialer.abandon()
         }
-        dialings = []
+        dialings = [:]
     }
 
     /// The number of the next connection, counted from 1.
@@ -360,41 +371,38 @@ final class OriginPool {
 
     /// Moves a connection that begins no further exchange to the retired ones.
     func connectionRetired(_ connection: HTTP2Connection) {
-        openConnections.removeAll { $0 === connection }
+        openConnections[ObjectIdentifier(connection)] = nil
         shared.removeAll { $0 === connection }
-        retired.append(connection)
-        if let index = idle.lastIndex(where: { $0 === connection }) {
-            idle.remove(at: index)
-            pool.idleCount -= 1
-        }
+        retired[ObjectIdentifier(connection)] = connection
+        removeIdle(connection)
         assignConnections()
     }
 
     /// Removes a closed connection.
     func connectionClosed(_ connection: Connection) {
         lacksDescriptors = false
-        openConnections.removeAll { $0 === connection }
-        shared.removeAll { $0 === connection }
-        retired.removeAll { $0 === connection }
-        if let index = idle.lastIndex(where: { $0 === connection }) {
-            idle.remove(at: index)
-            pool.idleCount -= 1
-        }
+        removeIdle(connection)
+        if connection is HTTP2Connection { shared.removeAll { $0 === connection } }
+        openConnections[ObjectIdentifier(connection)] = nil
+        retired[ObjectIdentifier(connection)] = nil
         assignConnections()
     }
 
     private func putIdle(_ connection: Connection) {
         idle.append(connection)
-        pool.idleCount += 1
+        pool.addIdle(connection)
         connection.becomeIdle()
+    }
+
+    private func removeIdle(_ connection: Connection) {
+        if idle.remove(connection) { pool.removeIdle(connection) }
     }
 
     /// The first HTTP/2 connection with room for another exchange.
     private func takeShared(newerThan number: Int? = nil) -> Connection? {
         while let connection = shared.first(where: { $0.hasRoom && $0.number > number ?? 0 }) {
-            guard connection.isIdle, let index = idle.lastIndex(where: { $0 === connection }) else { return connection }
-            idle.remove(at: index)
-            pool.idleCount -= 1
+            guard connection.isIdle, connection.originLinks.isListed else { return connection }
+            removeIdle(connection)
             if connection.isUsable { return connection }
             connection.close()
         }
@@ -412,9 +420,8 @@ final class OriginPool {
     }
 
     private func takeIdle(where suits: (Connection) -> Bool) -> Connection? {
-        while let index = idle.lastIndex(where: suits) {
-            let connection = idle.remove(at: index)
-            pool.idleCount -= 1
+        while let connection = idle.newest(where: suits) {
+            removeIdle(connection)
             if connection.isUsable { return connection }
             connection.close()
         }
@@ -424,17 +431,17 @@ final class OriginPool {
     /// Closes all idle connections.
     func closeIdle() {
         // Closing a connection may give another one to an exchange.
-        for connection in idle where connection.isIdle { connection.close() }
+        for connection in idle.all where connection.isIdle { connection.close() }
     }
 
     /// Closes everything; the exchanges have ended before.
     func shutDown() {
         isShutDown = true
         abandonDialers()
-        pool.timers.remove(protocolTimer)
-        pool.timers.remove(descriptorTimer)
-        pool.timers.remove(restTimer)
-        for connection in openConnections + retired { connection.close() }
+        pool.context.deadlines.remove(protocolTimer)
+        pool.context.deadlines.remove(descriptorTimer)
+        pool.context.deadlines.remove(restTimer)
+        for connection in Array(openConnections.values) + retired.values { connection.close() }
     }
 }
 
@@ -447,13 +454,13 @@ extension OriginPool: NextIteration {
 
 extension OriginPool: DialerOwner {
     func dialerDidProgress(_ dialer: Dialer) {
-        dialings.first { $0.dialer === dialer }?.exchange.touch()
+        dialings[ObjectIdentifier(dialer)]?.exchange.touch()
     }
 
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         let exchange = forget(dialer)
         dialsInParallel = false
-        pool.timers.remove(protocolTimer)
+        pool.context.deadlines.remove(protocolTimer)
         knownProtocol = socket.applicationProtocol
         switch socket.applicationProtocol {
         case .http1: begin(HTTP1Connection(socket, origin: self))
@@ -475,7 +482,7 @@ extension OriginPool: DialerOwner {
     }
 
     private func begin(_ connection: Connection) {
-        openConnections.append(connection)
+        openConnections[ObjectIdentifier(connection)] = connection
         connectionIsFree(connection)
     }
 

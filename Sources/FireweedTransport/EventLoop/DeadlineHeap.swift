@@ -70,7 +70,7 @@ final class DeadlineHeap {
         var count = 0
         while let next = nodes.first, next.moment <= context.now, context.turn.allows(count) {
             remove(next.object)
-            next.object.timeReached(at: context.now)
+            context.watched(next.object) { next.object.timeReached(at: context.now) }
             context.turn.noteCost(TurnBudget.callCost)
             count += 1
         }

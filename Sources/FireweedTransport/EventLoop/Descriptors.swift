@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 
 /// An owner of idle connections; called on the loop's thread.
-protocol IdleConnectionHolder: LoopTimer {
+protocol IdleConnectionHolder: AnyObject {
     /// Closes connections until `count` are left, the longest idle ones first.
     func closeIdle(keeping count: Int)
 }

@@ -89,7 +89,7 @@ package final class EventLoop: TaskExecutor, Sendable {
             readyCount = 0
             context.runContinuations()
             context.runDearWork()
-            context.runDueTimers()
+            context.deadlines.callDue(in: context)
             context.endTurn()
             let timeout = late.isEmpty && backlog.isEmpty ? context.sleepMilliseconds() : 0
             let maySleep = timeout != 0 && mailbox.receiverMaySleep()

@@ -1,17 +1,10 @@
-// The state of a loop's own thread: its sockets, its timers and its clock.
+// The state of a loop's own thread: its sockets, its deadlines and its clock.
 
 import CLinux
 import Glibc
 
 /// A moment of `CLOCK_MONOTONIC`, in nanoseconds.
 typealias LoopInstant = UInt64
-
-/// An object that is called at a deadline, on the loop's thread.
-protocol LoopTimer: AnyObject {
-    /// The next moment to be called at, or `nil` for none. Read after every call into the timer.
-    var deadline: LoopInstant? { get }
-    func deadlineReached()
-}
 
 /// An object with a report for the end of a turn; called on the loop's thread.
 protocol TurnEnding: AnyObject {
@@ -43,7 +36,10 @@ final class LoopContext {
     private(set) var hasPolled = false
     /// Whether every event of that poll has been delivered.
     private(set) var areEventsKnown = false
-    private var timers: [any LoopTimer] = []
+    /// The deadlines of everything on the loop: a turn costs the same, however many sessions wait.
+    let deadlines = DeadlineHeap()
+    /// Owners of idle connections.
+    private var holders: [ObjectIdentifier: any IdleConnectionHolder] = [:]
     private var endings = ElementQueue<any TurnEnding>()
     private var continuations = ElementQueue<any NextIteration>()
     /// Continuations that may take as long as a turn each.
@@ -78,12 +74,12 @@ final class LoopContext {
         sockets = SocketRegistry(poller: poller)
     }
 
-    func add(_ timer: any LoopTimer) {
-        timers.append(timer)
+    func add(_ holder: any IdleConnectionHolder) {
+        holders[ObjectIdentifier(holder)] = holder
     }
 
-    func remove(_ timer: any LoopTimer) {
-        timers.removeAll { $0 === timer }
+    func remove(_ holder: any IdleConnectionHolder) {
+        holders[ObjectIdentifier(holder)] = nil
     }
 
     /// Calls `ending` at the end of this turn, sooner when many wait, or later when the turn is over.
@@ -160,7 +156,7 @@ final class LoopContext {
 
     /// Closes idle connections until each pool of the loop has `count`, and releases their descriptors.
     func closeIdle(keeping count: Int) {
-        for timer in timers { (timer as? any IdleConnectionHolder)?.closeIdle(keeping: count) }
+        for holder in holders.values { holder.closeIdle(keeping: count) }
         _ = finishClosing()
     }
 
@@ -210,24 +206,10 @@ final class LoopContext {
         now = Self.monotonicNow()
     }
 
-    /// Calls every timer whose moment has come.
-    ///
-    /// A timer may add or remove timers.
-    func runDueTimers() {
-        for timer in timers {
-            if let deadline = timer.deadline, deadline <= now { watched(timer) { timer.deadlineReached() } }
-        }
-    }
-
     /// How long the loop may sleep, in milliseconds as epoll_wait(2) counts them: -1 for no limit.
     func sleepMilliseconds() -> Int32 {
         guard continuations.isEmpty, dearWork.isEmpty, closing.isEmpty, endings.isEmpty else { return 0 }
-        var earliest: LoopInstant?
-        for timer in timers {
-            guard let deadline = timer.deadline else { continue }
-            earliest = min(earliest ?? deadline, deadline)
-        }
-        guard let earliest else { return -1 }
+        guard let earliest = deadlines.first else { return -1 }
         guard earliest > now else { return 0 }
         // Rounded up: waking a little late costs nothing, waking early costs a turn.
         let milliseconds = (earliest - now + 999_999) / 1_000_000

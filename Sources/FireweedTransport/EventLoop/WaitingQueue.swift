@@ -71,9 +71,9 @@ struct WaitingQueue<Member> {
     /// The first member, which stays in the queue.
     var first: Member? { count > 0 ? first { _ in true } : nil }
 
-    /// The first member for which `isWanted` is true; it stays in the queue.
-    func first(where isWanted: (Member) -> Bool) -> Member? {
-        for place in places[head...] {
+    /// The first member with at least a number for which `isWanted` is true; it stays in the queue.
+    func first(from number: Int = 0, where isWanted: (Member) -> Bool) -> Member? {
+        for place in places[(number > 0 ? index(of: number) : head)...] {
             if let member = place.member, isWanted(member) { return member }
         }
         return nil

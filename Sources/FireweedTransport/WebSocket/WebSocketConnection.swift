@@ -199,7 +199,7 @@ final class WebSocketConnection: DeadlineEntry {
     /// Makes sure that the WebSocket is looked at when something is due.
     private func setTimer() {
         guard state != .finished, let deadline else { return }
-        pool.timers.lower(self, to: deadline)
+        pool.context.deadlines.lower(self, to: deadline)
     }
 
     private var stateDeadline: LoopInstant? {

@@ -1,18 +1,14 @@
 // The WebSockets of one session on one loop.
 
 #if WebSocket
-/// Keeps the WebSockets and their time-outs.
-///
-/// Loop-confined. One timer for all of them: a loop looks at every timer in every turn.
-final class WebSocketPool: LoopTimer {
+/// Keeps the WebSockets; loop-confined.
+final class WebSocketPool {
     /// Makes the connection for a message, which its owner dials.
     typealias ConnectionMaker = (RequestMessage, any DedicatedConnectionOwner) -> any DedicatedConnection
 
     let settings: PoolSettings
     let context: LoopContext
     let makeConnection: ConnectionMaker
-    /// When the WebSockets have to be looked at.
-    let timers = DeadlineHeap()
     /// Where bytes are read to, by one connection at a time.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
     private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
@@ -22,7 +18,6 @@ final class WebSocketPool: LoopTimer {
         self.settings = settings
         self.context = context
         self.makeConnection = makeConnection
-        context.add(self)
     }
 
     deinit { buffer.deallocate() }
@@ -32,19 +27,14 @@ final class WebSocketPool: LoopTimer {
     }
 
     func remove(_ connection: WebSocketConnection) {
-        timers.remove(connection)
+        context.deadlines.remove(connection)
         connections[ObjectIdentifier(connection)] = nil
     }
-
-    var deadline: LoopInstant? { timers.first }
-
-    func deadlineReached() { timers.callDue(in: context) }
 
     /// Ends every WebSocket as cancelled, and lets no new ones begin.
     func shutDown() {
         isShutDown = true
         for connection in connections.values { connection.cancel() }
-        context.remove(self)
     }
 }
 #endif
