@@ -7,12 +7,17 @@ import time
 
 CONFIGURATION = """
 daemon off; master_process off; pid nginx.pid; error_log error.log;
-events {{ worker_connections 1024; }}
+events {{ worker_connections 4096; }}
 http {{
     access_log off; keepalive_requests 100000000; keepalive_timeout 300;
     client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
     server {{
         listen 127.0.0.1:{port};
+        location = /fresh {{
+            default_type application/json;
+            add_header Cache-Control "max-age=3600";
+            return 200 '{{"id":42,"name":"Fireweed","tags":["http","swift"],"ok":true  }}';
+        }}
         location = /small {{
             default_type application/json;
             return 200 '{{"id":42,"name":"Fireweed","tags":["http","swift"],"ok":true  }}';

@@ -3,6 +3,7 @@
 // BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure.
 // `neighbour WORK PLAIN SECURE SLOW` measures one session beside the work of another one in this process.
 // `round SCENARIO CLIENT URL [COUNT]` runs one round in this process, for a profiler to look at.
+// `growth KIND URL COUNT` does requests beside which something else grows, for the same.
 
 import CBareLoop
 import FixtureServer
@@ -26,6 +27,13 @@ if arguments.count == 6, arguments[1] == "neighbour" {
     else { exit(64) }
     let times = try await NeighbourRound(work: work, plain: plain, secure: secure, slow: slow).run()
     FileHandle.standardOutput.write(try JSONEncoder().encode(times))
+    exit(0)
+}
+if arguments.count == 5, arguments[1] == "growth" {
+    guard let kind = GrowthRound.Kind(rawValue: arguments[2]), let url = URL(string: arguments[3]),
+        let count = Int(arguments[4])
+    else { exit(64) }
+    try await GrowthRound(kind: kind, url: url, count: count).run()
     exit(0)
 }
 try BenchRunner().run()

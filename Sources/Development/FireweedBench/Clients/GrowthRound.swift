@@ -1,0 +1,97 @@
+// Requests beside which something grows that is no work of theirs.
+
+import CBareLoop
+import Fireweed
+import FixtureServer
+import Foundation
+import FoundationNetworking
+
+/// Does requests for `Scripts/count`, which takes the difference of two rounds.
+struct GrowthRound {
+    enum Kind: String {
+        /// With 300, or 1,200, other sessions in the process that are idle.
+        case sessions300 = "sessions-300"
+        case sessions1200 = "sessions-1200"
+        /// To 300, or 3,000, hosts in turn, so that each request has to connect.
+        case origins300 = "origins-300"
+        case origins3000 = "origins-3000"
+        /// With three own fields of usual length, or fifty short ones.
+        case fields3 = "fields-3"
+        case fields50 = "fields-50"
+        /// Answered from memory.
+        case cached
+        /// With content of 1 MiB.
+        case body
+        /// All at once, each over a connection of its own.
+        case dials
+    }
+
+    let kind: Kind
+    let url: URL
+    let count: Int
+
+    func run() async throws {
+        switch kind {
+        case .sessions300: try await beside(sessions: 300)
+        case .sessions1200: try await beside(sessions: 1200)
+        case .origins300: try await inTurn(hosts: 300)
+        case .origins3000: try await inTurn(hosts: 3000)
+        case .fields3:
+            let fields: HTTPHeaders = [
+                "Authorization": "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+                "Accept": "application/json",
+                "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            ]
+            try await send(Session()) { _ in (url, fields) }
+        case .fields50:
+            let fields = HTTPHeaders((0..<50).map { HTTPHeader(name: "X-Field-\($0)", value: "value \($0)") })
+            try await send(Session()) { _ in (url, fields) }
+        case .cached:
+            let configuration = URLSessionConfiguration.af.default
+            configuration.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil)
+            let session = Session(configuration: configuration)
+            _ = try await session.request(url).serializingData().value
+            try await send(session) { _ in (url, nil) }
+        case .body: try await send(Session()) { _ in (url, nil) }
+        case .dials: try await dial()
+        }
+    }
+
+    private func beside(sessions: Int) async throws {
+        var options = TransportOptions()
+        options.maximumIdleConnections = 0
+        let others = (0..<sessions).map { _ in Session(transportOptions: options) }
+        for session in others { _ = try await session.request(url).serializingData().value }
+        try await send(Session()) { _ in (url, nil) }
+        withExtendedLifetime(others) {}
+    }
+
+    private func inTurn(hosts: Int) async throws {
+        var options = TransportOptions()
+        let urls = (0..<hosts).compactMap { number in
+            options.addressOverrides["host-\(number).test"] = ["127.0.0.1"]
+            return URL(string: "http://host-\(number).test:\(url.port ?? 80)\(url.path)")
+        }
+        try await send(Session(transportOptions: options)) { (urls[$0 % hosts], nil) }
+    }
+
+    /// Sends requests one after the other.
+    private func send(_ session: Session, _ request: (Int) -> (URL, HTTPHeaders?)) async throws {
+        for number in 0..<count {
+            let (url, fields) = request(number)
+            _ = try await session.request(url, headers: fields).serializingData().value
+        }
+    }
+
+    private func dial() async throws {
+        let port = fw_slow_server(3_000)
+        guard port > 0, let url = URL(string: "http://127.0.0.1:\(port)") else { throw RoundError(text: "no server") }
+        let configuration = URLSessionConfiguration.af.default
+        configuration.httpMaximumConnectionsPerHost = count
+        let session = Session(configuration: configuration)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count { group.addTask { _ = try await session.request(url).serializingData().value } }
+            try await group.waitForAll()
+        }
+    }
+}
