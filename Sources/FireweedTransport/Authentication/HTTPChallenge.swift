@@ -77,7 +77,7 @@ private struct ChallengeScanner {
 
     private mutating func token() -> String? {
         let start = position
-        while position < bytes.count, Self.isTokenByte(bytes[position]) { position += 1 }
+        while position < bytes.count, bytes[position].isTokenByte { position += 1 }
         return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
@@ -125,10 +125,6 @@ private struct ChallengeScanner {
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 
     private static func isToken68Byte(_ byte: UInt8) -> Bool {

@@ -30,6 +30,8 @@ final class ConnectionPool {
     private var active: [Exchange] = []
     /// Exchanges that enter the queues of their origins after the sockets of this turn.
     private var arrivals: [Exchange] = []
+    /// The origins whose queues they have entered; `nil` while none enter.
+    private var enteredOrigins: [OriginPool]?
     /// The idle connections of all origins.
     private var idle = IdleList<PoolOrder>()
     private(set) var isShutDown = false
@@ -177,9 +179,11 @@ extension ConnectionPool: NextIteration {
         var due: [Exchange] = []
         swap(&due, &arrivals)
         putReturningFirst(&due)
+        enteredOrigins = []
+        defer { assignEntered() }
         for (index, exchange) in due.enumerated() {
             if index > 0, context.turn.isOver { return keep(due[index...]) }
-            context.turn.noteCost(2 * TurnBudget.callCost)
+            context.turn.noteCost(TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil else { continue }
             // A suspended exchange arrives when it is resumed, and holds up no other until then.
@@ -196,6 +200,22 @@ extension ConnectionPool: NextIteration {
 }
 
 extension ConnectionPool {
+    /// Whether an origin gives out its connections later, after all exchanges of this turn have entered their queues:
+    /// heads that go to one connection are then sent together.
+    func defersAssignment(of origin: OriginPool) -> Bool {
+        guard enteredOrigins != nil else { return false }
+        if !origin.isEntered { enteredOrigins?.append(origin) }
+        origin.isEntered = true
+        return true
+    }
+
+    private func assignEntered() {
+        for origin in enteredOrigins.take() ?? [] {
+            origin.isEntered = false
+            origin.assignConnections()
+        }
+    }
+
     /// Puts exchanges that are sent again in front, the oldest first, whatever the order in which their connection
     /// dropped them.
     private func putReturningFirst(_ exchanges: inout [Exchange]) {

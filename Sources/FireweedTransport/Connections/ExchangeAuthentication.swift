@@ -122,8 +122,10 @@ extension RequestMessage {
     var connectionCredentials: Credentials? {
         if let own = fields.value(of: "Authorization") {
             // White space around a value is not part of it (RFC 9110 §5.5), and a tab may end the scheme too.
-            let scheme = own.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased()
-            return ["ntlm", "negotiate"].contains(scheme) ? Credentials(user: "", password: "", schemes: []) : nil
+            let scheme = own.utf8.drop { $0.isFieldSpace }.prefix { !$0.isFieldSpace }
+            guard scheme.count == 4 || scheme.count == 9 else { return nil }
+            return ["ntlm", "negotiate"].contains(String(Substring(scheme)).lowercased())
+                ? Credentials(user: "", password: "", schemes: []) : nil
         }
         guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]) else { return nil }
         return credentials

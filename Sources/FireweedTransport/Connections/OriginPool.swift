@@ -36,6 +36,8 @@ final class OriginPool {
     private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
     private lazy var restTimer = OriginTimer(self) { $0.endRest() }
     private var isAssigning = false
+    /// Whether exchanges have entered the queue, and connections are given out when others have entered too.
+    var isEntered = false
     private var isShutDown = false
     /// The number of connections that were begun since `isAssigning` is true.
     private var dialCount = 0
@@ -126,12 +128,20 @@ final class OriginPool {
     private var waitingCount: Int { line.count + renewals.count }
 
     /// Gives connections to waiting exchanges, as long as there are connections.
-    private func assignConnections() {
+    func assignConnections() {
         // A connection that fails at once calls this again: the loop below then continues.
-        guard !isAssigning, !pool.isShutDown else { return }
+        guard !isAssigning, !pool.isShutDown, !pool.defersAssignment(of: self) else { return }
         isAssigning = true
         dialCount = 0
-        while waitingCount > 0, assignConnection() {}
+        var count = 0
+        while waitingCount > 0, assignConnection() {
+            pool.context.turn.noteCost(TurnBudget.callCost)
+            count += 1
+            guard pool.context.turn.allows(count) else {
+                pool.context.continueAfterSockets(self)
+                break
+            }
+        }
         isAssigning = false
         openFiles()
         // The heads of all served exchanges are sent together.

@@ -9,11 +9,13 @@ struct CheckedField {
 
     /// Checks a field; throws `badURL` with its name.
     init(_ field: Field) throws(TransferFailure) {
-        guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
+        guard field.name.isToken else {
             throw .refusedField(field, "its name is not a token (RFC 9110 §5.1)")
         }
-        let isText = { (byte: UInt8) in byte >= 0x20 && byte != 0x7F || byte == 0x09 }
-        guard field.octets?.allSatisfy(isText) ?? field.value.utf8.allSatisfy(isText) else {
+        let isText = { (bytes: UnsafeBufferPointer<UInt8>) in
+            bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+        }
+        guard field.octets?.withUnsafeBufferPointer(isText) ?? field.value.withBytes(isText) else {
             throw .refusedField(field, "its value has a control character (RFC 9110 §5.5)")
         }
         self.field = field
@@ -28,14 +30,16 @@ extension Field {
 extension [UInt8] {
     /// Appends a field line.
     mutating func append(_ checked: CheckedField) {
-        append(contentsOf: checked.field.name.utf8)
-        append(": ")
+        checked.field.name.withBytes { append(contentsOf: $0) }
+        append(0x3A)
+        append(0x20)
         if let octets = checked.field.octets {
             append(contentsOf: octets)
         } else {
-            append(contentsOf: checked.field.value.utf8)
+            checked.field.value.withBytes { append(contentsOf: $0) }
         }
-        append("\r\n")
+        append(0x0D)
+        append(0x0A)
     }
 
     /// Appends a request line (RFC 9112 §3); the target is a part of a `RequestTarget`, which has checked its bytes.
@@ -53,7 +57,7 @@ extension [UInt8] {
 extension RequestMessage {
     /// Throws `badURL` where a method is not a token.
     static func check(method: String) throws(TransferFailure) {
-        guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte) else {
+        guard method.isToken else {
             throw .badMessage("the method is not a token (RFC 9110 §9.1)")
         }
     }

@@ -41,7 +41,9 @@ struct CheckedFields {
             default: break
             }
         }
-        for field in writing?.lines(of: block.fields) ?? block.fields { try take(field) }
+        let fields = writing?.lines(of: block.fields) ?? block.fields
+        lines.reserveCapacity(fields.count * 64)
+        for field in fields { try take(field) }
     }
 
     /// Checks the fields of a trailer section: what frames or routes a message comes too late in one (RFC 9110 §6.5.1).
@@ -63,39 +65,52 @@ struct CheckedFields {
         if try !takeSpecial(checked) { lines.append(checked) }
     }
 
+    /// A field that the transport has its own rules for.
+    private enum Special {
+        case host, te, accept, expect, refused, connection, length, acceptEncoding, transferEncoding
+        case proxyAuthorization
+    }
+
+    private static let specials = FieldNames<Special>([
+        ("Host", .host), ("TE", .te), ("Accept", .accept), ("Expect", .expect), ("Upgrade", .refused),
+        ("Trailer", .refused), ("Keep-Alive", .refused), ("HTTP2-Settings", .refused), ("Proxy-Connection", .refused),
+        ("Connection", .connection), ("Content-Length", .length), ("Accept-Encoding", .acceptEncoding),
+        ("Transfer-Encoding", .transferEncoding), ("Proxy-Authorization", .proxyAuthorization),
+    ])
+
     /// Takes a field that the transport has its own rules for; false for all others.
     private mutating func takeSpecial(_ checked: CheckedField) throws(TransferFailure) -> Bool {
         let field = checked.field
-        switch (field.name.utf8.count, field.name.lowercased()) {
-        case (4, "host"): try takeHost(field)
-        case (2, "te"):
+        switch Self.specials[field.name] {
+        case nil: return false
+        case .host: try takeHost(field)
+        case .te:
             guard field.value.lowercased() == "trailers" else {
                 throw .refusedField(field, "only “trailers” is understood (RFC 9110 §10.1.4)")
             }
             acceptsTrailers = true
             return false
-        case (6, "accept"):
+        case .accept:
             hasAccept = true
             return false
-        case (6, "expect"):
+        case .expect:
             guard field.value.lowercased() == "100-continue" else {
                 throw .refusedField(field, "only “100-continue” is understood (RFC 9110 §10.1.1)")
             }
             expectsContinue = true
-        case (7, "upgrade"), (7, "trailer"), (10, "keep-alive"), (14, "http2-settings"), (16, "proxy-connection"):
+        case .refused:
             throw .refusedField(field, "the transport decides about the connection (RFC 9110 §7.6.1)")
-        case (10, "connection"): try takeConnection(field)
-        case (14, "content-length"): try takeLength(field)
-        case (15, "accept-encoding"):
+        case .connection: try takeConnection(field)
+        case .length: try takeLength(field)
+        case .acceptEncoding:
             hasAcceptEncoding = true
             return false
-        case (17, "transfer-encoding"):
+        case .transferEncoding:
             guard !isChunked, field.value.lowercased() == "chunked" else {
                 throw .refusedField(field, "only “chunked” can be sent (RFC 9112 §7)")
             }
             isChunked = true
-        case (19, "proxy-authorization"): proxyLines.append(checked)
-        default: return false
+        case .proxyAuthorization: proxyLines.append(checked)
         }
         return true
     }

@@ -36,15 +36,3 @@ public final class FieldBlock: Sendable {
         fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
     }
 }
-
-extension String {
-    /// Compares as field names are compared: ASCII letters without case, everything else byte by byte.
-    package func isEqualIgnoringASCIICase(_ other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        return zip(utf8, other.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && Self.isASCIILetter($0)) }
-    }
-
-    private static func isASCIILetter(_ byte: UInt8) -> Bool {
-        (0x61...0x7A).contains(byte | 0x20)
-    }
-}

@@ -2,21 +2,53 @@
 
 /// Looks up the names of fields without case (RFC 9110 §5.1), and without making strings.
 package struct FieldNames<Value: Sendable>: Sendable {
-    /// By the length of the name.
-    private var rows: [[(name: String, value: Value)]] = []
+    @usableFromInline package let table: FieldNameTable
+    @usableFromInline package let values: [Value]
 
     /// Of several values for one name, the first counts.
     package init(_ values: [(String, Value)]) {
-        for (name, value) in values {
-            let count = name.utf8.count
-            while rows.count <= count { rows.append([]) }
-            rows[count].append((name, value))
+        table = FieldNameTable(values.map(\.0))
+        self.values = values.map(\.1)
+    }
+
+    @inlinable package subscript(name: String) -> Value? { table.index(of: name).map { values[$0] } }
+}
+
+/// A list of names with a hash table over their indices.
+@usableFromInline
+package struct FieldNameTable: Sendable {
+    private let names: [String]
+    /// The index of a name, or -1: names with one hash follow each other.
+    private var slots: [Int]
+
+    init(_ names: [String]) {
+        self.names = names
+        var size = 8
+        while size < 4 * names.count { size *= 2 }
+        slots = Array(repeating: -1, count: size)
+        for (index, name) in names.enumerated() where self.index(of: name) == nil {
+            var slot = Self.hash(name) & (size - 1)
+            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = index
         }
     }
 
-    package subscript(name: String) -> Value? {
-        let count = name.utf8.count
-        guard count < rows.count else { return nil }
-        return rows[count].first { $0.name.isEqualIgnoringASCIICase(name) }?.value
+    @usableFromInline
+    package func index(of name: String) -> Int? {
+        var slot = Self.hash(name) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            if names[slots[slot]].isEqualIgnoringASCIICase(name) { return slots[slot] }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// The length and three bytes of a name tell the names of a list apart, as a rule.
+    private static func hash(_ name: String) -> Int {
+        name.withBytes { bytes in
+            guard let first = bytes.first, let last = bytes.last else { return 0 }
+            let middle = bytes[bytes.count / 2]
+            return bytes.count &* 31 ^ Int(first | 0x20) &* 7 ^ Int(last | 0x20) &* 5 ^ Int(middle | 0x20) &* 3
+        }
     }
 }

@@ -1,5 +1,7 @@
 // Fields with credentials: the one list of them.
 
+import Synchronization
+
 /// The fields that say who a request comes from, for everything that depends on it.
 ///
 /// Redirects drop them, caches keep their users apart, and logs hide their values. Each of these asks here: a list of
@@ -25,15 +27,7 @@ package struct CredentialFields: Sendable {
         "Set-Cookie2", "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
     ]
 
-    /// Fields that most requests have: their names are not searched for words.
-    private static let common = FieldNames<Bool>(
-        [
-            "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Connection", "Content-Encoding",
-            "Content-Length", "Content-Type", "Host", "If-Match", "If-Modified-Since", "If-None-Match", "Origin",
-            "Range", "Referer", "User-Agent", "traceparent", "tracestate",
-        ].map { ($0, true) })
-    private static let parts = SecretNames(SecretNames.standardParts)
-    private static let wholes = SecretNames(SecretNames.standardWholes)
+    private static let words = SecretFieldWords()
 
     private let kinds: FieldNames<Kind>
     /// Whether fields whose names have the words of secrets count too.
@@ -64,8 +58,25 @@ package struct CredentialFields: Sendable {
     /// The kind of a field; `nil` for a field without credentials.
     package func kind(of name: String) -> Kind? {
         if let kind = kinds[name] { return kind }
-        guard knowsWords, Self.common[name] == nil else { return nil }
-        return SecretNames.isSecret(field: name, parts: Self.parts, wholes: Self.wholes) ? .user : nil
+        return knowsWords && Self.words.areSecret(in: name) ? .user : nil
+    }
+}
+
+/// Finds the standard words of secrets in the names of fields, and remembers the last names: a program has few.
+private final class SecretFieldWords: Sendable {
+    private let parts = SecretNames(SecretNames.standardParts)
+    private let wholes = SecretNames(SecretNames.standardWholes)
+    private let known = Mutex<[(name: String, isSecret: Bool)]>(Array(repeating: ("", false), count: 256))
+
+    func areSecret(in name: String) -> Bool {
+        guard name.utf8.count <= 64 else {
+            return SecretNames.isSecret(field: name, parts: parts, wholes: wholes)
+        }
+        let place = Int(truncatingIfNeeded: name.withBytes { $0.reduce(5381) { $0 &* 33 &+ UInt64($1) } }) & 255
+        if let isSecret = known.withLock({ $0[place].name == name ? $0[place].isSecret : nil }) { return isSecret }
+        let isSecret = SecretNames.isSecret(field: name, parts: parts, wholes: wholes)
+        known.withLock { $0[place] = (name, isSecret) }
+        return isSecret
     }
 }
 

@@ -8,65 +8,137 @@ import Foundation
 /// `accessToken`, `ACCESS_TOKEN2` and `user[access-token]` all have the parts `access` and `token`.
 package struct SecretNames: Sendable {
     /// The parts of each listed name, joined by a low line; also without anything between them, as in `accesstoken`.
-    private let names: Set<String>
+    private let names: WordTable
     private let longestPartCount: Int
 
     package init(_ names: Set<String>) {
-        let listed = names.map(Self.parts).filter { !$0.isEmpty }
-        self.names = Set(listed.map { $0.joined(separator: "_") } + listed.map { $0.joined() })
-        longestPartCount = listed.map(\.count).max() ?? 0
+        let listed = names.map { NameWords($0).bytes }.filter { !$0.isEmpty }
+        self.names = WordTable(listed + listed.map { $0.filter { !NameWords.isSeparator($0) } })
+        longestPartCount = listed.map { $0.count(where: NameWords.isSeparator) + 1 }.max() ?? 0
     }
 
     /// Whether this name has the parts of a listed name, in order and without others between them.
-    package func isPart(of name: String) -> Bool {
-        let parts = Self.parts(name)
-        return parts.indices.contains { start in
-            let end = min(parts.count, start + longestPartCount)
-            return (start..<end).contains { names.contains(parts[start...$0].joined(separator: "_")) }
+    package func isPart(of name: String) -> Bool { isPart(of: NameWords(name)) }
+
+    private func isPart(of words: NameWords) -> Bool {
+        let bytes = words.bytes
+        var start = 0
+        while start < bytes.count {
+            var (hash, partCount, next) = (WordTable.seed, 0, bytes.count)
+            for index in start...bytes.count {
+                if index == bytes.count || NameWords.isSeparator(bytes[index]) {
+                    if partCount == 0 { next = index + 1 }
+                    partCount += 1
+                    if names.contains(bytes[start..<index], hash: hash) { return true }
+                    if partCount == longestPartCount { break }
+                }
+                if index < bytes.count { hash = WordTable.hash(after: hash, bytes[index]) }
+            }
+            start = next
         }
+        return false
     }
 
     /// Whether this name, or the content of one of its brackets, or one of its components between dots, is a listed
     /// name.
-    package func isWhole(_ name: String) -> Bool {
-        name.unicodeScalars.split { "[].".unicodeScalars.contains($0) }.contains {
-            names.contains(Self.parts(String($0)).joined(separator: "_"))
+    package func isWhole(_ name: String) -> Bool { isWhole(NameWords(name), from: 0) }
+
+    private func isWhole(_ words: NameWords, from start: Int) -> Bool {
+        words.bytes[start...].split(separator: NameWords.segmentEnd).contains {
+            names.contains($0, hash: $0.reduce(WordTable.seed, WordTable.hash))
         }
     }
+}
 
-    /// The words of a name, in lower case.
-    static func parts(_ name: String) -> [String] {
-        var parts: [String] = []
-        var part = String.UnicodeScalarView()
-        let scalars = Array(name.unicodeScalars)
-        for (index, scalar) in scalars.enumerated() {
-            guard scalar.properties.isAlphabetic else {
-                take(&part, &parts)
+/// The words of a name, in lower case.
+private struct NameWords {
+    /// Words with a low line between them, or a dot where a bracket or a dot was.
+    private(set) var bytes: [UInt8] = []
+
+    static let wordEnd = UInt8(ascii: "_")
+    static let segmentEnd = UInt8(ascii: ".")
+    static func isSeparator(_ byte: UInt8) -> Bool { byte == wordEnd || byte == segmentEnd }
+
+    init(_ name: String) {
+        bytes.reserveCapacity(name.utf8.count * 2)
+        var separator: UInt8?
+        var wasUpper = false
+        var scalars = name.unicodeScalars.makeIterator()
+        var next = scalars.next()
+        while let scalar = next {
+            next = scalars.next()
+            let isUpper = scalar.isUpper
+            guard isUpper || scalar.isLetter else {
+                if separator != Self.segmentEnd {
+                    separator = "[].".unicodeScalars.contains(scalar) ? Self.segmentEnd : Self.wordEnd
+                }
+                wasUpper = false
                 continue
             }
-            let isUpper = scalar.properties.isUppercase
-            let previous = index > 0 ? scalars[index - 1].properties.isUppercase : false
             // `authToken`, and the last capital of `HTTPToken`.
-            let endsAcronym = index + 1 < scalars.count && scalars[index + 1].properties.isLowercase
-            if isUpper, !previous || endsAcronym { take(&part, &parts) }
-            part.append(scalar)
+            if isUpper, !wasUpper || next?.isLower == true { separator = separator ?? Self.wordEnd }
+            if let end = separator.take(), !bytes.isEmpty { bytes.append(end) }
+            if scalar.isASCII {
+                bytes.append(UInt8(truncatingIfNeeded: scalar.value) | 0x20)
+            } else {
+                bytes.append(contentsOf: scalar.properties.lowercaseMapping.utf8)
+            }
+            wasUpper = isUpper
         }
-        take(&part, &parts)
-        return parts
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isUpper: Bool { isASCII ? (0x41...0x5A).contains(value) : properties.isUppercase }
+    fileprivate var isLower: Bool { isASCII ? (0x61...0x7A).contains(value) : properties.isLowercase }
+    fileprivate var isLetter: Bool { isASCII ? isUpper || isLower : properties.isAlphabetic }
+}
+
+/// A set of joined words, which are looked up by a hash that grows with each byte.
+private struct WordTable: Sendable {
+    private var slots: [[UInt8]]
+    private let mask: Int
+
+    static let seed: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    /// FNV-1a: names of secrets are short, and not chosen by an attacker of the table.
+    static func hash(after hash: UInt64, _ byte: UInt8) -> UInt64 {
+        (hash ^ UInt64(byte == NameWords.segmentEnd ? NameWords.wordEnd : byte)) &* 0x100_0000_01b3
     }
 
-    private static func take(_ part: inout String.UnicodeScalarView, _ parts: inout [String]) {
-        if !part.isEmpty { parts.append(String(part).lowercased()) }
-        part = String.UnicodeScalarView()
+    init(_ words: [[UInt8]]) {
+        var size = 16
+        while size < 4 * words.count { size *= 2 }
+        mask = size - 1
+        slots = Array(repeating: [], count: size)
+        for word in words where !word.isEmpty {
+            var slot = Self.slot(word.reduce(Self.seed, Self.hash)) & mask
+            while !slots[slot].isEmpty { slot = (slot + 1) & mask }
+            slots[slot] = word
+        }
+    }
+
+    private static func slot(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 32) }
+
+    func contains(_ words: ArraySlice<UInt8>, hash: UInt64) -> Bool {
+        var slot = Self.slot(hash) & mask
+        while !slots[slot].isEmpty {
+            if slots[slot].elementsEqual(words, by: { $0 == $1 || NameWords.isSeparator($0) && NameWords.isSeparator($1) }) {
+                return true
+            }
+            slot = (slot + 1) & mask
+        }
+        return false
     }
 }
 
 extension SecretNames {
     /// Whether the name of a field has one of `parts` in it, or is one of `wholes`, apart from `X-` in front of it.
     package static func isSecret(field name: String, parts: SecretNames, wholes: SecretNames) -> Bool {
-        if parts.isPart(of: name) { return true }
-        let isPrefixed = name.count > 2 && name.lowercased().hasPrefix("x-")
-        return wholes.isWhole(isPrefixed ? String(name.dropFirst(2)) : name)
+        let words = NameWords(name)
+        if parts.isPart(of: words) { return true }
+        let isPrefixed = name.utf8.count > 2 && name.utf8.prefix(2).elementsEqual("x-".utf8) { $0 | 0x20 == $1 | 0x20 }
+        return wholes.isWhole(words, from: isPrefixed ? min(2, words.bytes.count) : 0)
     }
 
     /// Words that make any name that has them the name of a secret.

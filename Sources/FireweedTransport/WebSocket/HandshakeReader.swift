@@ -101,12 +101,6 @@ package struct HandshakeReader {
     private static func isField(_ line: ArraySlice<UInt8>) -> Bool {
         guard line.last == 13, let colon = line.firstIndex(of: 0x3A), colon > line.startIndex else { return false }
         let value = line[(colon + 1)...].dropLast()
-        return line[..<colon].allSatisfy(isTokenByte) && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 9 }
-    }
-
-    private static let tokenMarks = Set("!#$%&'*+-.^_`|~".utf8)
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || tokenMarks.contains(byte)
+        return line[..<colon].allSatisfy(\.isTokenByte) && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 9 }
     }
 }

@@ -18,24 +18,8 @@ package enum FieldSyntax {
     }
 
     /// Whether the text has one or more characters, all of which RFC 9110 §5.6.2 allows in a token.
-    package static func isToken(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-                    UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                    UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-                    true
-                default: false
-                }
-            }
-    }
+    package static func isToken(_ text: String) -> Bool { text.isToken }
 
     /// Whether the text has no line break and no NUL, with which a value could forge a field or a request.
-    package static func isValue(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0 }
-    }
+    package static func isValue(_ text: String) -> Bool { text.staysInLine }
 }

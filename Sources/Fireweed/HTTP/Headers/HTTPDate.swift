@@ -14,68 +14,51 @@ package enum HTTPDate {
     ///   - now: decides the century of the form with a two-digit year.
     /// - Returns: the date, or `nil` when the text has none of the three forms.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
-        var words = text.lowercased().split(separator: " ", omittingEmptySubsequences: false)
-        switch words.count {
-        case 6 where words[2].isEmpty:
-            words.remove(at: 2)
-            return asctime(words, dayDigitCount: 1)
-        case 6: return imfFixdate(words)
-        case 4: return rfc850(words, now: now)
-        case 5: return asctime(words, dayDigitCount: 2)
-        default: return nil
+        let parse = { (bytes: UnsafeBufferPointer<UInt8>) -> Date? in
+            var reader = DateReader(bytes)
+            guard let name = reader.name() else { return nil }
+            guard reader.take(",") else { return asctime(weekday: name, &reader) }
+            return weekdays.contains(name) ? imfFixdate(&reader) : rfc850(weekday: name, &reader, now: now)
         }
+        return text.utf8.withContiguousStorageIfAvailable(parse) ?? Array(text.utf8).withUnsafeBufferPointer(parse)
     }
 
     // `Sun, 06 Nov 1994 08:49:37 GMT`
-    private static func imfFixdate(_ words: [Substring]) -> Date? {
-        guard words[0].last == ",", weekdays.contains(words[0].dropLast()), words[5] == "gmt", words[1].count == 2,
-            words[3].count == 4, let day = number(words[1]), let month = month(words[2]), let year = number(words[3])
+    private static func imfFixdate(_ reader: inout DateReader) -> Date? {
+        guard reader.take(" "), let day = reader.number(2), reader.take(" "), let month = reader.month(),
+            reader.take(" "), let year = reader.number(4), reader.take(" "), let time = reader.time(),
+            reader.take(" "), reader.name() == "gmt", reader.isAtEnd
         else { return nil }
-        return date(year, month, day, time: words[4])
+        return date(year, month, day, time)
     }
 
     // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is
     // meant.
-    private static func rfc850(_ words: [Substring], now: Date) -> Date? {
-        let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
-        guard words[0].last == ",", longWeekdays.contains(words[0].dropLast()), words[3] == "gmt", parts.count == 3,
-            parts[0].count == 2, parts[2].count == 2, let day = number(parts[0]), let month = month(parts[1]),
-            let digits = number(parts[2]),
+    private static func rfc850(weekday: String, _ reader: inout DateReader, now: Date) -> Date? {
+        guard longWeekdays.contains(weekday), reader.take(" "), let day = reader.number(2), reader.take("-"),
+            let month = reader.month(), reader.take("-"), let digits = reader.number(2), reader.take(" "),
+            let time = reader.time(), reader.take(" "), reader.name() == "gmt", reader.isAtEnd,
             let years = Int(exactly: (now.timeIntervalSince1970 / secondsOfYear).rounded(.towardZero))
         else { return nil }
         let present = years + 1970
         var year = present - present % 100 + digits
         if year > present + 50 { year -= 100 }
         if year < present - 50 { year += 100 }
-        return date(year, month, day, time: words[2])
+        return date(year, month, day, time)
     }
 
     // `Sun Nov  6 08:49:37 1994`
-    private static func asctime(_ words: [Substring], dayDigitCount: Int) -> Date? {
-        guard weekdays.contains(words[0]), words[4].count == 4, words[2].count == dayDigitCount,
-            let month = month(words[1]), let day = number(words[2]),
-            let year = number(words[4])
+    private static func asctime(weekday: String, _ reader: inout DateReader) -> Date? {
+        guard weekdays.contains(weekday), reader.take(" "), let month = reader.month(), reader.take(" "),
+            let day = reader.take(" ") ? reader.number(1) : reader.number(2), reader.take(" "),
+            let time = reader.time(), reader.take(" "), let year = reader.number(4), reader.isAtEnd
         else { return nil }
-        return date(year, month, day, time: words[3])
+        return date(year, month, day, time)
     }
 
-    private static func date(_ year: Int, _ month: Int, _ day: Int, time: Substring) -> Date? {
-        let parts = time.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ $0.count == 2 }), let hour = number(parts[0]),
-            let minute = number(parts[1]), let second = number(parts[2]), hour < 24, minute < 60, second <= 60,
-            (1...daysInMonth(month, of: year)).contains(day)
-        else { return nil }
-        let seconds = ((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
-        return Date(timeIntervalSince1970: TimeInterval(seconds))
-    }
-
-    private static func number(_ digits: Substring) -> Int? {
-        guard !digits.isEmpty, digits.count <= 4, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return Int(digits)
-    }
-
-    private static func month(_ name: Substring) -> Int? {
-        months.firstIndex(of: name).map { $0 + 1 }
+    private static func date(_ year: Int, _ month: Int, _ day: Int, _ secondOfDay: Int) -> Date? {
+        guard (1...daysInMonth(month, of: year)).contains(day) else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(daysSince1970(year, month, day) * 86_400 + secondOfDay))
     }
 
     static func daysInMonth(_ month: Int, of year: Int) -> Int {
@@ -96,12 +79,64 @@ package enum HTTPDate {
     }
 
     private static let secondsOfYear = 31_556_952.0
-    private static let weekdays: [Substring] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-    private static let longWeekdays: [Substring] = [
-        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-    ]
+    private static let weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    private static let longWeekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
     /// The names of the months, in lower case.
-    static let months: [Substring] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ]
+    static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+}
+
+/// Reads the parts of a date from its bytes.
+private struct DateReader {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Takes a character if it is the next one.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard let next, UInt32(next) == character.value else { return false }
+        position += 1
+        return true
+    }
+
+    /// Takes letters, in lower case; `nil` for none, and for more than the longest name has.
+    mutating func name() -> String? {
+        let start = position
+        while let next, (0x61...0x7A).contains(next | 0x20) { position += 1 }
+        guard (1...9).contains(position - start) else { return nil }
+        return String(unsafeUninitializedCapacity: position - start) { buffer in
+            for index in 0..<position - start { buffer[index] = bytes[start + index] | 0x20 }
+            return position - start
+        }
+    }
+
+    /// Takes the name of a month; gives its number, from 1.
+    mutating func month() -> Int? {
+        name().flatMap { HTTPDate.months.firstIndex(of: $0) }.map { $0 + 1 }
+    }
+
+    /// Takes so many digits.
+    mutating func number(_ digitCount: Int) -> Int? {
+        var number = 0
+        for _ in 0..<digitCount {
+            guard let next, (0x30...0x39).contains(next) else { return nil }
+            number = number * 10 + Int(next - 0x30)
+            position += 1
+        }
+        return number
+    }
+
+    /// Takes a time of day; gives its second.
+    mutating func time() -> Int? {
+        guard let hour = number(2), take(":"), let minute = number(2), take(":"), let second = number(2), hour < 24,
+            minute < 60, second <= 60
+        else { return nil }
+        return (hour * 60 + minute) * 60 + second
+    }
 }

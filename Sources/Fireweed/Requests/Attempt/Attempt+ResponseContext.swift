@@ -77,12 +77,11 @@ extension Attempt {
 
     var downloadCounts: (completed: Int64, total: Int64?) {
         state.withLock { state in
-            // With a content coding on, the announced length is not that of what we count (RFC 9110 §8.6).
-            let isCoded = state.head?.contains("Content-Encoding") ?? false
-            let rest = isCoded ? nil : state.head?.contentLength
-            return (state.counters.completed, rest.map { $0 + state.counters.firstByteOffset })
+            (state.counters.completed, state.contentByteCount.map { $0 + state.counters.firstByteOffset })
         }
     }
+
+    var contentByteCount: Int64? { state.withLock { $0.contentByteCount } }
 
     /// Whether the response has brought any content.
     var hasContent: Bool { state.withLock { $0.counters.completed > 0 } }
@@ -126,5 +125,14 @@ extension ResponseHead {
             if let value = joined[name], value.utf8.count > Self.parsedValueByteCount { joined[name] = nil }
         }
         return NamedHTTPURLResponse(url: url, statusCode: status, httpVersion: version, headerFields: joined)
+    }
+}
+
+extension Attempt.State {
+    /// How many bytes of content the response announces; `nil` where it does not, and where the content is coded: the
+    /// announced length is not that of what we count then (RFC 9110 §8.6).
+    fileprivate var contentByteCount: Int64? {
+        guard let head, !head.contains("Content-Encoding") else { return nil }
+        return head.contentLength
     }
 }

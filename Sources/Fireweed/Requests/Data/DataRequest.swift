@@ -36,25 +36,19 @@ public class DataRequest: Request, @unchecked Sendable {
 
 /// Collects the content of a response in memory.
 final class MemoryReceiver: ResponseReceiver {
-    private let content = Mutex<Data?>(nil)
+    private let content = Mutex(GrowingContent())
 
     /// The content so far; `nil` before the first byte.
-    var data: Data? { content.withLock { $0 } }
+    var data: Data? { content.withLock { $0.data } }
 
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand {
-        content.withLock { data in
-            if data == nil {
-                data = Data(bytes)
-            } else {
-                data?.append(contentsOf: bytes)
-            }
-        }
+        content.withLock { $0.append(bytes, announced: { attempt.contentByteCount }) }
         return .wantsMore
     }
 
     func request(_ request: Request, reached stage: ConclusionStage) {
         switch stage {
-        case .retry: content.withLock { $0 = nil }
+        case .retry: content.withLock { $0 = GrowingContent() }
         case .contentEnd, .validated, .outcome, .delivery: break
         }
     }
