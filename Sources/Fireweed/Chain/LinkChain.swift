@@ -22,7 +22,9 @@ struct LinkChain: Sendable {
 
     var indices: Range<Int> { links.indices }
 
-    subscript(index: Int) -> any Link { links[index] }
+    subscript(index: Int) -> any Link {
+        _read { yield links[index] }
+    }
 
     /// Whether the link with this index has to see a head.
     func concerns(_ head: ResponseHead, at index: Int) -> Bool {

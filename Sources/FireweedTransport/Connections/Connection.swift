@@ -5,7 +5,8 @@
 /// The socket is registered once, edge-triggered, and the connection remembers its readiness. Each version of HTTP has
 /// a subclass. It lives on its loop's thread.
 class Connection: DeadlineEntry {
-    unowned final let origin: OriginPool
+    // The origin lets go of a connection that is closed.
+    final let origin: OriginPool
     final let context: LoopContext
     final let channel: ByteChannel
     private let socket: ConnectedSocket

@@ -26,6 +26,8 @@ final class ConnectionPool {
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
     private var origins: [OriginKey: OriginPool] = [:]
+    /// The origins of the last URLs: most messages go where others went.
+    private var recent: [RecentOrigin] = []
     /// The exchanges that were started and have not ended.
     private var active: [Exchange] = []
     /// Exchanges that enter the queues of their origins after the sockets of this turn.
@@ -39,6 +41,14 @@ final class ConnectionPool {
     private var originLimit = leastOriginLimit
 
     private static let leastOriginLimit = 256
+    private static let recentLimit = 4
+
+    /// The origin of a URL, for messages without a proxy, a user of the connection, or a client certificate.
+    private struct RecentOrigin {
+        let url: String
+        let target: RequestTarget
+        let origin: OriginPool
+    }
 
     init(settings: PoolSettings, context: LoopContext, parts: EngineParts) {
         self.settings = settings
@@ -101,17 +111,32 @@ final class ConnectionPool {
 
     private func origin(of exchange: Exchange) throws(TransferFailure) -> OriginPool {
         guard exchange.message.method != "CONNECT" else { throw .tunnelMethod }
+        let user = exchange.message.connectionCredentials
+        let isPlain = !mayHaveProxy && user == nil && exchange.message.clientCertificate == nil
+        if isPlain, let known = recent.first(where: { $0.url == exchange.message.url }) {
+            exchange.target = known.target
+            return known.origin
+        }
         let target = try RequestTarget(exchange.message.url)
         exchange.target = target
         let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil
         var key =
             proxy != nil && target.isSecure
             ? try OriginKey(target, tunnelledBy: proxy, for: exchange.message) : OriginKey(target, proxy: proxy)
-        key.user = exchange.message.connectionCredentials
+        key.user = user
         key.clientCertificate = exchange.message.clientCertificate
-        if let origin = origins[key] { return origin }
+        let origin = origins[key] ?? makeOrigin(key)
+        if isPlain {
+            if recent.count == Self.recentLimit { recent.removeFirst() }
+            recent.append(RecentOrigin(url: exchange.message.url, target: target, origin: origin))
+        }
+        return origin
+    }
+
+    private func makeOrigin(_ key: OriginKey) -> OriginPool {
         if origins.count >= originLimit {
             origins = origins.filter { !$0.value.isEmpty }
+            recent = []
             // As many origins come before the next sweep as this one has looked at.
             originLimit = max(Self.leastOriginLimit, 2 * origins.count)
         }
@@ -164,7 +189,7 @@ final class ConnectionPool {
         isShutDown = true
         for exchange in active { exchange.end(.cancelled) }
         for origin in origins.values { origin.shutDown() }
-        origins = [:]
+        (origins, recent) = ([:], [])
         arrivals = []
         Descriptors.removeHolder()
         context.remove(self)

@@ -6,7 +6,7 @@
 /// then continues after the sockets of the next turn. Used on the loop's thread.
 final class IncomingContent {
     private let limits: ContentLimits
-    private unowned let context: LoopContext
+    private let context: LoopContext
     /// `nil` when the present response has no coding to decode.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?

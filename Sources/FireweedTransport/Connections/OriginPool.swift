@@ -8,7 +8,8 @@
 /// a connection that was made afterwards.
 final class OriginPool {
     let key: OriginKey
-    unowned let pool: ConnectionPool
+    // The pool lets go of its origins when it is shut down.
+    let pool: ConnectionPool
     private var target: DialTarget
     /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
@@ -32,9 +33,9 @@ final class OriginPool {
     private var knownProtocol: ApplicationProtocol?
     /// Whether further connections are made although the protocol of the first one is not known yet.
     private var dialsInParallel = false
-    private lazy var protocolTimer = OriginTimer(self) { $0.dialInParallel() }
-    private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
-    private lazy var restTimer = OriginTimer(self) { $0.endRest() }
+    private let protocolTimer = OriginTimer { $0.dialInParallel() }
+    private let descriptorTimer = OriginTimer { $0.dialAgain() }
+    private let restTimer = OriginTimer { $0.endRest() }
     private var isAssigning = false
     /// Whether exchanges have entered the queue, and connections are given out when others have entered too.
     var isEntered = false
@@ -212,7 +213,7 @@ final class OriginPool {
     func rest(afterRefusals count: Int) {
         guard count > 1 else { return endRest() }
         let pause = Self.firstRest << (2 * UInt64(min(count, ResendRule.refusalLimit) - 2))
-        pool.context.deadlines.set(restTimer, to: pool.context.now + pause)
+        restTimer.wait(for: self, until: pool.context.now + pause)
     }
 
     private func endRest() {
@@ -256,7 +257,7 @@ final class OriginPool {
     /// Begins a time without new descriptors if one is expected to become free, and returns whether it is.
     private func noteLackOfDescriptors(isAwaited: Bool) -> Bool {
         lacksDescriptors = isAwaited
-        if isAwaited { pool.context.deadlines.set(descriptorTimer, to: pool.context.now + Self.descriptorWait) }
+        if isAwaited { descriptorTimer.wait(for: self, until: pool.context.now + Self.descriptorWait) }
         return isAwaited
     }
 
@@ -276,12 +277,14 @@ final class OriginPool {
     /// Begins a connection for the first exchange without a dialer; false when there is none.
     private func dial() -> Bool {
         guard let exchange = nextUndialed() else { return false }
+        let dialing = PendingDial(exchange, origin: self)
         let dialer = Dialer(
             target, userTimeout: exchange.message.idleTimeout, context: pool.context, parts: pool.parts,
-            tls: pool.tls, owner: self)
-        dialings[ObjectIdentifier(dialer)] = PendingDial(dialer: dialer, exchange: exchange)
+            tls: pool.tls, owner: dialing)
+        dialing.dialer = dialer
+        dialings[ObjectIdentifier(dialer)] = dialing
         if knownProtocol == nil, !dialsInParallel {
-            pool.context.deadlines.set(protocolTimer, to: pool.context.now + Self.protocolWaitLimit)
+            protocolTimer.wait(for: self, until: pool.context.now + Self.protocolWaitLimit)
         }
         exchange.dialer = dialer
         // The idle time-out includes the time in which the connection is made.
@@ -336,7 +339,7 @@ final class OriginPool {
     private func abandonDialers() {
         for dialing in dialings.values {
             separate(dialing.exchange)
-            dialing.dialer.abandon()
+            dialing.dialer?.abandon()
         }
         dialings = [:]
     }
@@ -448,9 +451,7 @@ final class OriginPool {
     func shutDown() {
         isShutDown = true
         abandonDialers()
-        pool.context.deadlines.remove(protocolTimer)
-        pool.context.deadlines.remove(descriptorTimer)
-        pool.context.deadlines.remove(restTimer)
+        for timer in [protocolTimer, descriptorTimer, restTimer] { timer.end() }
         for connection in Array(openConnections.values) + retired.values { connection.close() }
     }
 }
@@ -462,15 +463,11 @@ extension OriginPool: NextIteration {
     }
 }
 
-extension OriginPool: DialerOwner {
-    func dialerDidProgress(_ dialer: Dialer) {
-        dialings[ObjectIdentifier(dialer)]?.exchange.touch()
-    }
-
+extension OriginPool {
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         let exchange = forget(dialer)
         dialsInParallel = false
-        pool.context.deadlines.remove(protocolTimer)
+        protocolTimer.end()
         knownProtocol = socket.applicationProtocol
         switch socket.applicationProtocol {
         case .http1: begin(HTTP1Connection(socket, origin: self))
@@ -502,9 +499,5 @@ extension OriginPool: DialerOwner {
         // Without descriptors the exchange waits for a connection of the origin that is made, becomes free or closes.
         if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) { exchange?.end(failure) }
         assignConnections()
-    }
-
-    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool {
-        pool.freeDescriptor()
     }
 }

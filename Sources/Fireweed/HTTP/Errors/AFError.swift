@@ -6,7 +6,7 @@ public import Foundation
 /// Every error that a request can end with.
 ///
 /// Reasons are nested enums, and have the underlying error.
-public enum AFError: Error, Sendable {
+public indirect enum AFError: Error, Sendable {
     /// The `URLRequest` could not be made, or breaks the syntax of HTTP (``RequestSyntaxError``).
     case createURLRequestFailed(error: any Error)
     /// The content to upload could not be made.
