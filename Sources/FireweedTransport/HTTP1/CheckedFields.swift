@@ -80,9 +80,9 @@ struct CheckedFields {
 
     /// Takes a field that the transport has its own rules for; false for all others.
     private mutating func takeSpecial(_ checked: CheckedField) throws(TransferFailure) -> Bool {
+        guard let special = Self.specials[checked.field.name] else { return false }
         let field = checked.field
-        switch Self.specials[field.name] {
-        case nil: return false
+        switch special {
         case .host: try takeHost(field)
         case .te:
             guard field.value.lowercased() == "trailers" else {

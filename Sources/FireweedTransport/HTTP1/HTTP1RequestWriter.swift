@@ -39,6 +39,7 @@ package struct HTTP1RequestWriter {
 
     private var block: FieldBlock?
     private var fields: CheckedFields?
+    private var lastGET: LastGET?
     private let writing: FieldWriting?
     private let acceptedCodings: String
 
@@ -68,6 +69,17 @@ package struct HTTP1RequestWriter {
         _ message: RequestMessage, to target: RequestTarget, form: Form = .origin, contentLength: Int64?,
         extra: [UInt8] = [], into bytes: inout [UInt8]
     ) throws(TransferFailure) -> Written {
+        if form == .origin, extra.isEmpty, case .none = message.content, message.method == "GET", let lastGET,
+            lastGET.block === message.fields, lastGET.target.hasAuthority(of: target),
+            target.originForm.utf8.count + lastGET.rest.count < Self.maximumHeadByteCount - 4
+        {
+            bytes.append("GET ")
+            bytes.append(contentsOf: target.originForm.utf8)
+            bytes += lastGET.rest
+            return lastGET.written
+        }
+        // A block of one message alone is not remembered.
+        let isShared = block === message.fields
         let fields = try checked(message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)
         let start = bytes.count
@@ -93,9 +105,25 @@ package struct HTTP1RequestWriter {
             bytes.removeLast(byteCount)
             throw .longHead(byteCount)
         }
-        return Written(
+        let written = Written(
             framing: framing, expectsContinue: expectsContinue, closesConnection: fields.closesConnection,
             expectation: ResponseExpectation(method: message.method))
+        if isShared, form == .origin, extra.isEmpty, framing == .none, message.method == "GET" {
+            let lineCount = 4 + target.originForm.utf8.count
+            lastGET = LastGET(
+                block: message.fields, target: target,
+                rest: Array(bytes[(start + lineCount)...]), written: written)
+        }
+        return written
+    }
+
+    /// The head of a GET behind its target: the next one for the same host has the same fields, as a rule.
+    private struct LastGET {
+        let block: FieldBlock
+        let target: RequestTarget
+        /// From the version on, up to the empty line.
+        let rest: [UInt8]
+        let written: Written
     }
 
     private mutating func checked(_ block: FieldBlock) throws(TransferFailure) -> CheckedFields {

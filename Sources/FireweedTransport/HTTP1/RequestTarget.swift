@@ -20,6 +20,11 @@ package struct RequestTarget: Equatable, Sendable {
     /// Path and query as they are written, which is the origin form (RFC 9112 §3.2.1).
     package let originForm: String
 
+    /// Whether another target has the same `authority`.
+    func hasAuthority(of other: RequestTarget) -> Bool {
+        port == other.port && isSecure == other.isSecure && host == other.host
+    }
+
     /// Host and port, the port only where it is not the scheme's own (RFC 9110 §7.2).
     package var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
     /// The authority form with its port, for CONNECT (RFC 9112 §3.2.3).

@@ -94,6 +94,42 @@ struct HTTP1RequestWriterTests {
         "Connections/HTTP2Connection.swift": 2,  // shown to an observer
     ]
 
+    @Test("a writer that has written other heads writes the same one as a new writer")
+    func reused() throws {
+        var generator = SystemRandomNumberGenerator()
+        let blocks = [
+            FieldBlock([]), FieldBlock([Field(name: "X-A", value: "1")]),
+            FieldBlock([Field(name: "Host", value: "other"), Field(name: "Connection", value: "close")]),
+            FieldBlock([Field(name: "Content-Length", value: "0")]),
+        ]
+        let urls = ["http://a/", "http://a/b?c", "https://a/", "http://a:443/", "https://a:80/", "http://b/b?c"]
+        var writer = HTTP1RequestWriter()
+        for _ in 0..<2_000 {
+            let method = try #require(["GET", "GET", "HEAD", "POST"].randomElement(using: &generator))
+            let hasContent = Int.random(in: 0..<4, using: &generator) == 0
+            let message = RequestMessage(
+                url: try #require(urls.randomElement(using: &generator)), method: method,
+                fields: try #require(blocks.randomElement(using: &generator)),
+                body: hasContent ? .data(Data("x".utf8)) : .none)
+            let isForProxy = Int.random(in: 0..<5, using: &generator) == 0
+            let form: HTTP1RequestWriter.Form = isForProxy ? .proxy(lines: Array("Via: p\r\n".utf8)) : .origin
+            let extra = Int.random(in: 0..<5, using: &generator) == 0 ? Array("X-Extra: 1\r\n".utf8) : []
+            func write(_ writer: inout HTTP1RequestWriter) -> String {
+                var bytes: [UInt8] = Array("before".utf8)
+                do {
+                    let written = try writer.write(
+                        message, to: RequestTarget(message.url), form: form, contentLength: hasContent ? 1 : nil,
+                        extra: extra, into: &bytes)
+                    return "\(String(decoding: bytes, as: UTF8.self)) \(written)"
+                } catch {
+                    return "\(String(decoding: bytes, as: UTF8.self)) \(error)"
+                }
+            }
+            var new = HTTP1RequestWriter()
+            #expect(write(&writer) == write(&new))
+        }
+    }
+
     @Test("heads that are sent get their lines in one place (CheckedField.swift)")
     func onePlace() throws {
         let root = Repository.root.appending(path: "Sources/FireweedTransport")
