@@ -123,12 +123,14 @@ private struct WordTable: Sendable {
     func contains(_ words: ArraySlice<UInt8>, hash: UInt64) -> Bool {
         var slot = Self.slot(hash) & mask
         while !slots[slot].isEmpty {
-            if slots[slot].elementsEqual(words, by: { $0 == $1 || NameWords.isSeparator($0) && NameWords.isSeparator($1) }) {
-                return true
-            }
+            if slots[slot].elementsEqual(words, by: Self.areEqual) { return true }
             slot = (slot + 1) & mask
         }
         return false
+    }
+
+    private static func areEqual(_ left: UInt8, _ right: UInt8) -> Bool {
+        left == right || NameWords.isSeparator(left) && NameWords.isSeparator(right)
     }
 }
 

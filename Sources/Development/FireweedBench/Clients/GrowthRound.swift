@@ -22,6 +22,10 @@ struct GrowthRound {
         case cached
         /// With content of 1 MiB.
         case body
+        /// With an event monitor that names no event, completions and metrics, or all.
+        case monitorNone = "monitor-none"
+        case monitorSome = "monitor-some"
+        case monitorAll = "monitor-all"
         /// All at once, each over a connection of its own.
         case dials
     }
@@ -53,6 +57,10 @@ struct GrowthRound {
             _ = try await session.request(url).serializingData().value
             try await send(session) { _ in (url, nil) }
         case .body: try await send(Session()) { _ in (url, nil) }
+        case .monitorNone: try await send(Session(eventMonitors: [SilentMonitor(events: [])])) { _ in (url, nil) }
+        case .monitorSome:
+            try await send(Session(eventMonitors: [SilentMonitor(events: [.completion, .metrics])])) { _ in (url, nil) }
+        case .monitorAll: try await send(Session(eventMonitors: [SilentMonitor(events: .all)])) { _ in (url, nil) }
         case .dials: try await dial()
         }
     }
@@ -81,6 +89,12 @@ struct GrowthRound {
             let (url, fields) = request(number)
             _ = try await session.request(url, headers: fields).serializingData().value
         }
+    }
+
+    /// Has no method of its own.
+    private struct SilentMonitor: EventMonitor {
+        let queue = DispatchQueue(label: "monitor")
+        let events: MonitoredEvents
     }
 
     private func dial() async throws {

@@ -84,6 +84,9 @@ public final class HARRecorder: EventMonitor {
 
     // MARK: Events
 
+    /// The ends of tasks, and content, if it is recorded.
+    public var events: MonitoredEvents { includesContent ? [.taskEnds, .content] : .taskEnds }
+
     /// Keeps content, if content is recorded.
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         guard includesContent else { return }

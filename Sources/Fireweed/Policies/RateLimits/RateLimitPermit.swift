@@ -22,7 +22,7 @@ struct RateLimitPermit: Sendable {
 
     /// Reports to monitors that the request waits.
     func announce(_ duration: Duration) {
-        request?.notifyMonitors { $0.request($1, isWaitingForRateLimit: duration) }
+        request?.notifyMonitors(.waiting) { $0.request($1, isWaitingForRateLimit: duration) }
     }
 
     /// Calls `body` when the request has ended, on any thread; at once when it has ended already.

@@ -178,7 +178,7 @@ extension DataRequest {
         let response = AFDataResponse<Data?>(
             context: responseContext, data: data, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(data))
-        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors(.parsing) { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, nil)
     }
 
@@ -204,7 +204,7 @@ extension DataRequest {
         let (result, seconds) = measured { try serialise(context, data, error) }
         let response = AFDataResponse<Value>(
             context: context, data: data, serializationDuration: seconds, result: result)
-        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors(.parsing) { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }
 }

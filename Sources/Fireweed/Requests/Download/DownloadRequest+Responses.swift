@@ -196,7 +196,7 @@ extension DownloadRequest {
         let response = AFDownloadResponse<URL?>(
             context: responseContext, file: receiver.file, produced: receiver.produced, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(fileURL))
-        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors(.parsing) { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, nil)
     }
 
@@ -214,7 +214,7 @@ extension DownloadRequest {
         let response = AFDownloadResponse<Serializer.SerializedObject>(
             context: context, file: file, produced: receiver.produced,
             serializationDuration: seconds, result: result)
-        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors(.parsing) { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }
 }

@@ -71,7 +71,7 @@ extension FileReceiver {
             return state.error == nil
         }
         guard isFirst else { return }
-        request.notifyMonitors { monitor, request in
+        request.notifyMonitors(.taskEnds) { monitor, request in
             monitor.request(request, didFailTask: attempt.sessionTask, earlyWithError: failure)
         }
     }
@@ -81,7 +81,7 @@ extension FileReceiver {
     /// Moves the complete file to its destination.
     private func place(_ sink: FileSink, _ attempt: Attempt, of request: Request) throws {
         guard let file = sink.partial else { return }
-        request.notifyTaskMonitors { monitor, session in
+        request.notifyTaskMonitors(.downloads) { monitor, session in
             guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
             monitor.urlSession(session, downloadTask: task, didFinishDownloadingTo: file.url)
         }
@@ -106,11 +106,11 @@ extension FileReceiver {
     }
 
     private func notifyOfDestination(_ url: URL, of request: Request) {
-        request.notifyMonitors(as: DownloadRequest.self) { $0.request($1, didCreateDestinationURL: url) }
+        request.notifyMonitors(.downloads, as: DownloadRequest.self) { $0.request($1, didCreateDestinationURL: url) }
     }
 
     private func notifyOfFile(_ result: Result<URL, AFError>, _ attempt: Attempt, of request: Request) {
-        request.notifyMonitors(as: DownloadRequest.self) {
+        request.notifyMonitors(.downloads, as: DownloadRequest.self) {
             $0.request($1, didFinishDownloadingUsing: attempt.sessionTask, with: result)
         }
     }

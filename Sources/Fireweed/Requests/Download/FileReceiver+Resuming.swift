@@ -98,7 +98,7 @@ extension FileReceiver {
                 content.rangeEnd = end
             }
             attempt.startCounting(at: offset)
-            request.notifyTaskMonitors { monitor, session in
+            request.notifyTaskMonitors(.downloads) { monitor, session in
                 guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
                 monitor.urlSession(
                     session, downloadTask: task, didResumeAtOffset: offset, expectedTotalBytes: total ?? -1)

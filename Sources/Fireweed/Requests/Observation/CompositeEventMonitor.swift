@@ -11,25 +11,32 @@ public final class CompositeEventMonitor: EventMonitor {
     /// Not used by the session: each monitor is called on its own queue.
     public let queue = DispatchQueue(label: "org.alamofire.compositeEventMonitor")
 
+    /// What any of the monitors wants to hear of.
+    public let events: MonitoredEvents
+
     /// Hears first, where the session's delegate is a subclass.
-    private let delegate: DelegateEvents?
+    private let delegate: MonitorMailbox?
+    private let mailboxes: [MonitorMailbox]
 
     init(monitors: [any EventMonitor], delegate: DelegateEvents? = nil) {
         self.monitors = monitors
-        self.delegate = delegate
+        self.delegate = delegate.map { MonitorMailbox($0) }
+        mailboxes = monitors.map { MonitorMailbox($0) }
+        events = mailboxes.reduce(delegate == nil ? [] : .all) { $0.union($1.events) }
     }
 
-    /// Calls `event` with each monitor, on its queue.
+    /// Calls `event` with each monitor that wants it, on its queue.
     func notify(
-        includingDelegate: Bool = true, _ event: @escaping @Sendable (any EventMonitor) -> Void
+        _ kind: MonitoredEvents, includingDelegate: Bool = true,
+        _ event: @escaping @Sendable (any EventMonitor) -> Void
     ) {
-        if includingDelegate, let delegate { delegate.queue.async { event(delegate) } }
-        for monitor in monitors { monitor.queue.async { event(monitor) } }
+        if includingDelegate { delegate?.post(event) }
+        for mailbox in mailboxes where mailbox.events.contains(kind) { mailbox.post(event) }
     }
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
-        notify { $0.urlSession(session, didBecomeInvalidWithError: error) }
+        notify(.invalidation) { $0.urlSession(session, didBecomeInvalidWithError: error) }
     }
 
     /// Notifies every monitor.
@@ -37,7 +44,7 @@ public final class CompositeEventMonitor: EventMonitor {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {
-        notify { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
+        notify(.redirects) { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
     }
 
     /// Notifies every monitor.
@@ -45,17 +52,17 @@ public final class CompositeEventMonitor: EventMonitor {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) {
         let shown = SendableChallenge(challenge)
-        notify { $0.urlSession(session, task: task, didReceive: shown.value) }
+        notify(.challenges) { $0.urlSession(session, task: task, didReceive: shown.value) }
     }
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask) {
-        notify { $0.urlSession(session, taskNeedsNewBodyStream: task) }
+        notify(.uploads) { $0.urlSession(session, taskNeedsNewBodyStream: task) }
     }
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
-        notify { $0.urlSession(session, taskIsWaitingForConnectivity: task) }
+        notify(.waiting) { $0.urlSession(session, taskIsWaitingForConnectivity: task) }
     }
 
     /// Notifies every monitor.
@@ -63,7 +70,7 @@ public final class CompositeEventMonitor: EventMonitor {
         _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {
-        notify {
+        notify(.uploads) {
             $0.urlSession(
                 session, task: task, didSendBodyData: byteCount, totalBytesSent: total,
                 totalBytesExpectedToSend: expected)
@@ -72,36 +79,36 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {
-        notify { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
+        notify(.metrics) { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
     }
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        notify { $0.urlSession(session, task: task, didCompleteWithError: error) }
+        notify(.taskEnds) { $0.urlSession(session, task: task, didCompleteWithError: error) }
     }
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse) {
-        notify { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
+        notify(.responses) { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
     }
 
     /// Notifies every monitor.
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        notify { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
+        notify(.content) { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
     }
 
     /// Notifies every monitor.
     public func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse
     ) {
-        notify { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
+        notify(.caching) { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
     }
 
     /// Notifies every monitor.
     public func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
-        notify { $0.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location) }
+        notify(.downloads) { $0.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location) }
     }
 
     /// Notifies every monitor.
@@ -109,7 +116,7 @@ public final class CompositeEventMonitor: EventMonitor {
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
-        notify {
+        notify(.content) {
             $0.urlSession(
                 session, downloadTask: downloadTask, didWriteData: byteCount, totalBytesWritten: total,
                 totalBytesExpectedToWrite: expected)
@@ -121,7 +128,7 @@ public final class CompositeEventMonitor: EventMonitor {
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {
-        notify {
+        notify(.downloads) {
             $0.urlSession(
                 session, downloadTask: downloadTask, didResumeAtOffset: offset, expectedTotalBytes: expected)
         }
@@ -129,92 +136,92 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Notifies every monitor.
     public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
-        notify { $0.request(request, didCreateInitialURLRequest: urlRequest) }
+        notify(.requestMaking) { $0.request(request, didCreateInitialURLRequest: urlRequest) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError) {
-        notify { $0.request(request, didFailToCreateURLRequestWithError: error) }
+        notify(.requestMaking) { $0.request(request, didFailToCreateURLRequestWithError: error) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest) {
-        notify { $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
+        notify(.requestMaking) { $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didFailToAdaptURLRequest initial: URLRequest, withError error: AFError) {
-        notify { $0.request(request, didFailToAdaptURLRequest: initial, withError: error) }
+        notify(.requestMaking) { $0.request(request, didFailToAdaptURLRequest: initial, withError: error) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-        notify { $0.request(request, didCreateURLRequest: urlRequest) }
+        notify(.requestMaking) { $0.request(request, didCreateURLRequest: urlRequest) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didCreateTask task: URLSessionTask) {
-        notify { $0.request(request, didCreateTask: task) }
+        notify(.tasks) { $0.request(request, didCreateTask: task) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didGatherMetrics metrics: TaskMetrics) {
-        notify { $0.request(request, didGatherMetrics: metrics) }
+        notify(.metrics) { $0.request(request, didGatherMetrics: metrics) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError) {
-        notify { $0.request(request, didFailTask: task, earlyWithError: error) }
+        notify(.taskEnds) { $0.request(request, didFailTask: task, earlyWithError: error) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
-        notify { $0.request(request, didCompleteTask: task, with: error) }
+        notify(.taskEnds) { $0.request(request, didCompleteTask: task, with: error) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, isWaitingForRateLimit duration: Duration) {
-        notify { $0.request(request, isWaitingForRateLimit: duration) }
+        notify(.waiting) { $0.request(request, isWaitingForRateLimit: duration) }
     }
 
     /// Notifies every monitor.
     public func requestIsRetrying(_ request: Request) {
-        notify { $0.requestIsRetrying(request) }
+        notify(.lifecycle) { $0.requestIsRetrying(request) }
     }
 
     /// Notifies every monitor.
     public func requestDidFinish(_ request: Request) {
-        notify { $0.requestDidFinish(request) }
+        notify(.completion) { $0.requestDidFinish(request) }
     }
 
     /// Notifies every monitor.
     public func requestDidResume(_ request: Request) {
-        notify { $0.requestDidResume(request) }
+        notify(.lifecycle) { $0.requestDidResume(request) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didResumeTask task: URLSessionTask) {
-        notify { $0.request(request, didResumeTask: task) }
+        notify(.tasks) { $0.request(request, didResumeTask: task) }
     }
 
     /// Notifies every monitor.
     public func requestDidSuspend(_ request: Request) {
-        notify { $0.requestDidSuspend(request) }
+        notify(.lifecycle) { $0.requestDidSuspend(request) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didSuspendTask task: URLSessionTask) {
-        notify { $0.request(request, didSuspendTask: task) }
+        notify(.tasks) { $0.request(request, didSuspendTask: task) }
     }
 
     /// Notifies every monitor.
     public func requestDidCancel(_ request: Request) {
-        notify { $0.requestDidCancel(request) }
+        notify(.lifecycle) { $0.requestDidCancel(request) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: Request, didCancelTask task: URLSessionTask) {
-        notify { $0.request(request, didCancelTask: task) }
+        notify(.tasks) { $0.request(request, didCancelTask: task) }
     }
 
     /// Notifies every monitor.
@@ -222,14 +229,14 @@ public final class CompositeEventMonitor: EventMonitor {
         _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
         withResult result: Request.ValidationResult
     ) {
-        notify {
+        notify(.validation) {
             $0.request(request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
         }
     }
 
     /// Notifies every monitor.
     public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, AFError>) {
-        notify { $0.request(request, didParseResponse: response) }
+        notify(.parsing) { $0.request(request, didParseResponse: response) }
     }
 
     /// Notifies every monitor.
@@ -237,35 +244,35 @@ public final class CompositeEventMonitor: EventMonitor {
         _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
         withResult result: Request.ValidationResult
     ) {
-        notify { $0.request(request, didValidateRequest: urlRequest, response: response, withResult: result) }
+        notify(.validation) { $0.request(request, didValidateRequest: urlRequest, response: response, withResult: result) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
-        notify { $0.request(request, didCreateUploadable: uploadable) }
+        notify(.uploads) { $0.request(request, didCreateUploadable: uploadable) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError) {
-        notify { $0.request(request, didFailToCreateUploadableWithError: error) }
+        notify(.uploads) { $0.request(request, didFailToCreateUploadableWithError: error) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
         let shown = SendableInputStream(stream)
-        notify { $0.request(request, didProvideInputStream: shown.value) }
+        notify(.uploads) { $0.request(request, didProvideInputStream: shown.value) }
     }
 
     /// Notifies every monitor.
     public func request(
         _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     ) {
-        notify { $0.request(request, didFinishDownloadingUsing: task, with: result) }
+        notify(.downloads) { $0.request(request, didFinishDownloadingUsing: task, with: result) }
     }
 
     /// Notifies every monitor.
     public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
-        notify { $0.request(request, didCreateDestinationURL: url) }
+        notify(.downloads) { $0.request(request, didCreateDestinationURL: url) }
     }
 
     /// Notifies every monitor.
@@ -273,7 +280,7 @@ public final class CompositeEventMonitor: EventMonitor {
         _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
         fileURL: URL?, withResult result: Request.ValidationResult
     ) {
-        notify {
+        notify(.validation) {
             $0.request(
                 request, didValidateRequest: urlRequest, response: response, fileURL: fileURL, withResult: result)
         }
@@ -281,7 +288,7 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Notifies every monitor.
     public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>) {
-        notify { $0.request(request, didParseResponse: response) }
+        notify(.parsing) { $0.request(request, didParseResponse: response) }
     }
 
     /// Notifies every monitor.
@@ -289,13 +296,13 @@ public final class CompositeEventMonitor: EventMonitor {
     public func request<Value: Sendable>(
         _ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>
     ) {
-        notify { $0.request(request, didParseResponse: response) }
+        notify(.parsing) { $0.request(request, didParseResponse: response) }
     }
 
     /// Notifies every monitor.
     @preconcurrency
     public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>) {
-        notify { $0.request(request, didParseStream: result) }
+        notify(.parsing) { $0.request(request, didParseStream: result) }
     }
 
     /// Notifies every monitor.
@@ -303,6 +310,6 @@ public final class CompositeEventMonitor: EventMonitor {
     public func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
     ) {
-        notify { $0.request(request, didParseResponse: response) }
+        notify(.parsing) { $0.request(request, didParseResponse: response) }
     }
 }

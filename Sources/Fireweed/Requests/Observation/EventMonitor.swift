@@ -28,6 +28,10 @@ public import FoundationNetworking
 public protocol EventMonitor: Sendable {
     /// The queue on which the monitor is called; `.main` unless the monitor has its own.
     var queue: DispatchQueue { get }
+    /// The events that the monitor wants; `.all` unless the monitor says otherwise.
+    ///
+    /// Read once, when the monitor is given to a session or a request. Other events are not announced to it.
+    var events: MonitoredEvents { get }
 
     /// The session was invalidated.
     ///
@@ -261,6 +265,8 @@ public protocol EventMonitor: Sendable {
 extension EventMonitor {
     /// The main queue.
     public var queue: DispatchQueue { .main }
+    /// `.all`.
+    public var events: MonitoredEvents { .all }
 
     /// Does nothing.
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}

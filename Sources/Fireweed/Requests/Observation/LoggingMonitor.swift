@@ -56,6 +56,9 @@ public final class LoggingMonitor: EventMonitor {
 
     // MARK: Events
 
+    /// The events of which lines are written.
+    public var events: MonitoredEvents { [.requestMaking, .taskEnds] }
+
     /// Writes that a request was not sent.
     public func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError) {
         write(ExchangeText.visible("not sent: \(ExchangeText.line(of: error))"))

@@ -10,39 +10,48 @@ extension Request {
     /// Inlined, so that the closure is made only when there is someone to call it for.
     @inline(__always)
     func notifyMonitors(
-        posting kind: RequestEvent? = nil,
+        _ kind: MonitoredEvents, posting notification: RequestEvent? = nil,
         _ event: @escaping @Sendable (any EventMonitor, Request) -> Void
     ) {
-        if let kind { core.notifications?.post(kind, self) }
-        if hasMonitors { deliver(event) }
+        if let notification { core.notifications?.post(notification, self) }
+        if announces(kind) { deliver(kind, event) }
     }
 
     /// Notifies the monitors of an event that only one kind of request has.
     @inline(__always)
-    func notifyMonitors<Kind: Request>(
-        as kind: Kind.Type, _ event: @escaping @Sendable (any EventMonitor, Kind) -> Void
+    func notifyMonitors<RequestKind: Request>(
+        _ kind: MonitoredEvents, as type: RequestKind.Type,
+        _ event: @escaping @Sendable (any EventMonitor, RequestKind) -> Void
     ) {
-        guard hasMonitors else { return }
-        deliver { monitor, request in
-            if let request = request as? Kind { event(monitor, request) }
+        guard announces(kind) else { return }
+        deliver(kind) { monitor, request in
+            if let request = request as? RequestKind { event(monitor, request) }
         }
     }
 
     @inline(never)
-    private func deliver(_ event: @escaping @Sendable (any EventMonitor, Request) -> Void) {
-        core.monitor.notify { event($0, self) }
-        for own in mutable.withLock({ $0.extras?.monitors }) ?? [] { own.queue.async { event(own, self) } }
+    private func deliver(
+        _ kind: MonitoredEvents, _ event: @escaping @Sendable (any EventMonitor, Request) -> Void
+    ) {
+        core.monitor.notify(kind) { event($0, self) }
+        for own in ownMonitors where own.events.contains(kind) { own.post { event($0, self) } }
     }
 
+    private var ownMonitors: [MonitorMailbox] { mutable.withLock { $0.extras?.monitors } ?? [] }
+
     /// Notifies the session's monitors of an event of a task; a request's own monitors get request events alone.
-    func notifyTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void) {
-        guard core.hasMonitors else { return }
+    func notifyTaskMonitors(
+        _ kind: MonitoredEvents, _ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void
+    ) {
+        guard core.announces(kind) else { return }
         let session = core.urlSession
-        core.monitor.notify { event($0, session) }
+        core.monitor.notify(kind) { event($0, session) }
     }
 
     /// True when an event would reach someone other than observers of notifications.
-    var hasMonitors: Bool {
-        core.hasMonitors || hasOwnMonitor.load(ordering: .acquiring)
+    @inline(__always)
+    func announces(_ kind: MonitoredEvents) -> Bool {
+        core.announces(kind)
+            || hasOwnMonitor.load(ordering: .acquiring) && ownMonitors.contains { $0.events.contains(kind) }
     }
 }

@@ -28,13 +28,13 @@ extension Request {
     func perform(_ effects: RequestState.Effects) {
         guard !effects.isEmpty else { return }
         if effects.contains(.announceResume) {
-            notifyMonitors(posting: .didResume) { $0.requestDidResume($1) }
+            notifyMonitors(.lifecycle, posting: .didResume) { $0.requestDidResume($1) }
         }
         if effects.contains(.announceSuspend) {
-            notifyMonitors(posting: .didSuspend) { $0.requestDidSuspend($1) }
+            notifyMonitors(.lifecycle, posting: .didSuspend) { $0.requestDidSuspend($1) }
         }
         if effects.contains(.announceCancel) {
-            notifyMonitors(posting: .didCancel) { $0.requestDidCancel($1) }
+            notifyMonitors(.lifecycle, posting: .didCancel) { $0.requestDidCancel($1) }
         }
         if effects.contains(.make) { make() }
         if effects.contains(.resumeTask) { resumeTask() }
@@ -43,7 +43,7 @@ extension Request {
         if effects.contains(.validate) || effects.contains(.serialise) { startConclusion() }
         if effects.contains(.finish) {
             parts.receiver.request(self, reached: .outcome)
-            notifyMonitors(posting: .didFinish) { $0.requestDidFinish($1) }
+            notifyMonitors(.completion, posting: .didFinish) { $0.requestDidFinish($1) }
             serialise()
         }
     }
@@ -63,13 +63,13 @@ extension Request {
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
         // Monitors are notified first, here and below: events that the task causes must come later.
-        notifyMonitors(posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
+        notifyMonitors(.tasks, posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
         followIntent(attempt)
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
-        notifyMonitors(posting: .didSuspendTask) {
+        notifyMonitors(.tasks, posting: .didSuspendTask) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
         }
         followIntent(attempt)
@@ -83,7 +83,7 @@ extension Request {
 
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
-        notifyMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        notifyMonitors(.tasks, posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         attempt.cancel(with: causeOfCancelling)
     }
 
@@ -122,7 +122,7 @@ extension Request {
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
         if mutable.withLock({ $0.takeAbandonedAttempt() }) === attempt {
-            notifyMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
+            notifyMonitors(.tasks, posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         }
         // The response's cookies are in the storage before a handler runs.
         attempt.afterDeferredWork(on: serializationQueue) { [self] in
@@ -148,14 +148,14 @@ extension Request {
     }
 
     private func notifyMonitorsOfCompletion(of attempt: Attempt) {
-        guard hasMonitors else {
+        guard announces(.taskEnds) else {
             core.notifications?.post(.didCompleteTask, self)
             return
         }
         // The task's own error: a response that the validators refuse is a success of the task.
         let taskError = attempt.error.map { $0.asAFError(or: .sessionTaskFailed(error: $0)) }
         let outcome = error
-        notifyMonitors(posting: .didCompleteTask) { monitor, request in
+        notifyMonitors(.taskEnds, posting: .didCompleteTask) { monitor, request in
             let error = monitor is any OutcomeMonitor ? outcome : taskError
             monitor.request(request, didCompleteTask: attempt.sessionTask, with: error)
         }
@@ -251,7 +251,7 @@ extension Request {
             $0.beginRetry(of: attempt, hasSent: hasSent, after: delay, on: core.clock)
         }
         guard isGranted else { return otherwise() }
-        notifyMonitors { $0.requestIsRetrying($1) }
+        notifyMonitors(.lifecycle) { $0.requestIsRetrying($1) }
         parts.receiver.request(self, reached: .retry)
         progress.reset()
         // A cancel may have come meanwhile.
@@ -273,7 +273,7 @@ extension Request {
 
 extension Request {
     var wantsHead: Bool {
-        parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
+        parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || core.announces(.responses)
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
@@ -299,12 +299,12 @@ extension Request {
     }
 
     func attemptWaitsForConnectivity(_ attempt: Attempt) {
-        notifyTaskMonitors { $0.urlSession($1, taskIsWaitingForConnectivity: attempt.sessionTask) }
+        notifyTaskMonitors(.waiting) { $0.urlSession($1, taskIsWaitingForConnectivity: attempt.sessionTask) }
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
         if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
-            notifyMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
+            notifyMonitors(.taskEnds) { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
         }
         if !parts.receiver.delaysEnd(of: attempt, failure: failure, for: self) {
             complete(attempt, failure: failure)
@@ -329,14 +329,14 @@ extension Request {
         cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }
 
-    var asksAboutStoring: Bool { hasMonitors || chosenStoringHandler != nil }
+    var asksAboutStoring: Bool { core.announces(.caching) || chosenStoringHandler != nil }
 
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
         guard asksAboutStoring, let task = attempt.storingTask else { return nil }
         let handler = core.arguments.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
         return { response, completion in
             self.core.arguments.rootQueue.async {
-                self.notifyTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
+                self.notifyTaskMonitors(.caching) { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
                 guard let handler else { return completion(response) }
                 handler.dataTask(task, willCacheResponse: response, completion: firstOnly(completion))
             }

@@ -56,7 +56,7 @@ extension Request {
     private func announced(_ made: Result<RequestRecord, any Error>) -> RequestRecord? {
         do {
             let record = try made.get()
-            notifyMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
+            notifyMonitors(.requestMaking) { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
             try record.validate(schemes: parts.receiver.schemes)
             if let violation = core.settings.fieldViolation { throw violation }
             return record
@@ -104,21 +104,21 @@ extension Request {
         } catch {
             return failAdaptation(of: initial, error)
         }
-        notifyMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
+        notifyMonitors(.requestMaking) { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
         mutable.withLock { $0.append(adapted) }
         makeTask(for: adapted)
     }
 
     private func failAdaptation(of request: URLRequest, _ error: any Error) {
         let failure = AFError.requestAdaptationFailed(error: error)
-        notifyMonitors { $0.request($1, didFailToAdaptURLRequest: request, withError: failure) }
+        notifyMonitors(.requestMaking) { $0.request($1, didFailToAdaptURLRequest: request, withError: failure) }
         fail(failure)
     }
 
     // MARK: The task
 
     private func makeTask(for record: RequestRecord) {
-        notifyMonitors { $0.request($1, didCreateURLRequest: record.urlRequest) }
+        notifyMonitors(.requestMaking) { $0.request($1, didCreateURLRequest: record.urlRequest) }
         passOn(record)
         let message: OutgoingMessage
         do {
@@ -132,7 +132,7 @@ extension Request {
         let attempt = Attempt(
             record: record, message: consume message, kind: parts.taskKind, core: core, owner: .request(self))
         guard mutable.withLock({ $0.append(attempt) }) else { return }
-        notifyMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
+        notifyMonitors(.tasks) { $0.request($1, didCreateTask: attempt.sessionTask) }
         passOnTask(of: attempt)
         var isWaitedFor = false
         handle(.made) { state in
@@ -145,7 +145,7 @@ extension Request {
 
     private func failCreation(_ error: any Error) {
         let error = error.asAFError(or: .createURLRequestFailed(error: error))
-        notifyMonitors { $0.request($1, didFailToCreateURLRequestWithError: error) }
+        notifyMonitors(.requestMaking) { $0.request($1, didFailToCreateURLRequestWithError: error) }
         fail(error)
     }
 

@@ -117,7 +117,7 @@ extension Request {
 
     /// Every monitor that is notified of this request's events: the session's, then the request's own.
     public var eventMonitor: (any EventMonitor)? {
-        let own = mutable.withLock { $0.extras?.monitors } ?? []
+        let own = mutable.withLock { $0.extras?.monitors.map(\.monitor) } ?? []
         return own.isEmpty ? core.monitor : CompositeEventMonitor(monitors: core.monitor.monitors + own)
     }
 
@@ -127,7 +127,7 @@ extension Request {
     /// monitor. Earlier events are not repeated.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-        mutable.withLock { state in state.withExtras { $0.monitors.append(monitor) } }
+        mutable.withLock { state in state.withExtras { $0.monitors.append(MonitorMailbox(monitor)) } }
         hasOwnMonitor.store(true, ordering: .releasing)
         return self
     }

@@ -45,7 +45,7 @@ extension Request {
     func addDefaultValidators() -> Self {
         addValidator(statusCode: 200..<300).add(acceptingEmpty: true) { request, attempt, hasContent in
             let accept = attempt.message.fields.value(of: "Accept")
-            guard accept != nil || request.hasMonitors else { return nil }  // every type is acceptable
+            guard accept != nil || request.announces(.validation) else { return nil }  // every type is acceptable
             return Self.checkType(attempt, hasContent, ValidationRules.acceptableTypes(accept))
         }
     }
@@ -96,22 +96,22 @@ extension Request {
 
     /// Notifies the monitors; they have an event for each kind of request.
     private func notifyOfValidation(_ result: ValidationResult, _ attempt: Attempt) {
-        guard hasMonitors, let response = attempt.httpURLResponse else { return }
+        guard announces(.validation), let response = attempt.httpURLResponse else { return }
         let sent = attempt.record.urlRequest
         switch self {
         case let request as DataRequest:
             let data = request.data
-            notifyMonitors { monitor, _ in
+            notifyMonitors(.validation) { monitor, _ in
                 monitor.request(request, didValidateRequest: sent, response: response, data: data, withResult: result)
             }
         case let request as DownloadRequest:
             let file = request.receiver.file?.url  // this does not keep a temporary file
-            notifyMonitors { monitor, _ in
+            notifyMonitors(.validation) { monitor, _ in
                 monitor.request(
                     request, didValidateRequest: sent, response: response, fileURL: file, withResult: result)
             }
         case let request as DataStreamRequest:
-            notifyMonitors { monitor, _ in
+            notifyMonitors(.validation) { monitor, _ in
                 monitor.request(request, didValidateRequest: sent, response: response, withResult: result)
             }
         default: break

@@ -15,7 +15,7 @@ struct RequestExtras: Sendable {
     var redirectHandler: (any RedirectHandler)?
     var cachedResponseHandler: (any CachedResponseHandler)?
     /// The request's own monitors, in the order in which they were added.
-    var monitors: [any EventMonitor] = []
+    var monitors: [MonitorMailbox] = []
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (URLSessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []

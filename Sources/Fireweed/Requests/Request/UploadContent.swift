@@ -108,11 +108,11 @@ final class UploadContent: UploadableConvertible {
     /// Notifies monitors of the content, or of its failure.
     func announce(_ made: Result<Void, AFError>, of request: Request) {
         if case .failure(let error) = made {
-            request.notifyMonitors(as: UploadRequest.self) {
+            request.notifyMonitors(.uploads, as: UploadRequest.self) {
                 $0.request($1, didFailToCreateUploadableWithError: error)
             }
         } else if let uploadable {
-            request.notifyMonitors(as: UploadRequest.self) { $0.request($1, didCreateUploadable: uploadable) }
+            request.notifyMonitors(.uploads, as: UploadRequest.self) { $0.request($1, didCreateUploadable: uploadable) }
         }
     }
 
@@ -177,7 +177,7 @@ final class UploadContent: UploadableConvertible {
         guard let stream = stream?.take() else { return nil }
         if request.beginAnnouncement(during: .transferring) {
             let shown = SendableInputStream(stream)
-            request.notifyMonitors(as: UploadRequest.self) { $0.request($1, didProvideInputStream: shown.value) }
+            request.notifyMonitors(.uploads, as: UploadRequest.self) { $0.request($1, didProvideInputStream: shown.value) }
             request.endAnnouncement()
         }
         return stream

@@ -25,7 +25,6 @@ final class SessionCore: Sendable {
     /// none.
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
-    let hasMonitors: Bool
     /// `nil` when equal requests are all sent.
     let fetches: CoalescedFetches?
     /// Posts notifications, where the session has a monitor that does; kept apart because it needs few events.
@@ -69,7 +68,6 @@ final class SessionCore: Sendable {
         let delegateEvents = DelegateEvents(arguments.delegate, queue: arguments.rootQueue)
         monitor = CompositeEventMonitor(
             monitors: arguments.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
-        hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
         cookies = CookieJar(storage: configuration.httpCookieStorage, clock: clock)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: options.netrc)
         let links: [(any Link)?] = [
@@ -139,6 +137,10 @@ final class SessionCore: Sendable {
         life.withLock { $0.session = session }
     }
 
+    /// Whether a monitor of the session wants an event.
+    @inline(__always)
+    func announces(_ kind: MonitoredEvents) -> Bool { monitor.events.contains(kind) }
+
     /// Ends every request with `error` and lets none begin; monitors are notified with `cause`.
     ///
     /// The first call counts.
@@ -149,9 +151,9 @@ final class SessionCore: Sendable {
             return true
         }
         guard isFirst else { return }
-        if hasMonitors {
+        if announces(.invalidation) {
             let session = urlSession
-            monitor.notify(includingDelegate: notifiesDelegate) {
+            monitor.notify(.invalidation, includingDelegate: notifiesDelegate) {
                 $0.urlSession(session, didBecomeInvalidWithError: cause)
             }
         }

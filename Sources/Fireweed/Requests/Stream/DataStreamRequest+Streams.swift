@@ -123,7 +123,7 @@ extension PieceReader where Value == String, Failure == Never {
     static func text(_ request: DataStreamRequest) -> Self {
         let text = QueueConfined(StreamText())
         let deliver: @Sendable (String) -> Void = { [weak request] value in
-            request?.notifyMonitors(as: DataStreamRequest.self) {
+            request?.notifyMonitors(.parsing, as: DataStreamRequest.self) {
                 $0.request($1, didParseStream: Result<String, AFError>.success(value))
             }
         }
@@ -151,7 +151,7 @@ extension PieceReader where Failure == AFError {
         PieceReader(isQuick: false, onFailure: request.automaticallyCancelOnStreamError ? .cancels : .none) {
             [weak request] data, emit in
             let result = serializer.result(of: data)
-            request?.notifyMonitors(as: DataStreamRequest.self) { $0.request($1, didParseStream: result) }
+            request?.notifyMonitors(.parsing, as: DataStreamRequest.self) { $0.request($1, didParseStream: result) }
             emit(result, data.count)
         }
     }

@@ -29,6 +29,30 @@ struct EventOrderTests {
         #expect(monitor.all == Self.begin + Self.answered + Self.end + ["validate", "validate"] + Self.finish)
     }
 
+    @Test("a monitor is told of the groups of events that it names, each event is in one group, and in order")
+    func groups() async throws {
+        let all = (0..<17).map { RecordingMonitor(events: MonitoredEvents(rawValue: 1 << $0)) }
+        let several = RecordingMonitor(events: [.completion, .metrics, .parsing])
+        let none = RecordingMonitor(events: [])
+        let folder = try TemporaryFolder()
+        let adapter = Adapter { request, _, completion in completion(.success(request)) }
+        var session: Session? = Session.isolated(interceptor: adapter, eventMonitors: all + [monitor, several, none])
+        let own = RecordingMonitor(events: [.completion, .responses])
+        _ = await session?.request(server.url("/redirect/1")).validate().eventMonitor(own).serializingData().response
+        _ = await session?.request(server.url("/basic-auth/a/b")).serializingData().response
+        _ = await session?.upload(InputStream(data: Data(count: 9)), to: server.url("/anything")).serializingData()
+            .response
+        _ = await session?.download(server.url("/get"), to: { _, _ in (folder.file("a"), []) }).serializingData().response
+        _ = await session?.request("http://[broken").serializingData().response
+        session = nil
+        while !monitor.all.contains("invalid") { await Task.yield() }
+        #expect(all.count { $0.all == [] } <= 2, "groups without an event here: caching and waiting")
+        #expect(all.flatMap(\.names.all).sorted() == monitor.names.all.sorted())
+        let wanted = ["finish", "task metrics", "metrics", "parse"]
+        #expect(several.all == monitor.all.filter(wanted.contains))
+        #expect(none.all == [] && own.all == ["finish"])
+    }
+
     @Test("a failure before the task")
     func failureBeforeTask() async throws {
         let session = session

@@ -7,7 +7,12 @@ import FoundationNetworking
 /// Writes down the names of events in their order.
 final class RecordingMonitor: EventMonitor {
     let queue = DispatchQueue(label: "recording")
+    let events: MonitoredEvents
     let names = ProtectedList<String>()
+
+    init(events: MonitoredEvents = .all) {
+        self.events = events
+    }
 
     /// Everything that was told before this call; of content that comes or goes in several pieces one is enough.
     var all: [String] {

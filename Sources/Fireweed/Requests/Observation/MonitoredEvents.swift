@@ -1,0 +1,117 @@
+// What a monitor wants to hear of.
+
+import Dispatch
+import Synchronization
+
+/// Groups of the events of an ``EventMonitor``.
+///
+/// A monitor that names the groups it has methods for costs less: events that nobody wants are not announced, and what
+/// they show (Foundation's requests, responses, tasks, and metrics) is not made.
+///
+/// ```swift
+/// final class Counter: EventMonitor {
+///     var events: MonitoredEvents { [.completion] }
+///     func requestDidFinish(_ request: Request) { … }
+/// }
+/// ```
+public struct MonitoredEvents: OptionSet, Sendable, Hashable {
+    /// One bit for each group.
+    public let rawValue: UInt32
+
+    /// Makes a set of groups.
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// `requestDidResume`, `requestDidSuspend`, `requestDidCancel` and `requestIsRetrying`.
+    public static let lifecycle = MonitoredEvents(rawValue: 1 << 0)
+    /// `requestDidFinish`.
+    public static let completion = MonitoredEvents(rawValue: 1 << 1)
+    /// The making and the adaptation of the `URLRequest`, and their failures.
+    public static let requestMaking = MonitoredEvents(rawValue: 1 << 2)
+    /// `didCreateTask`, `didResumeTask`, `didSuspendTask` and `didCancelTask`.
+    public static let tasks = MonitoredEvents(rawValue: 1 << 3)
+    /// `didCompleteWithError`, `didFailTask` and `didCompleteTask`.
+    public static let taskEnds = MonitoredEvents(rawValue: 1 << 4)
+    /// A task's `didReceive response`.
+    public static let responses = MonitoredEvents(rawValue: 1 << 5)
+    /// A task's `didReceive data` and `didWriteData`.
+    public static let content = MonitoredEvents(rawValue: 1 << 6)
+    /// `didFinishCollecting` and `didGatherMetrics`.
+    public static let metrics = MonitoredEvents(rawValue: 1 << 7)
+    /// `didValidateRequest`.
+    public static let validation = MonitoredEvents(rawValue: 1 << 8)
+    /// `didParseResponse` and `didParseStream`.
+    public static let parsing = MonitoredEvents(rawValue: 1 << 9)
+    /// `willPerformHTTPRedirection`.
+    public static let redirects = MonitoredEvents(rawValue: 1 << 10)
+    /// `didReceive challenge`.
+    public static let challenges = MonitoredEvents(rawValue: 1 << 11)
+    /// The content of an upload: its making, its streams, and `didSendBodyData`.
+    public static let uploads = MonitoredEvents(rawValue: 1 << 12)
+    /// The file of a download: `didResumeAtOffset`, `didFinishDownloadingTo`, `didCreateDestinationURL` and
+    /// `didFinishDownloadingUsing`.
+    public static let downloads = MonitoredEvents(rawValue: 1 << 13)
+    /// `willCacheResponse`.
+    public static let caching = MonitoredEvents(rawValue: 1 << 14)
+    /// `taskIsWaitingForConnectivity` and `isWaitingForRateLimit`.
+    public static let waiting = MonitoredEvents(rawValue: 1 << 15)
+    /// `didBecomeInvalidWithError`.
+    public static let invalidation = MonitoredEvents(rawValue: 1 << 16)
+
+    /// Every event, those of later versions too.
+    public static let all = MonitoredEvents(rawValue: .max)
+}
+
+/// A monitor, with what it wants to hear of, and the events that are on their way to its queue.
+///
+/// Events that come while earlier ones wait are passed on with these: one block of the queue for all of them.
+final class MonitorMailbox: Sendable {
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        /// The queue that passes on what waits.
+        var queue: DispatchQueue?
+    }
+
+    let monitor: any EventMonitor
+    let events: MonitoredEvents
+    private let state = Mutex(State())
+
+    init(_ monitor: any EventMonitor) {
+        self.monitor = monitor
+        events = monitor.events
+    }
+
+    /// Calls `event` with the monitor, on its queue, behind all earlier ones.
+    func post(_ event: @escaping @Sendable (any EventMonitor) -> Void) {
+        // A monitor may give another queue for each event, which has an order of its own then.
+        let queue = monitor.queue
+        let call: @Sendable () -> Void = { [monitor] in event(monitor) }
+        let (isFirst, isOther) = state.withLock { state in
+            guard state.queue == nil || state.queue === queue else { return (false, true) }
+            state.waiting.append(call)
+            defer { state.queue = queue }
+            return (state.queue == nil, false)
+        }
+        if isFirst { queue.async { self.passOn() } }
+        if isOther { queue.async(execute: call) }
+    }
+
+    /// Passes on what waits, until nothing does: who waits for the queue has all events that were posted before.
+    private func passOn() {
+        while let batch = nextBatch() {
+            for event in batch { event() }
+        }
+    }
+
+    private func nextBatch() -> [@Sendable () -> Void]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.queue = nil
+                return nil
+            }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+}
