@@ -26,7 +26,7 @@ extension Attempt {
             }
         }
 
-        /// Whether `storingDecision(for:)` is not `nil`.
+        /// Whether `storingDecision(for:)` may make a response storable.
         var asksAboutStoring: Bool {
             switch self {
             case .request(let request): request.asksAboutStoring

@@ -329,10 +329,11 @@ extension Request {
         cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }
 
-    var asksAboutStoring: Bool { core.announces(.caching) || chosenStoringHandler != nil }
+    /// Whether somebody may make a response storable that is not; monitors are told of those that are stored.
+    var asksAboutStoring: Bool { core.arguments.delegate.isSubclass || chosenStoringHandler != nil }
 
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
-        guard asksAboutStoring, let task = attempt.storingTask else { return nil }
+        guard asksAboutStoring || core.announces(.caching), let task = attempt.storingTask else { return nil }
         let handler = core.arguments.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
         return { response, completion in
             self.core.arguments.rootQueue.async {
