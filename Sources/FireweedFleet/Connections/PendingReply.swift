@@ -13,7 +13,7 @@ struct RESPReply: Sendable {
 final class PendingReply: Sendable {
     private enum Stage {
         case idle
-        case awaited(CheckedContinuation<RESPReply, any Error>)
+        case awaited(CheckedContinuation<Void, Never>)
         case over(Result<RESPReply, any Error>)
     }
 
@@ -34,23 +34,27 @@ final class PendingReply: Sendable {
 
     /// Waits for the outcome; throws `FleetError` or `CancellationError`.
     func value() async throws -> RESPReply {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let outcome: Result<RESPReply, any Error>? = stage.withLock { stage in
-                    if case .over(let outcome) = stage { return outcome }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = stage.withLock { stage in
+                    if case .over = stage { return true }
                     stage = .awaited(continuation)
-                    return nil
+                    return false
                 }
-                if let outcome { continuation.resume(with: outcome) }
+                if isOver { continuation.resume() }
             }
         } onCancel: {
             finish(.failure(CancellationError()))
         }
+        // Read under the lock, which ThreadSanitizer knows; a continuation that is resumed before its function waits
+        // passes a value on without its knowledge.
+        guard case .over(let outcome) = stage.withLock({ $0 }) else { preconditionFailure("it was resumed") }
+        return try outcome.get()
     }
 
     /// Sets the outcome; every later call does nothing.
     func finish(_ outcome: Result<RESPReply, any Error>) {
-        let waiting: CheckedContinuation<RESPReply, any Error>? = stage.withLock { stage in
+        let waiting: CheckedContinuation<Void, Never>? = stage.withLock { stage in
             switch stage {
             case .idle:
                 stage = .over(outcome)
@@ -61,6 +65,6 @@ final class PendingReply: Sendable {
             case .over: return nil
             }
         }
-        waiting?.resume(with: outcome)
+        waiting?.resume()
     }
 }

@@ -44,7 +44,9 @@ public final class CompositeEventMonitor: EventMonitor {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {
-        notify(.redirects) { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
+        notify(.redirects) {
+            $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request)
+        }
     }
 
     /// Notifies every monitor.
@@ -244,7 +246,9 @@ public final class CompositeEventMonitor: EventMonitor {
         _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
         withResult result: Request.ValidationResult
     ) {
-        notify(.validation) { $0.request(request, didValidateRequest: urlRequest, response: response, withResult: result) }
+        notify(.validation) {
+            $0.request(request, didValidateRequest: urlRequest, response: response, withResult: result)
+        }
     }
 
     /// Notifies every monitor.

@@ -273,7 +273,8 @@ extension Request {
 
 extension Request {
     var wantsHead: Bool {
-        parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || core.announces(.responses)
+        parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true }
+            || core.announces(.responses)
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {

@@ -177,7 +177,9 @@ final class UploadContent: UploadableConvertible {
         guard let stream = stream?.take() else { return nil }
         if request.beginAnnouncement(during: .transferring) {
             let shown = SendableInputStream(stream)
-            request.notifyMonitors(.uploads, as: UploadRequest.self) { $0.request($1, didProvideInputStream: shown.value) }
+            request.notifyMonitors(.uploads, as: UploadRequest.self) {
+                $0.request($1, didProvideInputStream: shown.value)
+            }
             request.endAnnouncement()
         }
         return stream

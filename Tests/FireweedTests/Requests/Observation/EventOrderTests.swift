@@ -42,7 +42,8 @@ struct EventOrderTests {
         _ = await session?.request(server.url("/basic-auth/a/b")).serializingData().response
         _ = await session?.upload(InputStream(data: Data(count: 9)), to: server.url("/anything")).serializingData()
             .response
-        _ = await session?.download(server.url("/get"), to: { _, _ in (folder.file("a"), []) }).serializingData().response
+        _ = await session?.download(server.url("/get"), to: { _, _ in (folder.file("a"), []) }).serializingData()
+            .response
         _ = await session?.request("http://[broken").serializingData().response
         session = nil
         while !monitor.all.contains("invalid") { await Task.yield() }
