@@ -22,8 +22,8 @@ class Connection: DeadlineEntry {
     private(set) final var isClosed = false
     /// The moment when the connection became idle.
     private(set) final var idleSince: LoopInstant = 0
-    final var originLinks = IdleLinks()
-    final var poolLinks = IdleLinks()
+    final var originLinks = IdleLinks<Connection>()
+    final var poolLinks = IdleLinks<Connection>()
 
     /// The knowledge about bytes that wait on the socket.
     final var arrivals: SocketArrivals

@@ -154,8 +154,7 @@ final class ConnectionPool {
 
     /// Notes that a connection became idle.
     func addIdle(_ connection: Connection) {
-        idle.append(connection)
-        Descriptors.idleCountChanged(by: 1)
+        if idle.append(connection) { Descriptors.idleCountChanged(by: 1) }
     }
 
     /// Notes that an idle connection is used, or closed.

@@ -1,27 +1,28 @@
 // Idle connections in the order in which they became idle.
 
 /// The neighbours of a connection in a list of idle ones.
-struct IdleLinks {
+struct IdleLinks<Member: AnyObject> {
     // SAFETY: a listed connection is kept by its origin, and leaves the lists before the origin lets it go.
-    fileprivate unowned(unsafe) var older: Connection?
-    fileprivate unowned(unsafe) var newer: Connection?
+    fileprivate unowned(unsafe) var older: Member?
+    fileprivate unowned(unsafe) var newer: Member?
     fileprivate(set) var isListed = false
 }
 
 /// One of the lists that a connection is in: its origin's, or that of all origins.
 protocol IdleOrder {
-    static subscript(connection: Connection) -> IdleLinks { get set }
+    associatedtype Member: AnyObject
+    static subscript(member: Member) -> IdleLinks<Member> { get set }
 }
 
 enum OriginOrder: IdleOrder {
-    static subscript(connection: Connection) -> IdleLinks {
+    static subscript(connection: Connection) -> IdleLinks<Connection> {
         get { connection.originLinks }
         set { connection.originLinks = newValue }
     }
 }
 
 enum PoolOrder: IdleOrder {
-    static subscript(connection: Connection) -> IdleLinks {
+    static subscript(connection: Connection) -> IdleLinks<Connection> {
         get { connection.poolLinks }
         set { connection.poolLinks = newValue }
     }
@@ -29,22 +30,24 @@ enum PoolOrder: IdleOrder {
 
 /// A list of idle connections, which enter and leave in constant time and without memory.
 struct IdleList<Order: IdleOrder> {
-    private(set) unowned(unsafe) var oldest: Connection?
-    private unowned(unsafe) var newest: Connection?
+    private(set) unowned(unsafe) var oldest: Order.Member?
+    private unowned(unsafe) var newest: Order.Member?
     private(set) var count = 0
 
-    /// Adds a connection that became idle now.
-    mutating func append(_ connection: Connection) {
-        guard !Order[connection].isListed else { return }
+    /// Adds a connection that became idle now; false for one that is in the list.
+    @discardableResult
+    mutating func append(_ connection: Order.Member) -> Bool {
+        guard !Order[connection].isListed else { return false }
         Order[connection] = IdleLinks(older: newest, newer: nil, isListed: true)
         if let newest { Order[newest].newer = connection } else { oldest = connection }
         newest = connection
         count += 1
+        return true
     }
 
     /// Removes a connection; false for one that is not in the list.
     @discardableResult
-    mutating func remove(_ connection: Connection) -> Bool {
+    mutating func remove(_ connection: Order.Member) -> Bool {
         let links = Order[connection]
         guard links.isListed else { return false }
         if let newer = links.newer { Order[newer].older = links.older } else { newest = links.older }
@@ -55,15 +58,15 @@ struct IdleList<Order: IdleOrder> {
     }
 
     /// The connection that became idle last among those that suit.
-    func newest(where suits: (Connection) -> Bool) -> Connection? {
+    func newest(where suits: (Order.Member) -> Bool) -> Order.Member? {
         var next = newest
         while let connection = next, !suits(connection) { next = Order[connection].older }
         return next
     }
 
     /// All connections, the oldest first.
-    var all: [Connection] {
-        var all: [Connection] = []
+    var all: [Order.Member] {
+        var all: [Order.Member] = []
         var next = oldest
         while let connection = next {
             all.append(connection)

@@ -128,6 +128,23 @@ struct ReuseTests {
         }
     }
 
+    @Test("of more idle connections than the limit, those that have been idle longest are closed", arguments: [0, 2])
+    func idleLimit(limit: Int) async throws {
+        let servers = try (0..<3).map { _ in
+            try ScriptedServer.start(
+                [.receiveHead, .send(Answer.small), .receiveHead, .send(Answer.small), .hold],
+                [.receiveHead, .send(Answer.small), .hold])
+        }
+        try await EngineStage.play({ $0.maximumIdleConnections = limit }) { stage in
+            for server in servers { _ = try await stage.end(server.url()) }
+            for server in servers.dropLast(limit) { try await server.events.next(.closedByPeer(0)) }
+            for (index, server) in servers.enumerated().reversed() {
+                let end = try await stage.end(server.url()).record.end
+                #expect(end?.report.isReusedConnection == (index >= servers.count - limit))
+            }
+        }
+    }
+
     @Test("a message that is sent again tells of both tries")
     func again() async throws {
         let server = try ScriptedServer.start(

@@ -69,6 +69,9 @@ struct WaitingLineTests {
                 if !list.isEmpty { served.append(list.removeFirst()) }
             }
             #expect(line.count == list.count)
+            let number = Int.random(in: 0...newest + 1, using: &random)
+            #expect(line.first(from: number) { $0 % 3 > 0 } == list.first { $0 >= number && $0 % 3 > 0 })
         }
+        #expect(line.first(from: .max) { _ in true } == nil)
     }
 }

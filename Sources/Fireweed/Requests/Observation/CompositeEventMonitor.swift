@@ -15,14 +15,14 @@ public final class CompositeEventMonitor: EventMonitor {
     public let events: MonitoredEvents
 
     /// Hears first, where the session's delegate is a subclass.
-    private let delegate: MonitorMailbox?
+    private let delegate: DelegateEvents?
     private let mailboxes: [MonitorMailbox]
 
     init(monitors: [any EventMonitor], delegate: DelegateEvents? = nil) {
         self.monitors = monitors
-        self.delegate = delegate.map { MonitorMailbox($0) }
+        self.delegate = delegate
         mailboxes = monitors.map { MonitorMailbox($0) }
-        events = mailboxes.reduce(delegate == nil ? [] : .all) { $0.union($1.events) }
+        events = mailboxes.reduce(delegate?.events ?? []) { $0.union($1.events) }
     }
 
     /// Calls `event` with each monitor that wants it, on its queue.
@@ -30,7 +30,10 @@ public final class CompositeEventMonitor: EventMonitor {
         _ kind: MonitoredEvents, includingDelegate: Bool = true,
         _ event: @escaping @Sendable (any EventMonitor) -> Void
     ) {
-        if includingDelegate { delegate?.post(event) }
+        if includingDelegate, let delegate, delegate.events.contains(kind) {
+            // One block for each: a delegate's other methods are called on the same queue, in the order of all.
+            delegate.queue.async { event(delegate) }
+        }
         for mailbox in mailboxes where mailbox.events.contains(kind) { mailbox.post(event) }
     }
 

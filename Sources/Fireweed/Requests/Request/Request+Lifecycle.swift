@@ -274,7 +274,7 @@ extension Request {
 extension Request {
     var wantsHead: Bool {
         parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true }
-            || core.announces(.responses)
+            || core.announces(.responses) || core.arguments.delegate.isSubclass
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {

@@ -7,6 +7,8 @@ import FoundationNetworking
 /// Passes the events that need no decision to the delegate.
 final class DelegateEvents: EventMonitor {
     let queue: DispatchQueue
+    /// Those of the methods below.
+    let events: MonitoredEvents = [.invalidation, .uploads, .metrics, .taskEnds, .waiting, .content, .downloads]
     private let delegate: SessionDelegate
 
     /// `nil` for a delegate that is not a subclass: its methods do nothing.
