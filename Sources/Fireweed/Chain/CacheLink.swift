@@ -126,7 +126,7 @@ extension ChainContext {
         cacheNote = CacheNote(lookup: lookup, moment: moment)
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
         if lookup?.stored != nil || method != "GET" || host.cachePolicy != .useProtocolCachePolicy
-            || host.storingPolicy.asks || lead != nil
+            || host.storingPolicy.isAboutAll || lead != nil
         {
             awaitsHead = true
         }

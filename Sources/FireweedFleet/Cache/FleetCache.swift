@@ -126,8 +126,8 @@ public final class FleetCache: AsyncResponseStore {
     public var separatesCookies: Bool { options.separatesCookies }
     /// A half more than the fleet's `Configuration.commandDeadline`.
     ///
-    /// A look ends by itself after `commandDeadline`, and counts as a failure of the server then; a look that is ended
-    /// from outside says nothing about the server.
+    /// A look ends after `commandDeadline`, and counts as a failure of the server then; a look that is ended from
+    /// outside says nothing about the server.
     public var timeout: Duration { fleet.configuration.commandDeadline * 3 / 2 }
     /// `Options.fetchTimeout`.
     public var fetchTimeout: Duration { options.fetchTimeout }

@@ -90,8 +90,8 @@ enum FleetCacheScript {
     /// Stores a response, and ends the claim on it, whichever process has it: the response need not be fetched.
     ///
     /// Keys: the place, the other place, revision, claim. Arguments: variant, head, content, tag, date, coming,
-    /// lifetime, revision or 0 for no look, variants at most. Gives 1 when the response was stored. Without a look, what
-    /// matters is whether there was a removal.
+    /// lifetime, revision or 0 for no look, variants at most. Gives 1 when the response was stored. Without a look,
+    /// only a removal prevents that.
     static let store = RESPScript(
         common + """
             local variant, lifetime = ARGV[1], tonumber(ARGV[7])

@@ -21,7 +21,8 @@ extension Attempt: LinkContext {
     /// The cache may still answer a download.
     var storingPolicy: StoringPolicy {
         guard kind != .download else { return StoringPolicy(stores: false) }
-        return StoringPolicy(asks: kind != .webSocket && owner?.asksAboutStoring == true)
+        guard kind != .webSocket, let owner else { return StoringPolicy() }
+        return StoringPolicy(asks: owner.asksAboutStoring, tells: owner.tellsOfStoring)
     }
 
     /// Decides what is stored; `nil` where the cache's rules decide.

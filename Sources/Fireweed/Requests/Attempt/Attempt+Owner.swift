@@ -34,6 +34,14 @@ extension Attempt {
             }
         }
 
+        /// Whether `storingDecision(for:)` tells monitors of responses.
+        var tellsOfStoring: Bool {
+            switch self {
+            case .request(let request): request.core.announces(.caching)
+            case .validation(let validation): validation.decision != nil
+            }
+        }
+
         /// Decides whether a response is stored; `nil` leaves the decision to the cache's rules.
         func storingDecision(for attempt: Attempt) -> StoringDecision? {
             switch self {

@@ -1,12 +1,12 @@
-// What a monitor wants to hear of.
+// The groups of events that monitors want.
 
 import Dispatch
 import Synchronization
 
 /// Groups of the events of an ``EventMonitor``.
 ///
-/// A monitor that names the groups it has methods for costs less: events that nobody wants are not announced, and what
-/// they show (Foundation's requests, responses, tasks, and metrics) is not made.
+/// A monitor that names the groups it has methods for costs less: events that no monitor wants are not announced, and
+/// what they show (Foundation's requests, responses, tasks, and metrics) is not made.
 ///
 /// ```swift
 /// final class Counter: EventMonitor {

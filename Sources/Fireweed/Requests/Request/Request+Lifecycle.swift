@@ -330,7 +330,7 @@ extension Request {
         cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }
 
-    /// Whether somebody may make a response storable that is not; monitors are told of those that are stored.
+    /// Whether a handler, or a delegate, may have a response stored that the cache would not store.
     var asksAboutStoring: Bool { core.arguments.delegate.isSubclass || chosenStoringHandler != nil }
 
     func storingDecision(for attempt: Attempt) -> StoringDecision? {

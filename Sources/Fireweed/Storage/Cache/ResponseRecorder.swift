@@ -12,6 +12,11 @@ struct StoringPolicy {
     var stores = true
     /// Whether a handler is asked about every response that could be stored.
     var asks = false
+    /// Whether monitors are told of these responses.
+    var tells = false
+
+    /// Whether somebody hears of responses that the cache would not store too.
+    var isAboutAll: Bool { asks || tells }
 
     /// Whether other requests may wait for the response: what a handler will store cannot be told by the head.
     var mayLead: Bool { stores && !asks }
@@ -25,8 +30,10 @@ final class ResponseRecorder: Sendable {
     typealias DeferredWork = @Sendable (DispatchGroup) -> Void
 
     private let head: StoredHead
-    /// False for a response that is stored only if a handler changes it.
+    /// False for a response that is stored only if a handler wants it.
     private let isStorable: Bool
+    /// Whether a handler is asked; monitors alone have nothing stored.
+    private let isAsked: Bool
     /// True for a response that must not reach a disk.
     private let isMemoryOnly: Bool
     /// Whether a stored response is out of date unless this response replaces it.
@@ -39,11 +46,13 @@ final class ResponseRecorder: Sendable {
     private let content = Mutex<Data?>(Data())
 
     private init(
-        _ head: StoredHead, isStorable: Bool, isMemoryOnly: Bool, outdatesStored: Bool, request: CacheQuery,
+        _ head: StoredHead, isStorable: Bool, isAsked: Bool, isMemoryOnly: Bool, outdatesStored: Bool,
+        request: CacheQuery,
         cache: ResponseCache, moment: ResponseCache.Moment
     ) {
         self.head = head
         self.isStorable = isStorable
+        self.isAsked = isAsked
         self.isMemoryOnly = isMemoryOnly
         self.outdatesStored = outdatesStored
         self.request = request
@@ -112,7 +121,7 @@ final class ResponseRecorder: Sendable {
         isMemoryOnly: Bool, cache: ResponseCache, storing policy: StoringPolicy
     ) -> ResponseRecorder? {
         let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad
-        guard isWorthALook || policy.asks, policy.stores,
+        guard isWorthALook || policy.isAboutAll, policy.stores,
             cache.maximumEntryByteCount > 0, (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
         else { return nil }
         let control = CacheControl(head.value(of: "Cache-Control"))
@@ -121,7 +130,7 @@ final class ResponseRecorder: Sendable {
             isWorthALook && variant != nil && (!isMemoryOnly || cache.storesInMemory)
             && StoringRules.maySave(head, to: request, control: control)
         if !isStorable {
-            guard policy.asks,
+            guard policy.isAboutAll,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
             else { return nil }
             // Another one is made of what the handler gives.
@@ -133,7 +142,8 @@ final class ResponseRecorder: Sendable {
             response: StoringRules.storable(head, receivedAt: now), requestTime: moment.time, responseTime: now,
             variant: variant)
         return ResponseRecorder(
-            stored, isStorable: isStorable, isMemoryOnly: isMemoryOnly, outdatesStored: isNewer && !isStorable,
+            stored, isStorable: isStorable, isAsked: policy.asks, isMemoryOnly: isMemoryOnly,
+            outdatesStored: isNewer && !isStorable,
             request: request, cache: cache,
             moment: moment)
     }
@@ -176,7 +186,8 @@ final class ResponseRecorder: Sendable {
         decision(cached) { [self] chosen in
             // The first answer counts, whenever another one comes.
             guard self.content.withLock({ $0.take() }) != nil else { return }
-            store(chosen.flatMap { changed(response, by: $0 === cached ? nil : $0) })
+            let isWanted = isStorable || isAsked
+            store(isWanted ? chosen.flatMap { changed(response, by: $0 === cached ? nil : $0) } : nil)
             then()
         }
     }
