@@ -15,7 +15,7 @@ struct StoringPolicy {
     /// Whether monitors are told of these responses.
     var tells = false
 
-    /// Whether somebody hears of responses that the cache would not store too.
+    /// Whether responses that the cache would not store are recorded too.
     var isAboutAll: Bool { asks || tells }
 
     /// Whether other requests may wait for the response: what a handler will store cannot be told by the head.
