@@ -20,6 +20,7 @@ final class ConnectionPool {
     let wireObserver: (any WireObserver)?
     /// How long an idle connection is kept.
     let idleTime: LoopInstant
+    private let maximumIdleConnections: Int
     /// The bytes of one read, if the options have a number.
     let readByteCount: Int?
     /// One writer for all connections, since messages share their fields.
@@ -60,6 +61,7 @@ final class ConnectionPool {
         contentLimits = ContentLimits(settings.options)
         wireObserver = settings.options.wireObserver
         idleTime = settings.options.maximumConnectionIdleTime.nanoseconds
+        maximumIdleConnections = settings.options.maximumIdleConnections
         readByteCount = settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
         writer = HTTP1RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
@@ -179,7 +181,7 @@ final class ConnectionPool {
 
     /// Keeps the number of idle connections within the limits of the pool and of the process.
     func limitIdle() {
-        closeIdle(keeping: min(settings.options.maximumIdleConnections, Descriptors.idleLimit(for: idle.count)))
+        closeIdle(keeping: min(maximumIdleConnections, Descriptors.idleLimit(for: idle.count)))
     }
 
     /// Ends all exchanges, closes all connections, and begins no new ones.

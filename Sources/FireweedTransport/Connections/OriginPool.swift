@@ -402,6 +402,7 @@ final class OriginPool {
     }
 
     private func putIdle(_ connection: Connection) {
+        assert(!connection.isClosed && openConnections[ObjectIdentifier(connection)] === connection)
         idle.append(connection)
         pool.addIdle(connection)
         connection.becomeIdle()
