@@ -19,12 +19,15 @@ package struct RequestReader {
 
         /// The version of the protocol, as `HTTP/1.1`.
         package var version = "HTTP/1.1"
+        /// Whether a line of the head is none that RFC 9112 §3 and §5 allow, such as a folded one.
+        var isMalformed = false
 
         /// The status with which a server refuses the head; `nil` for a head that is accepted.
         ///
-        /// RFC 9112 §2.3 and §2.6 for the version, §3.2 for `Host`, §6.1 for two framings; RFC 6455 §4.2.1 for the
-        /// opening handshake of a WebSocket.
+        /// RFC 9112 §2.3 and §2.6 for the version, §3 and §5 for the lines, §3.2 for `Host`, §6.1 for two framings;
+        /// RFC 6455 §4.2.1 for the opening handshake of a WebSocket.
         var refusal: Int? {
+            if isMalformed { return 400 }
             let bytes = Array(version.utf8)
             let isVersion = bytes.count == 8 && version.hasPrefix("HTTP/") && bytes[6] == UInt8(ascii: ".")
             guard isVersion, [bytes[5], bytes[7]].allSatisfy({ (0x30...0x39).contains($0) }) else { return 400 }
@@ -124,20 +127,20 @@ package struct RequestReader {
     package mutating func head() -> Head? {
         (raw, trailers) = (Data(), [])
         guard let requestLine = line() else { return nil }
-        let parts = requestLine.split(separator: " ")
-        guard parts.count == 3 else { return nil }
-        var head = Head(method: String(parts[0]), target: String(parts[1]), fields: [])
-        head.version = String(parts[2])
+        let parts = requestLine.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        var head = Head(method: parts[0], target: parts.count > 1 ? parts[1] : "", fields: [])
+        head.version = parts.last ?? ""
+        head.isMalformed = parts.count != 3 || !FieldSyntax.isToken(head.method) || head.target.isEmpty
         while let line = line(), raw.count < Self.limit {
             if line.isEmpty { return head }
-            guard let field = Self.field(line) else { return nil }
-            head.fields.append(field)
+            if let field = Self.field(line) { head.fields.append(field) } else { head.isMalformed = true }
         }
         return nil
     }
 
+    /// A field; `nil` for a line without a colon, and for one whose name is no token: a folded one begins with a space.
     private static func field(_ line: String) -> Field? {
-        guard let colon = line.firstIndex(of: ":") else { return nil }
+        guard let colon = line.firstIndex(of: ":"), FieldSyntax.isToken(String(line[..<colon])) else { return nil }
         let value = line[line.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         return Field(name: String(line[..<colon]), value: value)
     }
@@ -157,7 +160,11 @@ package struct RequestReader {
         var content = Data()
         while let line = line() {
             let digits = line.prefix { $0.isHexDigit }
-            guard let size = Int(digits, radix: 16), size < 1 << 40 else { return nil }
+            // Behind the size there is nothing, or an extension with white space in front of it.
+            let rest = line[digits.endIndex...].drop { $0 == " " || $0 == "\t" }
+            guard let size = Int(digits, radix: 16), size < 1 << 40, rest.isEmpty || rest.first == ";" else {
+                return nil
+            }
             guard size > 0 else {
                 let start = raw.count
                 while let line = self.line(), raw.count - start < Self.limit {
@@ -170,7 +177,7 @@ package struct RequestReader {
             guard let chunk = bytes(wanted) else { return nil }
             content.append(chunk)
             if wanted < size || limit == content.count { return content }
-            guard self.line() != nil else { return nil }
+            guard self.line() == "" else { return nil }
         }
         return nil
     }

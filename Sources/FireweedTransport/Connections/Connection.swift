@@ -103,6 +103,9 @@ class Connection: DeadlineEntry {
     }
 
     /// Whether the connection was made in this turn of the loop and has carried nothing: it was never idle.
+    ///
+    /// It is used without a look at its socket: what a server says at once is a refusal of the connection (a 408, a
+    /// 503), which belongs to the message that the connection was made for.
     final var isNew: Bool { exchangeCount == 0 && firstTurn == context.turnNumber }
 
     private var idleTime: LoopInstant { context.now - min(idleSince, context.now) }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A child has none of its parent's threads (fork(2)): nothing that is given to the parent's loops would ever be done
 /// there.
-enum ForkCount {
+package enum ForkCount {
     private static let count = Atomic<Int>(0)
     private static let isWatching: Bool = {
         // The child's only thread calls this before fork(2) returns; a number is all that may be touched there.
@@ -17,10 +17,10 @@ enum ForkCount {
     }()
 
     /// How often the process was forked since the first call of `watch`.
-    static var current: Int { count.load(ordering: .relaxed) }
+    package static var current: Int { count.load(ordering: .relaxed) }
 
     /// Begins to count.
-    static func watch() {
+    package static func watch() {
         _ = current  // made before a child could need it
         _ = isWatching
     }

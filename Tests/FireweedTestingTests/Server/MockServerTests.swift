@@ -221,12 +221,16 @@ struct MockServerTests {
     }
 
     @Test(
-        "a head that no client may send is refused (RFC 9112 §2.3, §3.2, §6.1; RFC 6455 §4.2.1)",
+        "a head that no client may send is refused (RFC 9112 §2.3, §3, §5, §6.1; RFC 6455 §4.2.1)",
         arguments: [
             ("GET / HTTP/1.1\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
             ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505),
             ("GET / HTTX/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET   / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\n Content-Length: 5\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nno field\r\n\r\n", 400),
             (
                 "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
                 400
@@ -245,6 +249,19 @@ struct MockServerTests {
         let answer = await RawClient.send(Data(head.utf8), to: server.port)
         #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
         #expect(server.stubs.requests.isEmpty)
+    }
+
+    @Test(
+        "chunks that no client may send end the connection (RFC 9112 §7.1)",
+        arguments: ["5 a\r\n", "5;a\r\n", "5\r\nx"])
+    func chunks(line: String) async throws {
+        let isSound = line == "5;a\r\n"
+        let server = try MockServer.start { Stub.any() }
+        let text =
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n\(line)hello\r\n0\r\n\r\n"
+        let answer = await RawClient.send(Data(text.utf8), to: server.port)
+        #expect(answer.isEmpty == !isSound)
+        #expect(server.stubs.requests.map(\.body) == (isSound ? [Data("hello".utf8)] : []))
     }
 
     @Test("a script plays a WebSocket over the wire")

@@ -11,6 +11,8 @@ import Glibc
 final class SQLiteConnection: @unchecked Sendable {
     // SAFETY: its owner keeps it behind a lock; SQLite itself does not care which thread calls.
     private let handle: OpaquePointer
+    private let path: String
+    private let database: OpenDatabase
     private var statements: [String: SQLiteStatement] = [:]
 
     /// Opens a file, or makes it for its owner alone; throws `SQLiteFailure`.
@@ -20,14 +22,23 @@ final class SQLiteConnection: @unchecked Sendable {
     init(path: String, busyMilliseconds: Int32, becomesPrivate: Bool = false) throws(SQLiteFailure) {
         BlockingCall.check("sqlite3_open_v2")
         try DatabaseFile(path: path).prepare(becomesPrivate: becomesPrivate)
-        var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-        guard code == SQLITE_OK, let opened else {
-            let failure = SQLiteFailure(code: code, reason: String(cString: sqlite3_errstr(code)))
-            sqlite3_close_v2(opened)
-            throw failure
+        guard let database = OpenDatabase.adding(path: path) else {
+            throw .cannotOpen(String(cString: strerror(errno)))
         }
-        handle = opened
+        (self.path, self.database) = (path, database)
+        if let spare = database.takeSpare(path: path) {
+            handle = spare.handle
+        } else {
+            var opened: OpaquePointer?
+            let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+            guard code == SQLITE_OK, let opened else {
+                let failure = SQLiteFailure(code: code, reason: String(cString: sqlite3_errstr(code)))
+                sqlite3_close_v2(opened)
+                database.remove(nil, path: path)
+                throw failure
+            }
+            handle = opened
+        }
         sqlite3_extended_result_codes(handle, 1)
         wait(busyMilliseconds)
     }
@@ -65,7 +76,9 @@ final class SQLiteConnection: @unchecked Sendable {
         statements = [:]  // before the connection that they belong to
         // Closing writes the log into the file. The last owner may be a request that ends on a loop's thread.
         nonisolated(unsafe) let handle = handle  // SAFETY: nothing else has it any more.
-        let close = { @Sendable in _ = BlockingCall.run("sqlite3_close_v2") { sqlite3_close_v2(handle) } }
+        let close = { @Sendable [path, database] in
+            BlockingCall.run("sqlite3_close_v2") { database.remove(handle, path: path) }
+        }
         if LoopThread.isCurrent { DispatchQueue.global(qos: .utility).async(execute: close) } else { close() }
     }
 

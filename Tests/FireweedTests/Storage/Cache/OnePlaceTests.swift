@@ -66,13 +66,14 @@ struct OnePlaceTests {
         }
         let script = scripts.appending(path: "check-places")
         try FileManager.default.copyItem(at: Repository.root.appending(path: "Scripts/check-places"), to: script)
-        for target in ["Fireweed", "FireweedTransport", "FireweedFleet", "FireweedTesting"] {
+        for target in ["Fireweed", "FireweedTransport", "FireweedFleet", "FireweedTesting", "Command"] {
             try FileManager.default.copyItem(
                 at: Repository.root.appending(path: "Sources/\(target)"), to: sources.appending(path: target))
         }
         let second = sources.appending(path: "Fireweed/Second.swift")
         let rules = [
-            "connect(descriptor, $0, $1)", "OPENSSL_init_ssl(0, nil)", "sqlite3_open_v2(path, &handle, 0, nil)",
+            "connect(descriptor, $0, $1)", "connect(descriptor, address, length)", "OPENSSL_init_ssl(0, nil)",
+            "sqlite3_open_v2(path, &handle, 0, nil)",
             "flock(descriptor, LOCK_EX)", "var list = HTTP2FieldList()", "nghttp2_submit_request2(session)",
         ]
         for code in rules {

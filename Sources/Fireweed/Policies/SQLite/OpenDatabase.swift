@@ -1,0 +1,99 @@
+// The connections that this process has to each database.
+
+#if SQLite
+import CSQLite
+import FireweedTransport
+import Glibc
+import Synchronization
+
+/// Closes connections to a file when the process has no other to it, and gives them to whoever opens the file before.
+///
+/// SQLite 3.40 looks whether another connection of the process has a lock on the file, and closes its descriptor a
+/// moment later (`unixClose` in os_unix.c). A lock that another thread takes in between is lost, since closing any
+/// descriptor of a file releases the locks of the process (fcntl(2)): two processes then write at the same time.
+final class OpenDatabase: Sendable {
+    private struct File: Hashable {
+        let device: UInt
+        let inode: UInt
+    }
+
+    /// A connection without an owner.
+    struct Spare: @unchecked Sendable {
+        // SAFETY: nothing else has the connection; SQLite does not care which thread calls.
+        let handle: OpaquePointer
+        /// Its log and its journal are named after the path.
+        let path: String
+    }
+
+    private struct State {
+        /// How many connections have an owner.
+        var count = 0
+        var spares: [Spare] = []
+        /// Whether the last connection was closed: the file has another object then.
+        var isOver = false
+    }
+
+    private struct Table {
+        var files: [File: OpenDatabase] = [:]
+        /// The process of the connections: in a child of fork(2) they cannot be used.
+        var forkCount = 0
+    }
+
+    private static let table = Mutex(Table())
+
+    private let file: File
+    private let state = Mutex(State())
+
+    private init(_ file: File) {
+        self.file = file
+    }
+
+    /// The file at a path, with one connection more; `nil` where there is none.
+    static func adding(path: String) -> OpenDatabase? {
+        BlockingCall.check("stat")
+        ForkCount.watch()
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        let file = File(device: UInt(status.st_dev), inode: UInt(status.st_ino))
+        while true {
+            let database = table.withLock { table in
+                if table.forkCount != ForkCount.current { table = Table(forkCount: ForkCount.current) }
+                if let known = table.files[file] { return known }
+                let made = OpenDatabase(file)
+                table.files[file] = made
+                return made
+            }
+            let isAdded = database.state.withLock { state in
+                if !state.isOver { state.count += 1 }
+                return !state.isOver
+            }
+            if isAdded { return database }
+            sched_yield()  // the last connection is being closed
+        }
+    }
+
+    /// A connection of the same path that has no owner any more.
+    func takeSpare(path: String) -> Spare? {
+        state.withLock { state in
+            state.spares.firstIndex { $0.path == path }.map { state.spares.remove(at: $0) }
+        }
+    }
+
+    /// Takes a connection back, or notes that none was made; the last one closes all.
+    func remove(_ handle: OpaquePointer?, path: String) {
+        if let handle, sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+        let spare = handle.map { Spare(handle: $0, path: path) }
+        let isOver = state.withLock { state in
+            if let spare { state.spares.append(spare) }
+            state.count -= 1
+            guard state.count == 0 else { return false }
+            // Under the lock: a new connection waits until all are closed.
+            for spare in state.spares { sqlite3_close_v2(spare.handle) }
+            state = State(isOver: true)
+            return true
+        }
+        guard isOver else { return }
+        Self.table.withLock { if $0.files[file] === self { $0.files[file] = nil } }
+    }
+}
+#endif
