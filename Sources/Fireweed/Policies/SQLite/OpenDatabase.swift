@@ -6,7 +6,7 @@ import FireweedTransport
 import Glibc
 import Synchronization
 
-/// Closes connections to a file when the process has no other to it, and gives them to whoever opens the file before.
+/// Closes connections to a file when the process has no other to it; who opens the file before gets one of them.
 ///
 /// SQLite 3.40 looks whether another connection of the process has a lock on the file, and closes its descriptor a
 /// moment later (`unixClose` in os_unix.c). A lock that another thread takes in between is lost, since closing any
@@ -81,6 +81,7 @@ final class OpenDatabase: Sendable {
 
     /// Takes a connection back, or notes that none was made; the last one closes all.
     func remove(_ handle: OpaquePointer?, path: String) {
+        BlockingCall.check("sqlite3_close_v2")
         if let handle, sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
         let spare = handle.map { Spare(handle: $0, path: path) }
         let isOver = state.withLock { state in

@@ -76,9 +76,7 @@ final class SQLiteConnection: @unchecked Sendable {
         statements = [:]  // before the connection that they belong to
         // Closing writes the log into the file. The last owner may be a request that ends on a loop's thread.
         nonisolated(unsafe) let handle = handle  // SAFETY: nothing else has it any more.
-        let close = { @Sendable [path, database] in
-            BlockingCall.run("sqlite3_close_v2") { database.remove(handle, path: path) }
-        }
+        let close = { @Sendable [path, database] in database.remove(handle, path: path) }
         if LoopThread.isCurrent { DispatchQueue.global(qos: .utility).async(execute: close) } else { close() }
     }
 
