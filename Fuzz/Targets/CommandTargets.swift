@@ -1,6 +1,7 @@
 // Commands for a shell, read and written.
 
 import Fireweed
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 
@@ -15,8 +16,8 @@ extension FuzzTarget {
         // Fields and methods that must not be sent are refused when the request is made.
         let texts = [method, url.absoluteString] + request.headers.flatMap { [$0.name, $0.value] }
         let isSound =
-            FieldSyntax.isToken(method) && request.headers.allSatisfy { FieldSyntax.isToken($0.name) }
-            && texts.allSatisfy(FieldSyntax.isValue)
+            method.isToken && request.headers.allSatisfy { $0.name.isToken }
+            && texts.allSatisfy(\.staysInLine)
         guard isSound else { return }
         let command = request.cURLDescription()
         // Control characters are written by the shell's `printf`, which we do not read.

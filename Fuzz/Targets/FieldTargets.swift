@@ -48,7 +48,7 @@ extension FuzzTarget {
         try expect(challenges.count <= 64, "a line has so many challenges at most")
         for challenge in challenges {
             for name in [challenge.scheme] + challenge.parameters.keys {
-                try expect(FieldSyntax.isToken(name) && name == name.lowercased(), "names are tokens in lower case")
+                try expect(name.isToken && name == name.lowercased(), "names are tokens in lower case")
             }
         }
         let texts = challenges.map { challenge in

@@ -1,7 +1,7 @@
 // A JSON value that is made of fields.
 
 /// A JSON value that grows field by field, each in a time that does not depend on how many there are.
-package struct JSONBuilder: ~Copyable {
+package final class JSONBuilder {
     private let root = Branch()
 
     /// Makes a builder without a value.
@@ -106,7 +106,7 @@ private final class Branch {
         }
         let index = index ?? elements.count
         while elements.count <= index { elements.append(Branch()) }
-        // In an array, `null` stands for what has not been set too.
+        // An element that was set to `null` may become an object or an array, as one that was not set.
         if case .leaf(.null) = elements[index].kind { elements[index].kind = .empty }
         return elements[index]
     }

@@ -65,14 +65,14 @@ struct FleetCredentialStore: CredentialStore {
             if left > 0 then redis.call('SET', key, '\(released)' .. owner, 'PX', left) end
             return 1
         end
-        -- The server's run, and for how many milliseconds at least it has been the primary.
+        -- The server's run, and for how many milliseconds it has been the primary (0 where it was a replica before).
         local function currentRun()
             local text = redis.pcall('INFO', 'server')
             if type(text) ~= 'string' then return '', 0 end
             local time = tonumber(string.match(text, 'uptime_in_seconds:(%d+)') or 0)
             local replication = redis.pcall('INFO', 'replication')
-            local wasPrimary = type(replication) == 'string' and string.find(replication, 'second_repl_offset:%-1')
-            return string.match(text, 'run_id:(%x+)') or '', wasPrimary and math.max(0, time - 1) * 1000 or 0
+            local wasNoReplica = type(replication) == 'string' and string.find(replication, 'second_repl_offset:%-1')
+            return string.match(text, 'run_id:(%x+)') or '', wasNoReplica and math.max(0, time - 1) * 1000 or 0
         end
 
         """

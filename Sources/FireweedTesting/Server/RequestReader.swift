@@ -1,6 +1,7 @@
 // Requests as they come to a server (RFC 9112).
 
 import Fireweed
+import FireweedTransport
 package import Foundation
 
 /// Reads one request after the other from a stream, and keeps the bytes as they came.
@@ -130,7 +131,7 @@ package struct RequestReader {
         let parts = requestLine.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         var head = Head(method: parts[0], target: parts.count > 1 ? parts[1] : "", fields: [])
         head.version = parts.last ?? ""
-        head.isMalformed = parts.count != 3 || !FieldSyntax.isToken(head.method) || head.target.isEmpty
+        head.isMalformed = parts.count != 3 || !head.method.isToken || head.target.isEmpty
         while let line = line(), raw.count < Self.limit {
             if line.isEmpty { return head }
             if let field = Self.field(line) { head.fields.append(field) } else { head.isMalformed = true }
@@ -140,7 +141,7 @@ package struct RequestReader {
 
     /// A field; `nil` for a line without a colon, and for one whose name is no token: a folded one begins with a space.
     private static func field(_ line: String) -> Field? {
-        guard let colon = line.firstIndex(of: ":"), FieldSyntax.isToken(String(line[..<colon])) else { return nil }
+        guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isToken else { return nil }
         let value = line[line.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         return Field(name: String(line[..<colon]), value: value)
     }

@@ -57,7 +57,7 @@ struct IdleList<Order: IdleOrder> {
         return true
     }
 
-    /// The connection that became idle last among those that suit.
+    /// The newest connection that suits.
     func newest(where suits: (Order.Member) -> Bool) -> Order.Member? {
         var next = newest
         while let connection = next, !suits(connection) { next = Order[connection].older }

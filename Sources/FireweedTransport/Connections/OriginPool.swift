@@ -13,13 +13,11 @@ final class OriginPool {
     private var target: DialTarget
     /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
-    private var line = WaitingQueue<Exchange>()
+    private var line = ExchangeLine()
     /// The queue of exchanges that need a new connection.
-    private var renewals = WaitingQueue<Exchange>()
+    private var renewals = ExchangeLine()
     /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
     private var files = FileLine()
-    /// Numbers below which every exchange in the line, and in the queue of renewals, has a dialer.
-    private var undialed = (line: 0, renewals: 0)
     private var dialings: [ObjectIdentifier: PendingDial] = [:]
     /// Idle connections; the one that was used last is used next.
     private var idle = IdleList<OriginOrder>()
@@ -92,10 +90,8 @@ final class OriginPool {
             files.enter(exchange, number: number)
         } else if exchange.wantsNewConnection {
             renewals.enter(exchange, number: number)
-            undialed.renewals = min(undialed.renewals, number)
         } else {
             line.enter(exchange, number: number)
-            undialed.line = min(undialed.line, number)
         }
         assignConnections()
     }
@@ -276,7 +272,7 @@ final class OriginPool {
 
     /// Begins a connection for the first exchange without a dialer; false when there is none.
     private func dial() -> Bool {
-        guard let exchange = nextUndialed() else { return false }
+        guard let exchange = renewals.nextUndialed() ?? line.nextUndialed() else { return false }
         let dialing = PendingDial(exchange, origin: self)
         let dialer = Dialer(
             target, userTimeout: exchange.message.idleTimeout, context: pool.context, parts: pool.parts,
@@ -294,23 +290,12 @@ final class OriginPool {
         return true
     }
 
-    /// Takes the first exchange for which no connection is being made, which stays in its queue.
-    private func nextUndialed() -> Exchange? {
-        if let next = renewals.first(from: undialed.renewals, where: { $0.dialer == nil }) {
-            undialed.renewals = next.place ?? undialed.renewals
-            return next
-        }
-        undialed.renewals = .max
-        let next = line.first(from: undialed.line) { $0.dialer == nil }
-        undialed.line = next?.place ?? .max
-        return next
-    }
-
     /// Ends the work of a dialer for its exchange, which may get another one.
     private func separate(_ exchange: Exchange) {
         exchange.dialer = nil
         guard let place = exchange.place else { return }
-        undialed = (min(undialed.line, place), min(undialed.renewals, place))
+        line.noteUndialed(place)
+        renewals.noteUndialed(place)
     }
 
     /// Passes the dialer of an exchange on to another exchange, or abandons it when there is none.
@@ -318,7 +303,7 @@ final class OriginPool {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
         guard dialings[ObjectIdentifier(dialer)] != nil else { return }
-        guard let exchange = nextUndialed() else {
+        guard let exchange = renewals.nextUndialed() ?? line.nextUndialed() else {
             dialings[ObjectIdentifier(dialer)] = nil
             return dialer.abandon()
         }

@@ -7,24 +7,10 @@ import Glibc
 /// A call that waits on an event loop's thread stops every session of the process. In a debug build such a call ends
 /// the process with the name of the call; a release build checks nothing.
 /// ```swift
-/// let descriptor = BlockingCall.run("open") { open(path, O_RDONLY | O_CLOEXEC) }
+/// BlockingCall.check("open")
+/// let descriptor = open(path, O_RDONLY | O_CLOEXEC)
 /// ```
 package enum BlockingCall {
-    /// Makes a call that may wait.
-    ///
-    /// - Parameters:
-    ///   - name: the name of the call, for the report.
-    ///   - call: the call.
-    /// - Returns: the call's value.
-    /// - Throws: the call's error.
-    @inline(__always)
-    package static func run<Value: ~Copyable, Failure: Error>(
-        _ name: StaticString, _ call: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        check(name)
-        return try call()
-    }
-
     /// Ends a debug build when the caller is on an event loop's thread.
     @inline(__always)
     package static func check(_ name: StaticString) {

@@ -109,10 +109,10 @@ package struct HTTP1RequestWriter {
             framing: framing, expectsContinue: expectsContinue, closesConnection: fields.closesConnection,
             expectation: ResponseExpectation(method: message.method))
         if isShared, form == .origin, extra.isEmpty, framing == .none, message.method == "GET" {
-            let lineCount = 4 + target.originForm.utf8.count
+            let startCount = 4 + target.originForm.utf8.count
             lastGET = LastGET(
                 block: message.fields, target: target,
-                rest: Array(bytes[(start + lineCount)...]), written: written)
+                rest: Array(bytes[(start + startCount)...]), written: written)
         }
         return written
     }

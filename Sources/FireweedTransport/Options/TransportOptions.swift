@@ -122,11 +122,10 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
-    /// How many idle connections a session keeps on each of its loops, to all hosts together; those that have been idle
-    /// longest are closed first.
+    /// The number of idle connections that a session keeps on each of its loops, to all hosts together.
     ///
-    /// All sessions of a process together keep a quarter of the descriptors that it may have, at most. Default: 256;
-    /// zero or less keeps none.
+    /// The longest idle ones are closed first. All sessions of a process together keep a quarter of the descriptors
+    /// that it may have, at most. Default: 256; zero or less keeps none.
     public var maximumIdleConnections = 256
 
     /// Addresses to connect to instead of a name lookup: a host, and its IPv4 and IPv6 addresses.

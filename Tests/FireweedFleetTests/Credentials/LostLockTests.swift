@@ -78,6 +78,21 @@ struct LostLockTests {
         while try await calls() < before + count, !steps.events.contains("\(name) refreshes") { await Task.yield() }
     }
 
+    /// Lets a refresh begin, loses its lock, and lets another one begin, which waits for the first.
+    private func refreshBoth(
+        _ one: CredentialVault<Token>, _ two: CredentialVault<Token>, losing loss: Loss
+    ) async throws {
+        let first = refresh(one, "one")
+        try await steps.next("one refreshes")
+        try await lose(loss)
+        let second = refresh(two, "two")
+        try await looks(20, orRefreshOf: "two")
+        steps.note("go")
+        #expect(try await first.value == Token(number: 2))
+        #expect(try await second.value == Token(number: 2))
+        #expect(!steps.events.contains("two refreshes"))
+    }
+
     @Test("a refresh that waits for another one does not begin when the lock is lost", arguments: Loss.allCases)
     func waiting(loss: Loss) async throws {
         let (one, two) = (try vault("one"), try vault("two"))
@@ -101,15 +116,7 @@ struct LostLockTests {
             try await one.set(Token(number: 1))
             #expect(try await two.credential() == Token(number: 1))
         }
-        let first = refresh(one, "one")
-        try await steps.next("one refreshes")
-        try await lose(.flushed)
-        let second = refresh(two, "two")
-        try await looks(20, orRefreshOf: "two")
-        steps.note("go")
-        #expect(try await first.value == Token(number: 2))
-        #expect(try await second.value == Token(number: 2))
-        #expect(!steps.events.contains("two refreshes"))
+        try await refreshBoth(one, two, losing: .flushed)
     }
 
     @Test(
@@ -126,15 +133,7 @@ struct LostLockTests {
             try await store.release(name, owner: "zero")
         }
         try await fleet().command("SAVE")
-        let first = refresh(one, "one")
-        try await steps.next("one refreshes")
-        try await lose(.restarted)
-        let second = refresh(two, "two")
-        try await looks(20, orRefreshOf: "two")
-        steps.note("go")
-        #expect(try await first.value == Token(number: 2))
-        #expect(try await second.value == Token(number: 2))
-        #expect(!steps.events.contains("two refreshes"))
+        try await refreshBoth(one, two, losing: .restarted)
         let third = refresh(try vault("three"), "three", of: 2)
         try await steps.next("three refreshes")
         steps.note("go")

@@ -199,7 +199,7 @@ extension URL {
 
 extension RequestMessage.Credentials {
     /// Whether user and password can be sent; a character that could forge or end a field cannot.
-    var isSendable: Bool { FieldSyntax.isValue(user) && FieldSyntax.isValue(password) }
+    var isSendable: Bool { user.staysInLine && password.staysInLine }
 }
 
 extension OutgoingMessage {

@@ -76,7 +76,7 @@ extension OutgoingMessage {
         let value = use.answer.field(
             credentials, method: method, target: RequestMessage.target(of: components), clientNonce: use.clientNonce,
             content: knownContent ?? Data())
-        return FieldSyntax.isValue(value) ? value : nil
+        return value.staysInLine ? value : nil
     }
 
     // MARK: Nonces of earlier messages

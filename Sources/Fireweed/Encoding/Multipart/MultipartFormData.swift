@@ -42,7 +42,7 @@ open class MultipartFormData {
         "multipart/form-data; \(boundaryParameter)"
 
     private var boundaryParameter: String {
-        "boundary=\(FieldSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")"
+        "boundary=\(boundary.isToken ? boundary : "\"\(boundary)\"")"
     }
 
     /// The content type that is sent: `contentType`, with the boundary where it lacks one (RFC 2046 §5.1.1).

@@ -1,5 +1,6 @@
 // Building requests from the options of a curl command.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 
@@ -98,7 +99,7 @@ struct CURLRequestBuilder {
         let name = String(scalars[..<end])
         let value = Self.trimmed(String(scalars[scalars.index(after: end)...]))
         // Foundation would drop the field without an error.
-        guard FieldSyntax.isValue(value) else { throw invalid(argument, line) }
+        guard value.staysInLine else { throw invalid(argument, line) }
         if scalars[end] == ";" {
             guard value.isEmpty else { throw invalid(argument, line) }
             headers.append(HTTPHeader(name: name, value: ""))

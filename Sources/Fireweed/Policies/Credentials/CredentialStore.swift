@@ -86,8 +86,9 @@ package struct CredentialLook: Sendable, Equatable {
     package var hasLock: Bool
     /// Whether the lock is free and was not given, because the store may have lost it.
     package var isLockLost = false
-    /// How long another owner has the lock unless that owner renews it, or may have a lock that is lost; `nil` where
-    /// the store does not say.
+    /// The rest of another owner's lease; `nil` where the store does not say.
+    ///
+    /// Where the lock may be lost, the time until it counts as over.
     package var lockLeft: Duration?
     /// The run of the store, which began after the credential was stored and has lost the locks of the run before it;
     /// `nil` where the store does not say.

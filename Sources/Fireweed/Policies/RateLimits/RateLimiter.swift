@@ -29,6 +29,7 @@ public final class RateLimiter: RequestInterceptor {
         /// Requests for which the closure gives the same text; `nil` for a request without a limit.
         case key(@Sendable (URLRequest) -> String?)
 
+        /// Whether requests share a limit by their origin.
         package var isByOrigin: Bool { if case .origin = self { true } else { false } }
     }
 

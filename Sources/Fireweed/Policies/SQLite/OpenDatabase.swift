@@ -17,7 +17,7 @@ final class OpenDatabase: Sendable {
         let inode: UInt
     }
 
-    /// A connection without an owner.
+    /// A connection that is not in use.
     struct Spare: @unchecked Sendable {
         // SAFETY: nothing else has the connection; SQLite does not care which thread calls.
         let handle: OpaquePointer
@@ -26,7 +26,7 @@ final class OpenDatabase: Sendable {
     }
 
     private struct State {
-        /// How many connections have an owner.
+        /// The number of connections that are in use.
         var count = 0
         var spares: [Spare] = []
         /// Whether the last connection was closed: the file has another object then.
@@ -72,7 +72,7 @@ final class OpenDatabase: Sendable {
         }
     }
 
-    /// A connection of the same path that has no owner any more.
+    /// A connection of the same path that is not in use.
     func takeSpare(path: String) -> Spare? {
         state.withLock { state in
             state.spares.firstIndex { $0.path == path }.map { state.spares.remove(at: $0) }

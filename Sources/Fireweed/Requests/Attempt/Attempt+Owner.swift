@@ -34,7 +34,7 @@ extension Attempt {
             }
         }
 
-        /// Whether `storingDecision(for:)` tells monitors of responses.
+        /// Whether monitors hear of the responses that a handler would be asked about.
         var tellsOfStoring: Bool {
             switch self {
             case .request(let request): request.core.announces(.caching)

@@ -129,8 +129,9 @@ extension ResponseHead {
 }
 
 extension Attempt.State {
-    /// How many bytes of content the response announces; `nil` where it does not, and where the content is coded: the
-    /// announced length is not that of what we count then (RFC 9110 §8.6).
+    /// The announced number of bytes of content; `nil` without one.
+    ///
+    /// Also `nil` for coded content: the announced number counts coded bytes then (RFC 9110 §8.6).
     fileprivate var contentByteCount: Int64? {
         guard let head, !head.contains("Content-Encoding") else { return nil }
         return head.contentLength

@@ -11,7 +11,7 @@ public final class CompositeEventMonitor: EventMonitor {
     /// Not used by the session: each monitor is called on its own queue.
     public let queue = DispatchQueue(label: "org.alamofire.compositeEventMonitor")
 
-    /// What any of the monitors wants to hear of.
+    /// The events of all monitors together.
     public let events: MonitoredEvents
 
     /// Hears first, where the session's delegate is a subclass.

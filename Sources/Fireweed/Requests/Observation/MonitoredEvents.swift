@@ -1,8 +1,5 @@
 // The groups of events that monitors want.
 
-import Dispatch
-import Synchronization
-
 /// Groups of the events of an ``EventMonitor``.
 ///
 /// A monitor that names the groups it has methods for costs less: events that no monitor wants are not announced, and
@@ -10,8 +7,9 @@ import Synchronization
 ///
 /// ```swift
 /// final class Counter: EventMonitor {
+///     let finished = Mutex(0)
 ///     var events: MonitoredEvents { [.completion] }
-///     func requestDidFinish(_ request: Request) { … }
+///     func requestDidFinish(_ request: Request) { finished.withLock { $0 += 1 } }
 /// }
 /// ```
 public struct MonitoredEvents: OptionSet, Sendable, Hashable {
@@ -61,57 +59,4 @@ public struct MonitoredEvents: OptionSet, Sendable, Hashable {
 
     /// Every event, those of later versions too.
     public static let all = MonitoredEvents(rawValue: .max)
-}
-
-/// A monitor, with what it wants to hear of, and the events that are on their way to its queue.
-///
-/// Events that come while earlier ones wait are passed on with these: one block of the queue for all of them.
-final class MonitorMailbox: Sendable {
-    private struct State {
-        var waiting: [@Sendable () -> Void] = []
-        /// The queue that passes on what waits.
-        var queue: DispatchQueue?
-    }
-
-    let monitor: any EventMonitor
-    let events: MonitoredEvents
-    private let state = Mutex(State())
-
-    init(_ monitor: any EventMonitor) {
-        self.monitor = monitor
-        events = monitor.events
-    }
-
-    /// Calls `event` with the monitor, on its queue, behind all earlier ones.
-    func post(_ event: @escaping @Sendable (any EventMonitor) -> Void) {
-        // A monitor may give another queue for each event, which has an order of its own then.
-        let queue = monitor.queue
-        let call: @Sendable () -> Void = { [monitor] in event(monitor) }
-        let (isFirst, isOther) = state.withLock { state in
-            guard state.queue == nil || state.queue === queue else { return (false, true) }
-            state.waiting.append(call)
-            defer { state.queue = queue }
-            return (state.queue == nil, false)
-        }
-        if isFirst { queue.async { self.passOn() } }
-        if isOther { queue.async(execute: call) }
-    }
-
-    /// Passes on what waits, until nothing does: who waits for the queue has all events that were posted before.
-    private func passOn() {
-        while let batch = nextBatch() {
-            for event in batch { event() }
-        }
-    }
-
-    private func nextBatch() -> [@Sendable () -> Void]? {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.queue = nil
-                return nil
-            }
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-    }
 }

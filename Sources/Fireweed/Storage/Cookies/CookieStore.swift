@@ -110,7 +110,7 @@ final class CookieStore: @unchecked Sendable {
 
     private static func field(of found: [IndexedCookie]) -> Field? {
         // Other code may put anything into a storage: what would forge a field is never sent.
-        let cookies = found.filter { FieldSyntax.isValue($0.text) }
+        let cookies = found.filter { $0.text.staysInLine }
         guard !cookies.isEmpty else { return nil }
         var field = Field(name: "Cookie", value: cookies.map(\.text).joined(separator: "; "))
         if cookies.contains(where: { $0.octets != nil }) {

@@ -1,5 +1,7 @@
 // The field `Strict-Transport-Security`, read.
 
+import FireweedTransport
+
 /// The directives of a `Strict-Transport-Security` field (RFC 6797 §6.1).
 package struct StrictTransportField: Equatable {
     /// For how many seconds the host is to be reached over TLS only; zero ends the policy.
@@ -13,7 +15,7 @@ package struct StrictTransportField: Equatable {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = halves[0].trimmed.lowercased()
             if name.isEmpty, halves.count == 1 { continue }  // empty directives are allowed
-            guard FieldSyntax.isToken(name), directives[name] == nil else { return nil }
+            guard name.isToken, directives[name] == nil else { return nil }
             directives[name] = .some(halves.count == 2 ? Self.unquoted(halves[1].trimmed) : nil)
         }
         guard case .some(.some(let age)) = directives["max-age"], !age.isEmpty,

@@ -18,7 +18,7 @@ struct OpenDatabaseTests {
 
     private func connection() throws -> SQLiteConnection { try SQLiteConnection(path: path, busyMilliseconds: 1000) }
 
-    /// How many descriptors of the file this process has.
+    /// The number of this process's descriptors of the file.
     private var descriptorCount: Int {
         let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return links.count {

@@ -1,0 +1,57 @@
+// The way of events to one monitor.
+
+import Dispatch
+import Synchronization
+
+/// Passes events on to a monitor, on its queue and in their order.
+///
+/// Events that come while earlier events wait for the queue are passed on together with these, in one block.
+final class MonitorMailbox: Sendable {
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        /// The queue that passes on what waits.
+        var queue: DispatchQueue?
+    }
+
+    let monitor: any EventMonitor
+    let events: MonitoredEvents
+    private let state = Mutex(State())
+
+    init(_ monitor: any EventMonitor) {
+        self.monitor = monitor
+        events = monitor.events
+    }
+
+    /// Calls `event` with the monitor, on its queue, behind all earlier ones.
+    func post(_ event: @escaping @Sendable (any EventMonitor) -> Void) {
+        // A monitor may give another queue for each event, which has an order of its own then.
+        let queue = monitor.queue
+        let call: @Sendable () -> Void = { [monitor] in event(monitor) }
+        let (isFirst, isOther) = state.withLock { state in
+            guard state.queue == nil || state.queue === queue else { return (false, true) }
+            state.waiting.append(call)
+            defer { state.queue = queue }
+            return (state.queue == nil, false)
+        }
+        if isFirst { queue.async { self.passOn() } }
+        if isOther { queue.async(execute: call) }
+    }
+
+    /// Passes on what waits, until nothing does: who waits for the queue has all events that were posted before.
+    private func passOn() {
+        while let batch = nextBatch() {
+            for event in batch { event() }
+        }
+    }
+
+    private func nextBatch() -> [@Sendable () -> Void]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.queue = nil
+                return nil
+            }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// The exchanges of an origin that wait for a connection.
+
+/// A queue of exchanges, which finds the next one to make a connection for without looking at all before it.
+struct ExchangeLine {
+    private var queue = WaitingQueue<Exchange>()
+    /// Every exchange with a lower number has a dialer.
+    private var firstUndialed = 0
+
+    var count: Int { queue.count }
+    var first: Exchange? { queue.first }
+
+    /// Adds an exchange at the place of its number.
+    mutating func enter(_ exchange: Exchange, number: Int) {
+        queue.enter(exchange, number: number)
+        noteUndialed(number)
+    }
+
+    /// Removes the exchange at a place.
+    mutating func leave(_ place: Int) {
+        queue.leave(place)
+    }
+
+    /// Removes and returns the first exchange.
+    mutating func next() -> Exchange? { queue.next() }
+
+    /// The first exchange without a dialer, which stays in the queue.
+    mutating func nextUndialed() -> Exchange? {
+        let next = queue.first(from: firstUndialed) { $0.dialer == nil }
+        firstUndialed = next?.place ?? .max
+        return next
+    }
+
+    /// Notes that the exchange at a place, if there is one, has no dialer.
+    mutating func noteUndialed(_ place: Int) {
+        firstUndialed = min(firstUndialed, place)
+    }
+}
