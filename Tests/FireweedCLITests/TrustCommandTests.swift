@@ -69,6 +69,27 @@ struct TrustCommandTests {
         #expect(read(watch, &events, events.count) > 0)
     }
 
+    @Test("SSL_CERT_FILE and SSL_CERT_DIR name the authorities, and nothing when they are empty")
+    func namedAuthorities() throws {
+        let folder = try TemporaryFolder()
+        let root = testCertificates.root.certificate
+        // As openssl-rehash(1) names it; the number of the name does not matter.
+        try FileManager.default.copyItem(at: root, to: folder.file("0a1b2c3d.0"))
+        try Data("no certificate".utf8).write(to: folder.file("damaged.pem"))
+        let several = "/missing:\(folder.url.path)"
+        for environment in [
+            ["SSL_CERT_FILE": root.path, "SSL_CERT_DIR": "/missing"],
+            ["SSL_CERT_FILE": "", "SSL_CERT_DIR": folder.url.path], ["SSL_CERT_FILE": "", "SSL_CERT_DIR": several],
+        ] {
+            let trusted = try run(url, environment: environment)
+            #expect(trusted.code == 0 && trusted.errors.isEmpty, "\(environment): \(trusted)")
+        }
+        let unread = try run(url, environment: ["SSL_CERT_FILE": "", "SSL_CERT_DIR": "/missing"])
+        #expect(unread.code == 7 && unread.errors.contains("no certificates in /missing"), "\(unread)")
+        let ordinary = try run(url, environment: ["SSL_CERT_FILE": "", "SSL_CERT_DIR": ""])
+        #expect(ordinary.code == 7 && ordinary.errors.contains("Root"), "\(ordinary)")
+    }
+
     @Test("--pin demands a key of the chain; several are alternatives")
     func pin() throws {
         let authority = "--cacert=\(testCertificates.root.certificate.path)"

@@ -24,7 +24,8 @@ final class TLSClient {
     ) throws(TransferFailure) -> TLSStream {
         let identity = peer.isProxy ? nil : settings.identity(forHost: peer.host)
         let key = TLSSessionStore.Key(
-            host: peer.host, port: peer.port, isProxy: peer.isProxy, identity: identity, offer: peer.offer)
+            host: peer.host, port: peer.port, isProxy: peer.isProxy, identity: identity,
+            authorities: peer.rule.authorities.fileVersion, offer: peer.offer)
         ERR_clear_error()
         guard let ssl = SSL_new(try context.get().pointer) else { throw Self.failure() }
         let made = TLSStream(

@@ -11,7 +11,7 @@ import Foundation
 final class TLSSessionStore {
     /// The peer and the settings that a TLS session belongs to.
     ///
-    /// Trust is not in it: one transport judges its servers by one set of rules.
+    /// One transport judges its servers by one set of rules, but the files of its authorities may be replaced.
     struct Key: Hashable {
         var host: String
         var port: UInt16
@@ -19,6 +19,8 @@ final class TLSSessionStore {
         /// The client identity, and the digest of its certificate: its files may be replaced.
         var identity: ClientIdentity?
         var certificate: Data?
+        /// The file of the authorities, as it was before the handshake.
+        var authorities: FileVersion?
         var offer: [ApplicationProtocol]
     }
 

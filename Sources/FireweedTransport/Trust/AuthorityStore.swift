@@ -1,7 +1,7 @@
 // The authorities in the form in which OpenSSL looks them up.
 
 import COpenSSL
-import Foundation
+package import Foundation
 import Synchronization
 
 /// Owns an `X509_STORE` with authorities in it.
@@ -10,6 +10,7 @@ import Synchronization
 final class AuthorityStore: @unchecked Sendable {
     // SAFETY: filled in `init`; afterwards it is only looked up in, under the store's own lock (X509_STORE_new(3)).
     let pointer: OpaquePointer
+    private let knownDigest = Mutex<Data?>(nil)
 
     /// Throws `TrustFailure.authoritiesUnreadable` when there is nothing to read, or it is malformed.
     init(_ authorities: CertificateAuthorities) throws(TrustFailure) {
@@ -39,7 +40,7 @@ final class AuthorityStore: @unchecked Sendable {
 
     private func load(folder: URL) throws(TrustFailure) {
         do {
-            add(try Certificate.all(in: folder) { Self.isAuthorityFile($0.pathExtension.lowercased()) })
+            add(try Certificate.all(in: folder, where: Self.isAuthorityFile))
         } catch {
             throw .authoritiesUnreadable(reason: "\(folder.path): \(error.plainText)")
         }
@@ -51,33 +52,75 @@ final class AuthorityStore: @unchecked Sendable {
         }
     }
 
-    /// Bundles first: a folder is looked up in by OpenSSL during the handshake, with reads from disk.
     private func loadSystem() throws(TrustFailure) {
-        let environment = ProcessInfo.processInfo.environment
-        if let path = environment["SSL_CERT_FILE"] { return try load(path) }
-        if let path = environment["SSL_CERT_DIR"] {
-            guard X509_STORE_load_path(pointer, path) == 1 else {
-                throw .authoritiesUnreadable(reason: "\(path): \(OpenSSLError.drain())")
-            }
-            return
+        if let file = SystemAuthorities.file { return try load(file) }
+        let folders = SystemAuthorities.folders
+        for folder in folders { add(readableCertificates(in: folder)) }
+        guard holdsCertificates else {
+            throw .authoritiesUnreadable(reason: "no certificates in \(folders.joined(separator: ":"))")
         }
-        if let bundle = Self.systemBundles.first(where: FileManager.default.isReadableFile) { return try load(bundle) }
-        guard X509_STORE_set_default_paths(pointer) == 1 else {
-            throw .authoritiesUnreadable(reason: OpenSSLError.drain().description)
-        }
+    }
+
+    /// As for OpenSSL, a file of the system's folder that cannot be read is none.
+    private func readableCertificates(in folder: String) -> [Certificate] {
+        let folder = URL(fileURLWithPath: folder, isDirectory: true)
+        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return (files ?? []).filter(Self.isAuthorityFile).flatMap { (try? Certificate.all(contentsOf: $0)) ?? [] }
     }
 
     /// Certificates by their usual names, and by OpenSSL's `HASH.N`.
-    private static func isAuthorityFile(_ pathExtension: String) -> Bool {
-        pathExtension == "pem" || Certificate.bundleExtensions.contains(pathExtension)
+    private static func isAuthorityFile(_ file: URL) -> Bool {
+        let pathExtension = file.pathExtension.lowercased()
+        return pathExtension == "pem" || Certificate.bundleExtensions.contains(pathExtension)
             || (!pathExtension.isEmpty && pathExtension.allSatisfy { $0.isASCII && $0.isNumber })
     }
+}
 
+/// Where the authorities of the system are: what the environment names, as for OpenSSL, else a distribution's places.
+private enum SystemAuthorities {
+    /// The file of all; `nil` where they are in folders.
+    static let file = variable("SSL_CERT_FILE") ?? (namedFolders == nil ? bundles.first(where: isReadable) : nil)
+    static let folders = namedFolders ?? ["/etc/ssl/certs", "/etc/pki/tls/certs"]
+    /// Whether the environment names them.
+    static let areNamed = variable("SSL_CERT_FILE") != nil || namedFolders != nil
+
+    private static let namedFolders = variable("SSL_CERT_DIR")?.split(separator: ":").map(String.init)
     /// Debian, Fedora, openSUSE, Alpine.
-    private static let systemBundles = [
+    private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/ssl/cert.pem",
     ]
+
+    /// An empty variable names nothing.
+    private static func variable(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func isReadable(_ path: String) -> Bool { FileManager.default.isReadableFile(atPath: path) }
+}
+
+extension AuthorityStore {
+    /// The SHA-256 of the certificates, in any order.
+    var digest: Data {
+        knownDigest.withLock { known in
+            let digest = known ?? Data(Digest.sha256(Data(hashes.sorted { $0.lexicographicallyPrecedes($1) }.joined())))
+            known = digest
+            return digest
+        }
+    }
+
+    private var holdsCertificates: Bool { OPENSSL_sk_num(X509_STORE_get0_objects(pointer)) > 0 }
+
+    private var hashes: [[UInt8]] {
+        let objects = X509_STORE_get0_objects(pointer)
+        return (0..<OPENSSL_sk_num(objects)).compactMap { index in
+            guard let object = OPENSSL_sk_value(objects, index),
+                let certificate = X509_OBJECT_get0_X509(OpaquePointer(object))
+            else { return nil }
+            var hash = [UInt8](repeating: 0, count: 32)
+            return X509_digest(certificate, EVP_sha256(), &hash, nil) == 1 ? hash : nil
+        }
+    }
 }
 
 extension AuthorityStore {
@@ -86,16 +129,11 @@ extension AuthorityStore {
     /// A file that was written again is another store.
     private struct Source: Hashable {
         let authorities: CertificateAuthorities
-        let modified: Date?
+        let version: FileVersion?
 
         init(_ authorities: CertificateAuthorities) {
             self.authorities = authorities
-            switch authorities {
-            case .file(let url), .folder(let url):
-                let attributes = try? FileManager.default.attributesOfItem(atPath: url.path)
-                modified = attributes?[.modificationDate] as? Date
-            case .system, .certificates: modified = nil
-            }
+            version = authorities.fileVersion
         }
     }
 
@@ -123,5 +161,28 @@ extension CertificateAuthorities {
     /// Reads the authorities now, so that the first handshake does not; throws `TrustFailure.authoritiesUnreadable`.
     package func prepare() throws(TrustFailure) {
         _ = try AuthorityStore.shared(for: self)
+    }
+
+    /// The version of what the authorities are read from; `nil` where that is read once, or cannot be found.
+    var fileVersion: FileVersion? {
+        switch self {
+        case .file(let url), .folder(let url): FileVersion(url)
+        case .system, .certificates: nil
+        }
+    }
+
+    /// Whether these are the ones that every program on the machine has.
+    package var areOfMachine: Bool { self == .system && !SystemAuthorities.areNamed }
+
+    /// The authorities by their content, whatever their place; `nil` for those of the machine.
+    ///
+    /// The digest of nothing that can be read is a digest too. Looks at the file, and reads it when it has changed.
+    package var contentDigest: Data? {
+        if areOfMachine { return nil }
+        do throws(TrustFailure) {
+            return try AuthorityStore.shared(for: self).digest
+        } catch {
+            return Data(Digest.sha256(Data("unreadable".utf8)))
+        }
     }
 }

@@ -1,8 +1,6 @@
 // The content of a client identity, apart from its place.
 
-import CLinux
 package import Foundation
-import Glibc
 import Synchronization
 
 extension ClientIdentity {
@@ -32,6 +30,7 @@ private enum KnownIdentities {
     private static let limit = 256
 
     static func digest(of identity: ClientIdentity) -> Data {
+        BlockingCall.check("stat")
         let version = FileVersion(identity.certificateFile)
         if let version, let known = known.withLock({ $0[identity] }), known.version == version { return known.digest }
         let digest: Data
@@ -48,28 +47,4 @@ private enum KnownIdentities {
         }
         return digest
     }
-}
-
-/// The properties of a file that change when it is written or replaced.
-private struct FileVersion: Equatable {
-    private let device: UInt
-    private let inode: UInt
-    private let byteCount: Int
-    private let modified: [Int]
-    private let changed: [Int]
-
-    /// `nil` where there is no file.
-    init?(_ url: URL) {
-        BlockingCall.check("stat")
-        var status = stat()
-        guard url.path.withCString({ stat($0, &status) }) == 0 else { return nil }
-        device = UInt(status.st_dev)
-        inode = UInt(status.st_ino)
-        byteCount = Int(status.st_size)
-        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-        changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
-    }
-
-    /// Whether the last change lies at least two seconds back.
-    var isSettled: Bool { time(nil) - changed[0] >= 2 }
 }

@@ -52,6 +52,26 @@ struct TransportSecurityTests {
         #expect(handshakes == ["new", "resumed", "new", "resumed"])
     }
 
+    @Test("after the file of the authorities was replaced, a server is judged anew")
+    func replacedAuthorities() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("authorities.pem")
+        func use(_ issued: CertificateGenerator.Issued) throws {
+            try issued.pem.write(to: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.modificationDate: Date.distantPast], ofItemAtPath: file.path)
+        }
+        let stranger = try testCertificates.generator.issue("Stranger", ["basicConstraints=critical,CA:TRUE"], by: nil)
+        let peer = try SecurePeer(chain, role: .answering(ok))
+        let session = session { $0.certificateAuthorities = .file(file) }
+        var results: [Bool] = []
+        for authority in [testCertificates.root, testCertificates.root, stranger, testCertificates.root] {
+            try use(authority)
+            let response = await session.request("https://localhost:\(peer.port)/").serializingString().response
+            results.append(response.value == "ok")
+        }
+        #expect(results == [true, true, false, true])
+    }
+
     @Test("in a session with a cache, no connection of a certificate serves the one that has replaced it")
     func rotatedOnKeptConnections() async throws {
         let folder = try TemporaryFolder()

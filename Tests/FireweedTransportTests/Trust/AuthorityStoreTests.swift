@@ -59,6 +59,46 @@ struct AuthorityStoreTests {
         #expect(try AuthorityStore.shared(for: .file(file)) !== first)
     }
 
+    @Test("a file that is replaced by one of the same time and size is read again")
+    func replaced() throws {
+        let testCertificates = try TestCertificates.shared
+        let folder = try TemporaryFolder()
+        let file = folder.file("root.pem")
+        let (root, other) = (testCertificates.root.pem, testCertificates.intermediate.pem)
+        let length = max(root.utf8.count, other.utf8.count)
+        func write(_ pem: String) throws -> AuthorityStore {
+            let padded = pem + String(repeating: "\n", count: length - pem.utf8.count)
+            try padded.write(to: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.modificationDate: Date.distantPast], ofItemAtPath: file.path)
+            return try AuthorityStore.shared(for: .file(file))
+        }
+        let digests = try [root, other, root].map { try write($0).digest }
+        #expect(digests[0] != digests[1])
+        #expect(digests[0] == digests[2])
+    }
+
+    @Test("authorities are told apart by their certificates, in any order and from any place")
+    func contents() throws {
+        let testCertificates = try TestCertificates.shared
+        let folder = try TemporaryFolder()
+        let pems = [testCertificates.intermediate.pem, testCertificates.root.pem]
+        let (file, turned) = (folder.file("bundle.pem"), folder.file("turned.txt"))
+        try pems.joined().write(to: file, atomically: true, encoding: .utf8)
+        try pems.reversed().joined().write(to: turned, atomically: true, encoding: .utf8)
+        let certificates = try Certificate.all(inPEM: pems.joined())
+        let same: [CertificateAuthorities] = [
+            .file(file), .file(turned), .folder(folder.url), .certificates(certificates),
+            .certificates(certificates.reversed()),
+        ]
+        #expect(Set(same.map(\.contentDigest)).count == 1)
+        let others: [CertificateAuthorities] = [
+            .certificates([certificates[0]]), .certificates([]), .file(folder.file("missing")), .system,
+        ]
+        #expect(Set((same + others).map(\.contentDigest)).count == 5)
+        // Where the environment names a file, other programs may have other authorities.
+        #expect((CertificateAuthorities.system.contentDigest == nil) == CertificateAuthorities.system.areOfMachine)
+    }
+
     @Test("the system's authorities can be read, and do not vouch for ours")
     func system() throws {
         try CertificateAuthorities.system.prepare()

@@ -6,6 +6,8 @@
 /// what they show (Foundation's requests, responses, tasks, and metrics) is not made.
 ///
 /// ```swift
+/// import Synchronization
+///
 /// final class Counter: EventMonitor {
 ///     let finished = Mutex(0)
 ///     var events: MonitoredEvents { [.completion] }

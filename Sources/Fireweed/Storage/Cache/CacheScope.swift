@@ -24,7 +24,7 @@ struct CacheScope: Sendable {
     private let trust: (any CacheTrust)?
     /// Whether connections go where URLs say.
     private let dialsOrigins: Bool
-    /// Whether the system's authorities alone decide about servers.
+    /// Whether the machine's authorities alone decide about servers.
     private let trustsSystem: Bool
     /// Whether messages may go through a proxy.
     private let mayHaveProxy: Bool
@@ -37,7 +37,7 @@ struct CacheScope: Sendable {
         self.trust = trust
         dialsOrigins =
             options.unixSocketPath == nil && options.addressOverrides.isEmpty && options.connectionRoutes.isEmpty
-        trustsSystem = trust?.rules == nil && options.certificateAuthorities == .system
+        trustsSystem = trust?.rules == nil && options.certificateAuthorities.areOfMachine
         mayHaveProxy = options.mayHaveProxy
         refusedAddresses = options.addressGuard.cachePartition
     }
@@ -56,7 +56,9 @@ struct CacheScope: Sendable {
         let isSecure = url.isSecure
         let rules = isSecure && !trustsSystem ? trust?.cachePartition(forHost: CanonicalHost.withoutZone(name)) : nil
         if let rules { parts.append("trust \(rules)") }
-        if isSecure, let authorities = options.certificateAuthorities.cachePartition { parts.append(authorities) }
+        if isSecure, let digest = options.certificateAuthorities.contentDigest {
+            parts.append("authorities \(digest.base64EncodedString())")
+        }
         // Behind any proxy, the authorities find the same server. In clear text the proxy decides which server answers,
         // and rules of one's own need not check the server.
         if mayHaveProxy, !isSecure || rules != nil, let proxy = options.proxyText(for: url) {
@@ -73,18 +75,6 @@ struct CacheScope: Sendable {
             url.isSecure, let host = url.host.map({ CanonicalHost.withoutZone(CanonicalHost.text(of: $0)) })
         else { return nil }
         return trust?.rules?.identity(host) ?? options.identity(forHost: host)
-    }
-}
-
-extension CertificateAuthorities {
-    /// Names the authorities; `nil` for the system's.
-    fileprivate var cachePartition: String? {
-        switch self {
-        case .system: nil
-        case .file(let url): "authorities of \(url.path)"
-        case .folder(let url): "authorities in \(url.path)"
-        case .certificates(let certificates): "authorities \(CachePartition.digest(certificates))"
-        }
     }
 }
 

@@ -259,6 +259,25 @@ final class CachePartitionTests: Sendable {
         #expect(try await answer(session(delegate: Delegate(nil))) == "14")
     }
 
+    @Test("authorities count by their content: a file that is replaced in its place, and one in another place")
+    func authorities() async throws {
+        let testCertificates = try TestCertificates.shared
+        let folder = try TemporaryFolder()
+        let (file, copy) = (folder.file("authorities.pem"), folder.file("copy.pem"))
+        func use(_ issued: CertificateGenerator.Issued) throws {
+            try issued.pem.write(to: file, atomically: true, encoding: .utf8)
+        }
+        try use(testCertificates.root)
+        try testCertificates.root.pem.write(to: copy, atomically: true, encoding: .utf8)
+        let session = session { $0.certificateAuthorities = .file(file) }
+        #expect(try await answer(session) == "1")
+        #expect(try await answer(self.session { $0.certificateAuthorities = .file(copy) }) == "1")
+        try use(testCertificates.intermediate)
+        #expect(try await answer(session) == "2")
+        try use(testCertificates.root)
+        #expect(try await answer(session) == "1")
+    }
+
     @Test("an evaluator that does not name its rules keeps its responses to its session")
     func namelessRules() async throws {
         let strict = session(manager: Self.manager(Own(isStrict: true)))

@@ -1,0 +1,32 @@
+// Whether a file is still the one that was read.
+
+import CLinux
+import Foundation
+import Glibc
+
+/// The properties of a file, or of a folder, that change when it is written or replaced.
+struct FileVersion: Hashable {
+    private let device: UInt
+    private let inode: UInt
+    private let byteCount: Int
+    private let modified: [Int]
+    private let changed: [Int]
+
+    /// `nil` where there is no file.
+    ///
+    /// The call may wait for a disk.
+    init?(_ url: URL) {
+        var status = stat()
+        guard url.path.withCString({ stat($0, &status) }) == 0 else { return nil }
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+        byteCount = Int(status.st_size)
+        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    }
+
+    /// Whether the last change lies at least two seconds back.
+    ///
+    /// A file that was just written may be written again within the resolution of its time.
+    var isSettled: Bool { time(nil) - changed[0] >= 2 }
+}
