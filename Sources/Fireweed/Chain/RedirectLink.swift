@@ -18,19 +18,25 @@ struct RedirectLink: Link {
         let handler = host.redirectHandler
         let next = Redirection.next(
             after: exchange.message, head: head, limit: limit(of: handler),
-            credentialFieldNames: handler?.credentialFieldNames ?? settings.credentialFieldNames)
+            credentialFieldNames: credentialFieldNames(of: handler))
         return next.map { decide(on: $0, by: handler, for: host) } ?? .pass
     }
 
     /// The decision about a redirect that names a whole request, as a `URLProtocol` gives it.
     func decide(on request: URLRequest, after message: OutgoingMessage, for host: any LinkContext) -> Decision {
         let handler = host.redirectHandler
-        let next = Redirection.next(after: message, to: request, limit: limit(of: handler), settings: settings)
+        let next = Redirection.next(
+            after: message, to: request, limit: limit(of: handler),
+            credentialFieldNames: credentialFieldNames(of: handler), settings: settings)
         return decide(on: next, by: handler, for: host)
     }
 
     private func limit(of handler: (any RedirectHandler)?) -> Int {
         handler?.maximumRedirectCount ?? settings.maximumRedirectCount
+    }
+
+    private func credentialFieldNames(of handler: (any RedirectHandler)?) -> [String] {
+        handler?.credentialFieldNames ?? settings.credentialFieldNames
     }
 
     private func decide(
@@ -55,14 +61,14 @@ struct RedirectLink: Link {
         guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }
         let proposed = Redirection.urlRequest(of: next.message)
         handler.task(host.sessionTask, willBeRedirectedTo: proposed, for: response) { chosen in
-            let decision = decision(chosen, proposed: proposed, next: next)
+            let decision = decision(of: handler, chosen, proposed: proposed, next: next)
             resume { _ in decision }
         }
     }
 
     /// Applies a handler's decision: without a request, the redirect itself is the response.
     private func decision(
-        _ chosen: URLRequest?, proposed: URLRequest, next: Redirection.Proposal
+        of handler: any RedirectHandler, _ chosen: URLRequest?, proposed: URLRequest, next: Redirection.Proposal
     ) -> Decision {
         guard let chosen else { return .pass }
         if let obstacle = next.obstacle, chosen.url == proposed.url { return .fail(obstacle) }
@@ -71,7 +77,10 @@ struct RedirectLink: Link {
             return .again(next.message)
         }
         do {
-            return .again(try Redirection.message(for: chosen, replacing: next.message, settings: settings))
+            return .again(
+                try Redirection.message(
+                    for: chosen, replacing: next.message, credentialFieldNames: credentialFieldNames(of: handler),
+                    settings: settings))
         } catch {
             let reason = (error as? RequestSyntaxError)?.errorDescription ?? "It has no URL of HTTP."
             let detail = "the redirect handler's request cannot be sent: \(reason)"

@@ -44,7 +44,8 @@ enum Redirection {
     ///
     /// The proposal of a request that is not for HTTP is that request, which only a redirect handler sees.
     static func next(
-        after message: OutgoingMessage, to request: URLRequest, limit: Int, settings: SessionSettings
+        after message: OutgoingMessage, to request: URLRequest, limit: Int, credentialFieldNames: [String],
+        settings: SessionSettings
     ) -> Result<Proposal, TransferFailure> {
         guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
         let target = request.url.map { message.webSocket == nil ? $0.withLowercasedScheme : WebSocketURL.onTheWire($0) }
@@ -56,7 +57,8 @@ enum Redirection {
             return .success(Proposal(message: proposed, obstacle: obstacle))
         }
         do {
-            var next = try self.message(for: request, replacing: message, settings: settings)
+            var next = try self.message(
+                for: request, replacing: message, credentialFieldNames: credentialFieldNames, settings: settings)
             next.redirectCount += 1
             return .success(Proposal(message: next))
         } catch {
@@ -100,11 +102,12 @@ enum Redirection {
 
     /// The message of a request that a redirect handler has chosen instead of `proposed`.
     ///
-    /// The handler's request is sent as it is, with the session's fields below it, except those that belong to one
-    /// origin. Throws when the request cannot be sent.
-    static func message(for request: URLRequest, replacing proposed: OutgoingMessage, settings: SessionSettings) throws
-        -> OutgoingMessage
-    {
+    /// The handler's request is sent as it is. One that was made anew, and not from the proposed one, gets the
+    /// session's fields below its own, except those in `credentialFieldNames`. Throws when the request cannot be sent.
+    static func message(
+        for request: URLRequest, replacing proposed: OutgoingMessage, credentialFieldNames: [String],
+        settings: SessionSettings
+    ) throws -> OutgoingMessage {
         let record = try RequestRecord(request)
         let schemes = proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes
         guard record.hasScheme(of: schemes) else { throw URLError(.unsupportedURL) }
@@ -115,11 +118,16 @@ enum Redirection {
         var next = proposed
         next.url = proposed.webSocket == nil ? record.url.withLowercasedScheme : WebSocketURL.onTheWire(record.url)
         next.method = record.method
-        let shared = RedirectRules.fields(
-            settings.fields, dropping: settings.credentialFieldNames, dropsContent: false
-        ).fields
+        let headers = request.headers
+        let isChanged = settings.fields.fields.contains { field in
+            headers[field.name] == field.value && proposed.fields.value(of: field.name) == field.value
+        }
+        let shared =
+            isChanged
+            ? []
+            : RedirectRules.fields(settings.fields, dropping: credentialFieldNames, dropsContent: false).fields
         // The field that names the proposed host is not for another one.
-        let own = request.headers.filter { field in
+        let own = headers.filter { field in
             isSame || !field.name.isEqualIgnoringASCIICase("Host") || field.value != proposed.fields.value(of: "Host")
         }
         let names = HTTPHeaders(Array(own))

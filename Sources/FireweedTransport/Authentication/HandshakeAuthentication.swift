@@ -148,6 +148,14 @@ struct HandshakeAuthentication {
         return "it refuses the credentials"
     }
 
+    /// Whether a text has what was sent in it: proxies for debugging repeat their requests.
+    func isRepeated(in text: [UInt8]) -> Bool {
+        let value = authorization?.split(separator: " ", maxSplits: 1).last.map(String.init)
+        return [value, credentials?.password].contains { secret in
+            secret.map { $0.utf8.count >= 3 && text.firstRange(of: Array($0.utf8)) != nil } ?? false
+        }
+    }
+
     /// False without a token.
     @discardableResult
     private mutating func answerNegotiate() -> Bool {

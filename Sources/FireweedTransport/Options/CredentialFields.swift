@@ -9,7 +9,8 @@ import Synchronization
 package struct CredentialFields: Sendable {
     /// The place of a field in HTTP.
     package enum Kind: Sendable {
-        /// `Authorization` (RFC 9110 §11.6.2), and the fields that services use instead.
+        /// `Authorization` (RFC 9110 §11.6.2), and the fields that services use instead; among them
+        /// `Sec-WebSocket-Protocol`, in which browsers' clients have to send their tokens.
         case user
         /// `Cookie` (RFC 6265 §4.2).
         case cookie
@@ -20,11 +21,12 @@ package struct CredentialFields: Sendable {
     /// The fields that have this meaning everywhere.
     private static let fixed: [(String, Kind)] = [
         ("Authorization", .user), ("Cookie", .cookie), ("Proxy-Authorization", .proxy),
+        ("Sec-WebSocket-Protocol", .user),
     ]
     /// Fields of responses and of the past with the same secrets, which only logs have to know.
     private static let reported = [
-        "Authentication-Info", "Cookie2", "Proxy-Authentication-Info", "Sec-WebSocket-Protocol", "Set-Cookie",
-        "Set-Cookie2", "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
+        "Authentication-Info", "Cookie2", "Proxy-Authentication-Info", "Set-Cookie", "Set-Cookie2",
+        "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
     ]
 
     private static let words = SecretFieldWords()

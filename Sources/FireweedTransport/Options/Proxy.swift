@@ -86,9 +86,13 @@ public struct Proxy: Sendable, Hashable {
         let credentials = userinfo.map { $0.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) }
         self.init(
             scheme: scheme, host: host, port: port,
-            user: credentials?.first.flatMap { String($0).removingPercentEncoding },
-            password: credentials?.dropFirst().first.flatMap { String($0).removingPercentEncoding },
+            user: credentials?.first.map(Self.decoded), password: credentials?.dropFirst().first.map(Self.decoded),
             bypassedHosts: [])
+    }
+
+    /// A text that is not percent-encoded well is meant as it stands.
+    private static func decoded(_ text: Substring) -> String {
+        String(text).removingPercentEncoding ?? String(text)
     }
 
     /// The same proxy, but not for these hosts and domains.

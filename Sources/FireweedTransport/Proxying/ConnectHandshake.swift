@@ -132,16 +132,20 @@ package struct ConnectHandshake {
 
     private mutating func finished(keepsConnection: Bool) throws(TransferFailure) -> Event {
         guard decision == .none, let head else { return try retry(keepsConnection: keepsConnection) }
-        return .refused(TunnelRefusal(head: head, content: content, complaint: authentication.complaint(about: head)))
+        return refused(head, complaint: authentication.complaint(about: head))
     }
 
     /// Asks again with an answer to the challenge.
     private mutating func retry(keepsConnection: Bool) throws(TransferFailure) -> Event {
         if case .again(onSameConnection: true) = decision, !keepsConnection, let head {
-            let complaint = "it closes the connection that NTLM needs"
-            return .refused(TunnelRefusal(head: head, content: content, complaint: complaint))
+            return refused(head, complaint: "it closes the connection that NTLM needs")
         }
         return keepsConnection ? .send(try begin()) : .reconnect
+    }
+
+    private func refused(_ head: ResponseHead, complaint: String?) -> Event {
+        let isEcho = authentication.isRepeated(in: content)
+        return .refused(TunnelRefusal(head: head, content: isEcho ? [] : content, complaint: complaint))
     }
 }
 
@@ -149,7 +153,7 @@ package struct ConnectHandshake {
 package struct TunnelRefusal: Error, Sendable {
     /// The proxy's answer.
     package let head: ResponseHead
-    /// The start of its content.
+    /// The start of its content; empty where it repeats our credentials.
     package let content: [UInt8]
     /// What we think of it, where it is about credentials.
     package let complaint: String?

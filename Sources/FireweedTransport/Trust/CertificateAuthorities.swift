@@ -4,11 +4,13 @@ public import Foundation
 
 /// The certification authorities to trust.
 public enum CertificateAuthorities: Sendable, Hashable {
-    /// The system's: what `SSL_CERT_FILE` or `SSL_CERT_DIR` name, else the distribution's bundle.
+    /// The system's: what `SSL_CERT_FILE` or `SSL_CERT_DIR` name, else the distribution's bundle; read once.
     case system
-    /// A file of certificates in PEM.
+    /// A file of certificates in PEM; read again when it was written or replaced.
     case file(URL)
-    /// A folder of certificates in PEM, named by their hashes (openssl-rehash(1)).
+    /// A folder of certificates in PEM, by their usual names or by hashes (openssl-rehash(1)).
+    ///
+    /// Read again when a file was added, removed or renamed in it, and not when one was written in its place.
     case folder(URL)
     /// These certificates and no others.
     case certificates([Certificate])

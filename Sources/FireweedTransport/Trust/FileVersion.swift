@@ -1,4 +1,4 @@
-// Whether a file is still the one that was read.
+// The version of a file on disk.
 
 import CLinux
 import Foundation

@@ -16,15 +16,20 @@ public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible 
     /// A kind of name that HTTP has no use for.
     case other
 
-    /// The kind and the name, as OpenSSL prints them.
+    /// The kind and the name, as OpenSSL prints them; what is not printable ASCII, and in no such name, is escaped.
     public var description: String {
         switch self {
-        case .dns(let name): "DNS:\(name)"
+        case .dns(let name): "DNS:\(Self.printable(name))"
         case .ip(let address): "IP:\(address)"
-        case .email(let address): "email:\(address)"
-        case .uri(let text): "URI:\(text)"
+        case .email(let address): "email:\(Self.printable(address))"
+        case .uri(let text): "URI:\(Self.printable(text))"
         case .other: "other"
         }
+    }
+
+    /// A name without what a terminal obeys: errors show names of servers that are not trusted.
+    private static func printable(_ name: String) -> String {
+        name.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
     }
 }
 

@@ -73,7 +73,7 @@ extension TrustFailure: CustomStringConvertible, LocalizedError {
         case .notYetValid(let certificate):
             "“\(certificate.subject)” is not valid before \(certificate.notBefore.formatted(.iso8601))"
         case .hostMismatch(let host, let names):
-            "the certificate is not for \(host), but for \(names.map(\.description).joined(separator: ", "))"
+            "the certificate is not for \(host), but for \(Self.list(of: names))"
         case .weakKey(let certificate): "the key of “\(certificate.subject)” is too short"
         case .weakSignature(let certificate):
             "the signature of “\(certificate.subject)” is too weak: \(certificate.signatureAlgorithm)"
@@ -92,4 +92,10 @@ extension TrustFailure: CustomStringConvertible, LocalizedError {
 
     /// The description.
     public var errorDescription: String? { description }
+
+    /// The first names: a certificate may have thousands.
+    private static func list(of names: [SubjectAlternativeName]) -> String {
+        let shown = names.prefix(20).map(\.description).joined(separator: ", ")
+        return names.count > 20 ? "\(shown), and \(names.count - 20) more" : shown
+    }
 }

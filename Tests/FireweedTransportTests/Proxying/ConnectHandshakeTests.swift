@@ -118,6 +118,26 @@ struct ConnectHandshakeTests {
         #expect(detail == "CONNECT tunnel failed, response 503; the proxy says: a [0m b")
     }
 
+    @Test(
+        "a refusal that repeats our credentials is shown without its content", arguments: ["dTpw4oKsdw==", "p€w", "no"])
+    func echo(word: String) throws {
+        var handshake = ConnectHandshake(
+            to: try RequestTarget("https://a.example/x"),
+            credentials: RequestMessage.Credentials(user: "u", password: "p€w", schemes: .basic))
+        _ = try handshake.begin()
+        let page = "<pre>\(word)</pre>"
+        let answer = Array("HTTP/1.1 407 Who\r\nContent-Length: \(page.utf8.count)\r\n\r\n\(page)".utf8)
+        let event = try answer.withUnsafeBytes { bytes in
+            var rest = bytes
+            return try handshake.next(&rest)
+        }
+        guard case .refused(let refusal) = event else {
+            Issue.record("\(event)")
+            return
+        }
+        #expect(refusal.content.isEmpty == (word != "no"))
+    }
+
     @Test("Basic alone goes out at once, and is not sent twice")
     func basic() throws {
         let found = try course(

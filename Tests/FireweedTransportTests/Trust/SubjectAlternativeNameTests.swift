@@ -55,4 +55,12 @@ struct SubjectAlternativeNameTests {
     func matches(host: String, expected: Bool) throws {
         #expect(try Self.certificate.get().isValid(forHost: host) == expected)
     }
+
+    @Test("names in error texts have no control characters, and there are twenty of them")
+    func texts() {
+        let names = [SubjectAlternativeName.dns("a\u{1B}[2J\nb"), .uri("https://\u{202E}x/")]
+        #expect(names.map(\.description) == ["DNS:a\\u{1B}[2J\\nb", "URI:https://\\u{202E}x/"])
+        let many = TrustFailure.hostMismatch(host: "h", names: (1...30).map { .dns("n\($0)") }).description
+        #expect(many.hasSuffix("DNS:n19, DNS:n20, and 10 more"))
+    }
 }

@@ -22,6 +22,9 @@ public protocol RedirectHandler: Sendable {
     /// `request` then has that URL, or for such text the URL of the redirected message. To follow it as it is ends the
     /// attempt with `URLError.unsupportedURL` or `.redirectToNonExistentLocation`.
     ///
+    /// A changed `request` is sent as it is. One that was made anew, and so has none of the session's own fields, gets
+    /// those below its own, except the fields in ``credentialFieldNames``.
+    ///
     /// - Parameters:
     ///   - task: the task that is redirected.
     ///   - request: the request that would follow, as RFC 9110 §15.4 makes it.

@@ -105,6 +105,33 @@ struct SecretTests {
         #expect(try await seen(careful.request(away, headers: keys), second) == [])
     }
 
+    @Test("a handler takes away fields of the session, and its own list holds for a request that it makes anew")
+    func handlersFields() async throws {
+        let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
+        let away = first.url("/redirect-to?url=\(second.url("/get").absoluteString)")
+        let session = Session.isolated { configuration in
+            for name in ["X-Trace", "X-Api-Key", "X-Mine"] { configuration.headers.add(name: name, value: "1") }
+        }
+        let change = Redirector(
+            behavior: .modify { _, request, _ in
+                var request = request
+                request.headers.remove(name: "X-Trace")
+                request.headers.add(name: "X-New", value: "1")
+                return request
+            }, credentialFieldNames: ["X-Mine"])
+        let anew = Redirector(
+            behavior: .modify { _, request, _ in request.url.map { URLRequest(url: $0) } },
+            credentialFieldNames: ["X-Mine"])
+        let names = ["X-Trace", "X-Api-Key", "X-Mine", "X-New", "User-Agent"]
+        for (redirector, expected) in [
+            (change, ["X-Api-Key", "X-New", "User-Agent"]), (anew, ["X-Trace", "X-Api-Key", "User-Agent"]),
+        ] {
+            _ = await session.request(away).redirect(using: redirector).serializingData().response
+            let last = try #require(second.requests.last)
+            #expect(names.filter { last.field($0) != nil } == expected)
+        }
+    }
+
     @Test("an own Proxy-Authorization reaches the proxy, and never an origin")
     func proxyAuthorization() async throws {
         let headers: HTTPHeaders = ["Proxy-Authorization": "Basic dTpw", "X-Keep": "1"]

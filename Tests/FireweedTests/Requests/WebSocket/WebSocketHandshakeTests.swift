@@ -59,9 +59,11 @@ struct WebSocketHandshakeTests {
         #expect(path["upgrade"] == "websocket")
         for target in ["ws://127.0.0.1:\(other.port)/headers", "http://127.0.0.1:\(other.port)/headers"] {
             let request = session.webSocketRequest(
-                to: server.url("/redirect?to=\(target)"), headers: ["Authorization": "secret"])
+                to: server.url("/redirect?to=\(target)"),
+                headers: ["Authorization": "secret", "Sec-WebSocket-Protocol": "bearer.secret"])
             let seen = try await fields(request)
             #expect(seen["host"] == "127.0.0.1:\(other.port)" && seen["authorization"] == nil)
+            #expect(seen["sec-websocket-protocol"] == nil, "browsers have no other field for a token")
             #expect(request.metrics?.redirectCount == 1 || request.metrics == nil)
         }
         let staying = Session.isolated(redirectHandler: Redirector.doNotFollow)
