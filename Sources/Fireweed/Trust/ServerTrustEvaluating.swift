@@ -31,9 +31,9 @@ public protocol ServerTrustEvaluating: Sendable {
     /// Whether the evaluation may wait, for the network or a file.
     ///
     /// Such an evaluation runs on a thread for evaluations, of which a session has 16 at most, while other transfers
-    /// continue; the request's time-outs limit the wait. The handshake that brought the certificates is aborted, and
-    /// another one is made when the evaluator accepts the server. Handshakes with one host that bring the same
-    /// certificates and status while the evaluator runs share its result. Default: `false`.
+    /// continue; the request's time-outs limit the wait. The handshake is held meanwhile; where the server does not
+    /// wait for it and is accepted, another one is made. Handshakes with one host that bring the same certificates and
+    /// status while the evaluator runs share its result. Default: `false`.
     var mayWait: Bool { get }
 
     /// Names the servers that the evaluator accepts, for caches that several sessions share.

@@ -27,6 +27,8 @@ public import FoundationNetworking
 ///   likewise.
 public protocol EventMonitor: Sendable {
     /// The queue on which the monitor is called; `.main` unless the monitor has its own.
+    ///
+    /// Asked for with each event, where it happens, also on an event loop's thread: it must not wait.
     var queue: DispatchQueue { get }
     /// The events that the monitor wants; `.all` unless the monitor says otherwise.
     ///
