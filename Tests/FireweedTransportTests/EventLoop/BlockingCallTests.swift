@@ -37,6 +37,7 @@ struct BlockingCallTests {
         ("Descriptors.swift", "make {", "passes the gate in `make`"),
         ("FileBodyReader.swift", "/dev/null", "the null device, which waits for nothing"),
         ("FileDestination.swift", "/proc/self/", "the kernel's own folder, which waits for nothing"),
+        ("FileVersion.swift", "stat($0", "files of authorities, which a loop reads"),
         ("KeyLog.swift", "O_APPEND", "opened once for each transport and loop, by programs that log TLS secrets"),
     ]
 

@@ -101,15 +101,17 @@ struct HeldHandshakeTests {
     func shared() async throws {
         let peer = try SecurePeer(TLSStage.chain, role: .answering(TLSStage.ok))
         let relay = try SecureRelay(to: peer.port)
-        let plain = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
         let rule = HeldRule(accepts: true)
         try await TLSStage.play { stage in
             stage.transport.evaluateServers(with: rule.rules)
             let transfers = (0..<6).map { _ in stage.transfer(relay.url(for: peer.url())) }
             for transfer in transfers { transfer.start() }
             try await relay.events.nth(6) { $0.hasPrefix("relayed") }
-            // The loop has looked at all sockets when a later exchange is over.
-            #expect(try await stage.end(plain.url()).code == nil)
+            // After an exchange the loop has looked at all sockets; it then makes one step of a handshake a turn.
+            for _ in 0..<20 {
+                let plain = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+                #expect(try await stage.end(plain.url()).code == nil)
+            }
             rule.decide()
             for transfer in transfers { #expect(try await transfer.end().failure == nil) }
             #expect(rule.asked.events == ["localhost"])
