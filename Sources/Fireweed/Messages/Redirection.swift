@@ -119,13 +119,12 @@ enum Redirection {
         next.url = proposed.webSocket == nil ? record.url.withLowercasedScheme : WebSocketURL.onTheWire(record.url)
         next.method = record.method
         let headers = request.headers
-        let isChanged = settings.fields.fields.contains { field in
-            headers[field.name] == field.value && proposed.fields.value(of: field.name) == field.value
+        let isMadeAnew = settings.fields.fields.allSatisfy { field in
+            headers[field.name] != field.value || proposed.fields.value(of: field.name) != field.value
         }
         let shared =
-            isChanged
-            ? []
-            : RedirectRules.fields(settings.fields, dropping: credentialFieldNames, dropsContent: false).fields
+            isMadeAnew
+            ? RedirectRules.fields(settings.fields, dropping: credentialFieldNames, dropsContent: false).fields : []
         // The field that names the proposed host is not for another one.
         let own = headers.filter { field in
             isSame || !field.name.isEqualIgnoringASCIICase("Host") || field.value != proposed.fields.value(of: "Host")

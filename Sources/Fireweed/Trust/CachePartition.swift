@@ -12,8 +12,7 @@ enum CachePartition {
 
     /// Hashes in any order, as a digest.
     static func digest(_ hashes: [[UInt8]]) -> String {
-        let sorted = hashes.sorted { $0.lexicographicallyPrecedes($1) }
-        return Data(Digest.sha256(Data(sorted.joined()))).base64EncodedString()
+        Data(Digest.sha256(ofSet: hashes)).base64EncodedString()
     }
 
     /// The switches that most evaluators have.

@@ -90,7 +90,7 @@ public struct Proxy: Sendable, Hashable {
             bypassedHosts: [])
     }
 
-    /// A text that is not percent-encoded well is meant as it stands.
+    /// The text without percent-encoding; a text with a malformed escape is returned unchanged.
     private static func decoded(_ text: Substring) -> String {
         String(text).removingPercentEncoding ?? String(text)
     }

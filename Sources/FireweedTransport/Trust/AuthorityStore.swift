@@ -53,11 +53,11 @@ final class AuthorityStore: @unchecked Sendable {
     }
 
     private func loadSystem() throws(TrustFailure) {
-        if let file = SystemAuthorities.file { return try load(file) }
-        let folders = SystemAuthorities.folders
-        for folder in folders { add(readableCertificates(in: folder)) }
+        let places = SystemAuthorities.current
+        if let file = places.file { return try load(file) }
+        for folder in places.folders { add(readableCertificates(in: folder)) }
         guard holdsCertificates else {
-            throw .authoritiesUnreadable(reason: "no certificates in \(folders.joined(separator: ":"))")
+            throw .authoritiesUnreadable(reason: "no certificates in \(places.folders.joined(separator: ":"))")
         }
     }
 
@@ -76,34 +76,11 @@ final class AuthorityStore: @unchecked Sendable {
     }
 }
 
-/// Where the authorities of the system are: what the environment names, as for OpenSSL, else a distribution's places.
-private enum SystemAuthorities {
-    /// The file of all; `nil` where they are in folders.
-    static let file = variable("SSL_CERT_FILE") ?? (namedFolders == nil ? bundles.first(where: isReadable) : nil)
-    static let folders = namedFolders ?? ["/etc/ssl/certs", "/etc/pki/tls/certs"]
-    /// Whether the environment names them.
-    static let areNamed = variable("SSL_CERT_FILE") != nil || namedFolders != nil
-
-    private static let namedFolders = variable("SSL_CERT_DIR")?.split(separator: ":").map(String.init)
-    /// Debian, Fedora, openSUSE, Alpine.
-    private static let bundles = [
-        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
-        "/etc/ssl/cert.pem",
-    ]
-
-    /// An empty variable names nothing.
-    private static func variable(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    private static func isReadable(_ path: String) -> Bool { FileManager.default.isReadableFile(atPath: path) }
-}
-
 extension AuthorityStore {
     /// The SHA-256 of the certificates, in any order.
     var digest: Data {
         knownDigest.withLock { known in
-            let digest = known ?? Data(Digest.sha256(Data(hashes.sorted { $0.lexicographicallyPrecedes($1) }.joined())))
+            let digest = known ?? Data(Digest.sha256(ofSet: hashes))
             known = digest
             return digest
         }
@@ -137,28 +114,57 @@ extension AuthorityStore {
         }
     }
 
-    private static let made = Mutex<[Source: AuthorityStore]>([:])
+    private struct Stores {
+        var all: [Source: AuthorityStore] = [:]
+        /// The stores that were asked for last, by their authorities.
+        var latest: [CertificateAuthorities: AuthorityStore] = [:]
+    }
+
+    private static let made = Mutex(Stores())
     /// The system's store takes tens of milliseconds and about a megabyte; a program has a handful of others.
     private static let limit = 32
 
-    /// The store of some authorities, made at its first use.
+    /// The store of some authorities, made at its first use, and again when their file has changed.
     ///
     /// Two threads that come first at once both make it.
     static func shared(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
         let source = Source(authorities)
-        if let store = made.withLock({ $0[source] }) { return store }
-        let store = try AuthorityStore(authorities)
-        return made.withLock { made in
-            if let other = made[source] { return other }
-            if made.count >= limit { made = made.filter { $0.key.authorities == .system } }
-            made[source] = store
-            return store
+        let known = made.withLock { made in
+            let known = made.all[source]
+            if let known { made.latest[authorities] = known }
+            return known
         }
+        if let known { return known }
+        let store: AuthorityStore
+        do throws(TrustFailure) {
+            store = try AuthorityStore(authorities)
+        } catch {
+            made.withLock { $0.latest[authorities] = nil }
+            throw error
+        }
+        return made.withLock { made in
+            if made.all.count >= limit {
+                made.all = made.all.filter { $0.key.authorities == .system }
+                made.latest = made.latest.filter { $0.key == .system }
+            }
+            let shared = made.all[source] ?? store
+            made.all[source] = shared
+            made.latest[authorities] = shared
+            return shared
+        }
+    }
+
+    /// The store that was asked for last, whatever has become of the file.
+    fileprivate static func latest(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
+        if let latest = made.withLock({ $0.latest[authorities] }) { return latest }
+        return try shared(for: authorities)
     }
 }
 
 extension CertificateAuthorities {
-    /// Reads the authorities now, so that the first handshake does not; throws `TrustFailure.authoritiesUnreadable`.
+    /// Reads the authorities now, unless they were read and have not changed.
+    ///
+    /// The first handshake need not do it then. Throws `TrustFailure.authoritiesUnreadable`.
     package func prepare() throws(TrustFailure) {
         _ = try AuthorityStore.shared(for: self)
     }
@@ -171,16 +177,17 @@ extension CertificateAuthorities {
         }
     }
 
-    /// Whether these are the ones that every program on the machine has.
-    package var areOfMachine: Bool { self == .system && !SystemAuthorities.areNamed }
+    /// Whether these are the authorities of the distribution, which every program on the machine has.
+    package var areOfMachine: Bool { self == .system && !SystemAuthorities.current.areElsewhere }
 
-    /// The authorities by their content, whatever their place; `nil` for those of the machine.
+    /// The digest of the certificates that were read last, whatever their place; `nil` for those of the machine.
     ///
-    /// The digest of nothing that can be read is a digest too. Looks at the file, and reads it when it has changed.
+    /// Each new connection, and ``prepare()``, read a file that has changed; this reads one that was never read. All
+    /// authorities that cannot be read have the same digest.
     package var contentDigest: Data? {
         if areOfMachine { return nil }
         do throws(TrustFailure) {
-            return try AuthorityStore.shared(for: self).digest
+            return try AuthorityStore.latest(for: self).digest
         } catch {
             return Data(Digest.sha256(Data("unreadable".utf8)))
         }

@@ -100,4 +100,9 @@ package enum Digest {
         }
         return digest
     }
+
+    /// The SHA-256 of hashes in any order.
+    package static func sha256(ofSet hashes: [[UInt8]]) -> [UInt8] {
+        sha256(Data(hashes.sorted { $0.lexicographicallyPrecedes($1) }.joined()))
+    }
 }

@@ -73,7 +73,7 @@ struct ProxyChoiceTests {
         #expect(proxy.scheme == .socks4a && proxy.user == "u@" && proxy.password == "p:")
         #expect(proxy.host == "[::1]" && proxy.port == 9)
         #expect(Proxy("socks://p")?.scheme == .socks4)
-        // As in URLs of requests, a bad escape is meant as it stands.
+        // A malformed escape is kept, as in URLs of requests.
         #expect(Proxy("http://u%2:p%zz@p")?.user == "u%2" && Proxy("http://u%2:p%zz@p")?.password == "p%zz")
         #expect(Proxy("socks4://p")?.port == 1080)
     }

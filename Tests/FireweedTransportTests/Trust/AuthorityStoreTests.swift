@@ -75,6 +75,13 @@ struct AuthorityStoreTests {
         let digests = try [root, other, root].map { try write($0).digest }
         #expect(digests[0] != digests[1])
         #expect(digests[0] == digests[2])
+        // What caches keep depends on what was read last.
+        let authorities = CertificateAuthorities.file(file)
+        #expect(authorities.contentDigest == digests[2])
+        try FileManager.default.removeItem(at: file)
+        #expect(authorities.contentDigest == digests[2], "not looked at")
+        #expect(throws: TrustFailure.self) { try authorities.prepare() }
+        #expect(authorities.contentDigest == CertificateAuthorities.file(folder.file("missing")).contentDigest)
     }
 
     @Test("authorities are told apart by their certificates, in any order and from any place")
@@ -95,8 +102,30 @@ struct AuthorityStoreTests {
             .certificates([certificates[0]]), .certificates([]), .file(folder.file("missing")), .system,
         ]
         #expect(Set((same + others).map(\.contentDigest)).count == 5)
-        // Where the environment names a file, other programs may have other authorities.
+        // The environment of the tests may name authorities.
         #expect((CertificateAuthorities.system.contentDigest == nil) == CertificateAuthorities.system.areOfMachine)
+    }
+
+    @Test(
+        "the environment names the system's authorities, and an empty variable names nothing",
+        arguments: [
+            ([:], "/etc/pki/tls/certs/ca-bundle.crt", false),
+            (["SSL_CERT_FILE": "", "SSL_CERT_DIR": ""], "/etc/pki/tls/certs/ca-bundle.crt", false),
+            (["SSL_CERT_FILE": "/own.pem", "SSL_CERT_DIR": "/a"], "/own.pem", true),
+            (["SSL_CERT_FILE": "/etc/ssl/cert.pem"], "/etc/ssl/cert.pem", false),
+            (["SSL_CERT_DIR": "/a:/b"], nil, true),
+        ] as [([String: String], String?, Bool)])
+    func places(environment: [String: String], file: String?, areElsewhere: Bool) {
+        let places = SystemAuthorities(environment) { $0 == "/etc/pki/tls/certs/ca-bundle.crt" }
+        #expect(places.file == file && places.areElsewhere == areElsewhere)
+        if file == nil { #expect(places.folders == ["/a", "/b"]) }
+    }
+
+    @Test("without a bundle, the distributions' folders count")
+    func folders() {
+        let places = SystemAuthorities([:]) { _ in false }
+        #expect(places.file == nil && places.folders == ["/etc/ssl/certs", "/etc/pki/tls/certs"])
+        #expect(!places.areElsewhere)
     }
 
     @Test("the system's authorities can be read, and do not vouch for ours")

@@ -34,7 +34,7 @@ extension Attempt {
             }
         }
 
-        /// Whether monitors hear of the responses that a handler would be asked about.
+        /// Whether a monitor wants the event `willCacheResponse`.
         var tellsOfStoring: Bool {
             switch self {
             case .request(let request): request.core.announces(.caching)

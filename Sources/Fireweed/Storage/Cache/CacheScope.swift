@@ -37,6 +37,8 @@ struct CacheScope: Sendable {
         self.trust = trust
         dialsOrigins =
             options.unixSocketPath == nil && options.addressOverrides.isEmpty && options.connectionRoutes.isEmpty
+        // Requests take the authorities that were read last: a look at the file may wait, on the thread of a loop too.
+        if options.certificateAuthorities != .system { try? options.certificateAuthorities.prepare() }
         trustsSystem = trust?.rules == nil && options.certificateAuthorities.areOfMachine
         mayHaveProxy = options.mayHaveProxy
         refusedAddresses = options.addressGuard.cachePartition

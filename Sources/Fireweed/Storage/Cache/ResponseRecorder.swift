@@ -12,7 +12,7 @@ struct StoringPolicy {
     var stores = true
     /// Whether a handler is asked about every response that could be stored.
     var asks = false
-    /// Whether monitors hear of every response that could be stored.
+    /// Whether a monitor wants the event `willCacheResponse`, which comes for every response that could be stored.
     var tells = false
 
     /// Whether responses that the cache would not store are recorded too.

@@ -113,7 +113,7 @@ struct UserCodeThreadTests {
 private final class Witness: RequestInterceptor, RedirectHandler, CachedResponseHandler, EventMonitor,
     DataResponseSerializerProtocol, DownloadResponseSerializerProtocol, DataStreamSerializer, Sendable
 {
-    /// What the test has to see.
+    /// The names of all calls: the test fails where one is missing.
     private static let expected: Set = [
         "adapter", "retrier", "redirect handler", "cache handler", "monitor", "monitor's queue", "serialiser",
         "serialiser of a file", "serialiser of a stream", "request modifier", "validation", "cURL handler",

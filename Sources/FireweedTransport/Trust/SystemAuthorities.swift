@@ -1,0 +1,33 @@
+// The places of the system's authorities.
+
+import Foundation
+
+/// Where the system's authorities are read from.
+///
+/// The environment names the places, with OpenSSL's variables. The places of the distributions count otherwise.
+struct SystemAuthorities {
+    static let current = SystemAuthorities(ProcessInfo.processInfo.environment) {
+        FileManager.default.isReadableFile(atPath: $0)
+    }
+
+    /// Debian, Fedora, openSUSE, Alpine.
+    private static let bundles = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+        "/etc/ssl/cert.pem",
+    ]
+
+    /// The file with all authorities; `nil` where they are in folders.
+    let file: String?
+    let folders: [String]
+    /// Whether the environment names other places than a distribution's.
+    let areElsewhere: Bool
+
+    /// Finds the places; an empty variable names none.
+    init(_ environment: [String: String], isReadable: (String) -> Bool) {
+        let named = environment.filter { !$0.value.isEmpty }
+        let namedFolders = named["SSL_CERT_DIR"]?.split(separator: ":").map(String.init)
+        file = named["SSL_CERT_FILE"] ?? (namedFolders == nil ? Self.bundles.first(where: isReadable) : nil)
+        folders = namedFolders ?? ["/etc/ssl/certs", "/etc/pki/tls/certs"]
+        areElsewhere = file.map { !Self.bundles.contains($0) } ?? (namedFolders != nil)
+    }
+}
