@@ -39,7 +39,7 @@ struct FileLockTests {
         var descriptors: [Int32] = []
         do {
             let lock = try DatabaseLock(beside: database.path, kind, waitingMilliseconds: 0)
-            descriptors = lock.whileHeld { childDescriptors(of: file) }
+            descriptors = lock.whileHeld { _ in childDescriptors(of: file) }
             #expect(descriptors.count == 1 && !isFree(file))
         }
         #expect(isFree(file))

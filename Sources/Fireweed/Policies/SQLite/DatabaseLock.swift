@@ -7,7 +7,8 @@ import Glibc
 /// Holds the lock file of a database, whose name ends in `-lock`, until the value goes.
 ///
 /// A process that replaces a damaged database holds the lock alone, and all that open the database share the lock: a
-/// connection that is opened between two renames would have a new database and the log of the old one.
+/// connection that is opened between two renames would have a new database and the log of the old one. The file names
+/// the database whose log and index lie beside it, by its inode.
 struct DatabaseLock: ~Copyable {
     enum Failure: Error {
         /// Another process has kept the lock for as long as the lock is waited for.
@@ -35,8 +36,26 @@ struct DatabaseLock: ~Copyable {
     }
 
     /// Runs `body` before the lock is released.
-    borrowing func whileHeld<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-        try body()
+    borrowing func whileHeld<Value, Failure: Error>(
+        _ body: (borrowing DatabaseLock) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(self)
+    }
+
+    /// The inode in the lock file; `nil` where there is none.
+    var inode: UInt? {
+        BlockingCall.check("pread")
+        var digits = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &digits, digits.count, 0)
+        return count > 0 ? UInt(String(decoding: digits[..<count], as: UTF8.self)) : nil
+    }
+
+    /// Writes the inode; who calls this holds the lock alone.
+    borrowing func note(inode: UInt) {
+        BlockingCall.check("pwrite")
+        let digits = Array(String(inode).utf8)
+        // A file that is only cut says nothing, which is safe.
+        if ftruncate(descriptor, 0) == 0 { pwrite(descriptor, digits, digits.count, 0) }
     }
 
     deinit { FileLock.close(descriptor) }

@@ -53,30 +53,63 @@ final class DatabaseSource: Sendable {
         guard replacesDamaged else { return try makeConnection(waiting) }
         let seen = inode
         do throws(SQLiteFailure) {
-            if seen == 0 { try makeFile(waiting) }
-            return try connectWhileShared(waiting)
+            for kind in [FileLock.Kind.shared, .exclusive] {
+                if let connection = try connect(holding: kind, waiting) { return connection }
+            }
+            throw .busy  // replaced once more meanwhile
         } catch  where error.isDamage {
             return try replace(waiting) { self.inode != seen }
         }
     }
 
     private func makeConnection(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
-        let connection = try SQLiteConnection(
-            path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
+        let connection = try openConnection(waiting)
         try prepare(connection, waiting)
         return connection
     }
 
-    private func connectWhileShared(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
+    private func openConnection(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
+        try SQLiteConnection(path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
+    }
+
+    /// Connects under the lock; `nil` where the log and the index at the path may be another file's, and the lock is
+    /// shared.
+    private func connect(
+        holding kind: FileLock.Kind, _ waiting: Waiting
+    ) throws(SQLiteFailure) -> SQLiteConnection? {
         let lock: DatabaseLock
         do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .shared, waitingMilliseconds: waiting.lockMilliseconds)
+            lock = try DatabaseLock(beside: path, kind, waitingMilliseconds: waiting.lockMilliseconds)
         } catch {
             // A database of another user can be used without its lock file.
             guard error == .busy else { return try makeConnection(waiting) }
             throw .busy
         }
-        return try lock.whileHeld { () throws(SQLiteFailure) in try makeConnection(waiting) }
+        return try lock.whileHeld { (lock: borrowing DatabaseLock) throws(SQLiteFailure) in
+            if kind == .exclusive { try claimCompanions(lock) }
+            let present = inode
+            guard present != 0, lock.inode == present else { return nil }
+            let connection = try openConnection(waiting)
+            // Before the first statement, which opens the log and the index.
+            guard !connection.hasMoved, inode == present else { return nil }
+            try prepare(connection, waiting)
+            return connection
+        }
+    }
+
+    /// Removes a log and an index that are not those of the file at the path, and makes the file if it is missing.
+    ///
+    /// Who replaces a file by rename(2) leaves both in place. SQLite would read the old log as that of the new file,
+    /// and two files with one index cut it off under each other (SIGBUS). Connections to the old file keep what they
+    /// have open, and remove nothing at their end.
+    private func claimCompanions(_ lock: borrowing DatabaseLock) throws(SQLiteFailure) {
+        let (present, known) = (inode, lock.inode)
+        // A lock file without a number is new, or of a version that wrote none.
+        if present == 0 || known != nil && known != present {
+            for companion in ["-wal", "-shm"] { unlink(path + companion) }
+        }
+        if present == 0 { try DatabaseFile(path: path).prepare(becomesPrivate: false) }
+        if known != inode { lock.note(inode: inode) }
     }
 
     /// The inode of the file at the path; 0 without a file.
@@ -84,22 +117,6 @@ final class DatabaseSource: Sendable {
         BlockingCall.check("stat")
         var status = stat()
         return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
-    }
-
-    /// Makes a missing file, without the log of a file that was removed: it belongs to none of the new one's content.
-    private func makeFile(_ waiting: Waiting) throws(SQLiteFailure) {
-        let lock: DatabaseLock
-        do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .exclusive, waitingMilliseconds: waiting.lockMilliseconds)
-        } catch {
-            guard error == .busy else { return }
-            throw .busy
-        }
-        try lock.whileHeld { () throws(SQLiteFailure) in
-            guard inode == 0 else { return }  // another process was first
-            for companion in ["-wal", "-shm"] { unlink(path + companion) }
-            try DatabaseFile(path: path).prepare(becomesPrivate: false)
-        }
     }
 
     // MARK: Damage
@@ -127,15 +144,22 @@ final class DatabaseSource: Sendable {
         } catch {
             throw error == .busy ? .busy : .irreplaceable
         }
-        return try lock.whileHeld { () throws(SQLiteFailure) in
-            if isReplaced(), let opened = try? makeConnection(waiting) { return opened }  // another process was first
+        return try lock.whileHeld { (lock: borrowing DatabaseLock) throws(SQLiteFailure) in
+            if isReplaced(), let opened = try? connect(claiming: lock, waiting) { return opened }  // another was first
             try setAside()
             do throws(SQLiteFailure) {
-                return try makeConnection(waiting)
+                return try connect(claiming: lock, waiting)
             } catch {
                 throw .irreplaceable
             }
         }
+    }
+
+    private func connect(
+        claiming lock: borrowing DatabaseLock, _ waiting: Waiting
+    ) throws(SQLiteFailure) -> SQLiteConnection {
+        try claimCompanions(lock)
+        return try makeConnection(waiting)
     }
 
     /// Renames the damaged file for inspection.

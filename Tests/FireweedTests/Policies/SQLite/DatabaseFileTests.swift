@@ -153,7 +153,7 @@ struct DatabaseFileTests {
             #expect(take(.exclusive, waitingMilliseconds: 0) == .busy)
             #expect(take(.exclusive, waitingMilliseconds: 100) == .busy)
             #expect(take(.shared, waitingMilliseconds: 0) == nil)
-            lock.whileHeld {}
+            lock.whileHeld { _ in }
         }
         #expect(take(.exclusive, waitingMilliseconds: 0) == nil)
     }

@@ -50,20 +50,55 @@ struct FollowedDatabaseTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("whoever has a database open uses the file that has replaced it", arguments: DatabaseUser.allCases)
-    func replaced(user: DatabaseUser) async throws {
+    @Test(
+        "whoever has a database open uses the file that has replaced it, with and without the log of the old one",
+        arguments: DatabaseUser.allCases, [["-wal", "-shm"], []])
+    func replaced(user: DatabaseUser, suffixes: [String]) async throws {
         let first = try user.open(file)
         #expect(try await reaches(first, first))
-        do {
-            let other = try user.open(folder.file("other"))
-            withExtendedLifetime(other) {}
+        // An index that two files had would be cut off under one of them after some of these.
+        for _ in 0..<50 {
+            do {
+                let other = try user.open(folder.file("other"))
+                #expect(try await reaches(other, other))
+            }
+            for suffix in suffixes { unlink(file.path + suffix) }
+            #expect(rename(folder.file("other").path, file.path) == 0)
+            let second = try user.open(file)
+            #expect(try await reaches(first, second))
+            #expect(try await reaches(second, first))
+            withExtendedLifetime(second) {}
         }
-        for suffix in ["-wal", "-shm"] { unlink(file.path + suffix) }
+        withExtendedLifetime(first) {}
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(!names.contains { $0.contains("damaged") })
+    }
+
+    @Test("a log is kept by a file that is opened again, and removed from one that has replaced its own")
+    func companions() throws {
+        let source = DatabaseSource(path: file.path, replacesDamaged: true) {
+            (connection, waiting) throws(SQLiteFailure) in
+            try connection.useWriteAheadLog(waitingMilliseconds: waiting.milliseconds)
+            try connection.run("CREATE TABLE IF NOT EXISTS rows (number INTEGER)")
+        }
+        let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
+        func count() throws -> Int { try source.connect(waiting).number("SELECT count(*) FROM rows") }
+        let first = try source.connect(waiting)
+        try first.run("INSERT INTO rows VALUES (1)")
+        #expect(try count() == 1)
+        // The file alone, whose log has the row.
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file.path + "-wal")).isEmpty == false)
+        try FileManager.default.copyItem(at: file, to: folder.file("other"))
         #expect(rename(folder.file("other").path, file.path) == 0)
-        let second = try user.open(file)
-        #expect(try await reaches(first, second))
-        #expect(try await reaches(second, first))
-        withExtendedLifetime((first, second)) {}
+        #expect(try count() == 0)
+        withExtendedLifetime(first) {}
+        // Of a version that wrote no inode into the lock file.
+        #expect(truncate(file.path + "-lock", 0) == 0)
+        let second = try source.connect(waiting)
+        try second.run("INSERT INTO rows VALUES (1)")
+        #expect(truncate(file.path + "-lock", 0) == 0)
+        #expect(try count() == 1)
+        withExtendedLifetime(second) {}
     }
 
     @Test("a limiter sets a damaged file aside, at its start and later")
