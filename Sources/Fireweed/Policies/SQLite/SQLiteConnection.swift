@@ -189,6 +189,11 @@ final class SQLiteStatement {
         Int(sqlite3_column_int64(handle, column))
     }
 
+    /// Whether a column of the present row has no value.
+    func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
     /// A column of the present row as text.
     func text(_ column: Int32) -> String {
         withBytes(column) { String(decoding: $0, as: UTF8.self) }

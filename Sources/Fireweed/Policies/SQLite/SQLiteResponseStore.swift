@@ -11,8 +11,8 @@ import Synchronization
 /// Stores responses in a file, which any number of processes may share.
 ///
 /// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
-/// exceed the limit, the least recently used ones are removed. The file, which only its owner can read, grows to a
-/// little more than the limit; beside it there is a log of some megabytes while it is in use, and an empty lock file.
+/// exceed the limit, or those of one URL are more than 128, the least recently used ones are removed. The file, which only its owner can read, grows to a
+/// little more than the limit; beside it there is a log of some megabytes while it is in use, and a small lock file.
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
 /// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
@@ -43,6 +43,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
     private static let smallContent = 64 * 1024
+    /// Responses that one URL may have (`Vary`, users, cookies): each look reads the heads of all.
+    static let variantLimit = 128
 
     /// Opens a store, or makes one.
     ///
@@ -133,6 +135,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
                 .text(key), .blob(variant), .number(response.head.tag), .blob(head),
                 .number(RowCheck.head(head, of: key)), .number(RowCheck.content(response.content)), .number(size),
                 .number(Self.now), .blob(response.content))
+            try limitVariants(of: key, connection)
             try evict(connection)
         }
     }
@@ -167,16 +170,21 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private struct Row {
         var number: Int
         var head: StoredHead
-        /// `nil` when it is large.
+        /// `nil` when it is large, or not the only one.
         var content: Data?
     }
 
     /// The index names the rows, and everything is read from the rows themselves, their keys too: asked for with the
     /// index's own columns, SQLite reads the key from the index, and a damaged index gives the response of another key.
+    ///
+    /// A content is read here where it is small, and the only one.
     private static let rowQuery = """
-        SELECT row.key, row.tag, row.head, row.head_check, row.content_check, length(row.content), row.content, row.rowid
+        SELECT row.key, row.tag, row.head, row.head_check, row.content_check,
+            CASE WHEN length(row.content) <= \(smallContent)
+                AND (SELECT count(*) FROM \(StoreDatabase.responses) WHERE key = ?1) = 1 THEN row.content END,
+            row.rowid
         FROM \(StoreDatabase.responses) AS entry CROSS JOIN \(StoreDatabase.responses) AS row ON row.rowid = entry.rowid
-        WHERE entry.key = ?
+        WHERE entry.key = ?1
         """
 
     /// The variants of a key, the last one stored first; throws at a row that is damaged or another key's.
@@ -186,9 +194,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             guard row.text(0) == key, row.withBytes(2, { RowCheck.head($0, of: key) }) == row.number(3),
                 let head = row.withBytes(2, { StoredHead(encoded: $0) }), head.tag == row.number(1)
             else { throw .damagedRow }
-            let isSmall = row.number(5) <= smallContent
-            let content = try isSmall ? Self.content(in: 6, check: row.number(4), of: row) : nil
-            rows.append(Row(number: row.number(7), head: head, content: content))
+            let content = try row.isNull(5) ? nil : Self.content(in: 5, check: row.number(4), of: row)
+            rows.append(Row(number: row.number(6), head: head, content: content))
         }
         // Not by the query: it would sort in a table of its own, even one row.
         if rows.count > 1 { rows.sort { $0.number > $1.number } }
@@ -218,6 +225,19 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     // MARK: Bounds
+
+    /// Removes the least recently used responses of a key that has too many.
+    private func limitVariants(of key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) {
+        let responses = StoreDatabase.responses
+        guard
+            try connection.number("SELECT count(*) FROM \(responses) WHERE key = ?", .text(key)) > Self.variantLimit
+        else { return }
+        try connection.run(
+            """
+            DELETE FROM \(responses) WHERE rowid IN (
+                SELECT rowid FROM \(responses) WHERE key = ? ORDER BY used_at DESC, rowid DESC LIMIT -1 OFFSET ?)
+            """, .text(key), .number(Self.variantLimit))
+    }
 
     /// Removes the least recently used responses until the rest is within the limit.
     private func evict(_ connection: SQLiteConnection) throws(SQLiteFailure) {

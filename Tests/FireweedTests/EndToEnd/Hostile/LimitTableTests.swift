@@ -111,6 +111,9 @@ struct LimitTableTests {
                 "one response of a ``SQLiteResponseStore``", "an eighth of `maximumByteCount`",
                 "\(Double(store.maximumEntryByteCount) / Double(1 << 20)) MiB", "the response is not stored"),
             row(
+                "responses of a ``SQLiteResponseStore`` for one URL", "none",
+                number(SQLiteResponseStore.variantLimit), "those that were used longest ago go"),
+            row(
                 "hosts of a ``StrictTransportSecurity``", "`maximumHostCount`",
                 number(StrictTransportSecurity().maximumHostCount), "those that end first go"),
         ]

@@ -1,9 +1,10 @@
-import Fireweed
 import FireweedTesting
 import FixtureServer
 import Foundation
 import Glibc
 import Testing
+
+@testable import Fireweed
 
 @Suite("Responses in SQLite", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SQLiteResponseStoreTests {
@@ -61,6 +62,25 @@ struct SQLiteResponseStoreTests {
         #expect(count == 2 && read?.content == Data("a".utf8))
         try store.removeResponses(for: "k")
         #expect(try first(store, "k") == nil && store.byteCount == 0)
+    }
+
+    @Test("a URL has so many responses, and the ones that were used longest ago go")
+    func manyVariants() throws {
+        let store = try SQLiteResponseStore(url: file)
+        func find(_ number: Int) throws -> StoredResponse? {
+            try store.response(for: "k") { heads in
+                #expect(heads.count <= SQLiteResponseStore.variantLimit)
+                return heads.firstIndex { $0.variant.selection == Data("\(number)".utf8) }
+            }
+        }
+        for number in 0..<SQLiteResponseStore.variantLimit + 10 {
+            try store.store(response(Data("\(number)".utf8), names: ["x"], selection: "\(number)"), for: "k")
+            #expect(try find(0) != nil, "used just now")
+        }
+        #expect(try find(1) == nil && find(10) == nil)
+        #expect(try find(11)?.content == Data("11".utf8))
+        try store.store(response(Data("a".utf8)), for: "other")
+        #expect(try first(store, "other") != nil)
     }
 
     @Test("another head stays with its content, and goes nowhere when that has been replaced")
