@@ -52,6 +52,21 @@ package enum CanonicalHost {
         return String(canonical[..<zone])
     }
 
+    /// The octets of a name with its final dot, at most (RFC 1035 §2.3.4).
+    private static let maximumNameByteCount = 254
+
+    /// A canonical host, or its identity, and the domains above it, the nearest first; of an address, the host alone.
+    ///
+    /// What is too long for a name has no domain above it either: a redirect may name a host of as many labels as a
+    /// field has bytes.
+    package static func domains(of canonical: String) -> some Sequence<Substring> {
+        let isName = canonical.utf8.count <= maximumNameByteCount && !isAddress(canonical)
+        return sequence(first: canonical[...]) { domain in
+            guard isName, let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+            return domain[domain.utf8.index(after: dot)...]
+        }
+    }
+
     /// The rule for a host among rules by host; of several spellings, the canonical one counts, then the one that sorts
     /// first.
     package static func rule<Rule>(for host: String, in rules: [String: Rule]) -> Rule? {

@@ -89,4 +89,16 @@ struct CanonicalHostTests {
         #expect(options.identity(forHost: address) == own && options.identity(forHost: "0::1") == own)
         #expect(options.identity(forHost: "other.test") == usual)
     }
+
+    @Test(
+        "above a name are its domains, and nothing is above an address or what is too long for a name",
+        arguments: [
+            ("a.b.c", ["a.b.c", "b.c", "c"]), ("a.b.", ["a.b.", "b.", ""]), ("localhost", ["localhost"]), ("", [""]),
+            ("192.0.2.1", ["192.0.2.1"]), ("::1", ["::1"]), (String(repeating: "a.", count: 127), nil),
+            (String(repeating: "a.", count: 127) + "b", [String(repeating: "a.", count: 127) + "b"]),
+        ] as [(String, [String]?)])
+    func domains(host: String, expected: [String]?) {
+        let found = CanonicalHost.domains(of: host).map { String($0) }
+        if let expected { #expect(found == expected) } else { #expect(found.count == 128) }
+    }
 }

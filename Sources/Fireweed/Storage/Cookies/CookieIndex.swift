@@ -62,18 +62,14 @@ struct CookieIndex {
     /// The cookies for a host, by its `CanonicalHost.identity(of:)`, and a path, in the order of their field.
     func cookies(forHost host: String, path: String, isSecure: Bool, now: Date) -> [IndexedCookie] {
         var found: [IndexedCookie] = []
-        let isAddress = CanonicalHost.isAddress(host)
-        var domain = host[...]
-        while true {
+        // Nothing is above an address (§5.1.3).
+        for domain in CanonicalHost.domains(of: host) {
             for entry in byDomain[String(domain)] ?? []
             where (!entry.isHostOnly || domain.utf8.count == host.utf8.count) && (isSecure || !entry.isSecure)
                 && !entry.isExpired(at: now) && CookieRules.pathMatches(path, entry.identity.path)
             {
                 found.append(entry)
             }
-            // Nothing is above an address (§5.1.3).
-            guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")), !isAddress else { break }
-            domain = domain[domain.utf8.index(after: dot)...]
         }
         return found.sorted(by: IndexedCookie.isSent)
     }
@@ -107,7 +103,9 @@ struct CookieIndex {
             byDomain[domain]?.sort(by: IndexedCookie.isSent)
             removed += evict(from: byDomain[domain] ?? [], keeping: Self.maximumCountOfDomain, now: now)
         }
-        if !added.isEmpty { removed += evict(from: Array(known.values), keeping: Self.maximumCount, now: now) }
+        if known.count > Self.maximumCount {
+            removed += evict(from: Array(known.values), keeping: Self.maximumCount, now: now)
+        }
         // A cookie that came and went is never set.
         let kept = added.filter { known[ObjectIdentifier($0.cookie)] != nil }
         let dropped = Set(added.map { ObjectIdentifier($0.cookie) })
@@ -119,7 +117,10 @@ struct CookieIndex {
     private mutating func evict(from pool: [IndexedCookie], keeping limit: Int, now: Date) -> [HTTPCookie] {
         guard pool.count > limit else { return [] }
         let keyed = pool.map { (entry: $0, age: $0.isExpired(at: now) ? 0 : $0.made) }
-        let oldest = keyed.sorted { $0.age < $1.age }.prefix(pool.count - limit).map(\.entry)
+        let oldest =
+            pool.count == limit + 1
+            ? keyed.min { $0.age < $1.age }.map { [$0.entry] } ?? []
+            : keyed.sorted { $0.age < $1.age }.prefix(pool.count - limit).map(\.entry)
         for entry in oldest { remove(entry) }
         return oldest.map(\.cookie)
     }

@@ -180,7 +180,6 @@ final class CookieStore: @unchecked Sendable {
             state.writingCount -= 1
             state.tickets += 1
             state.latest = state.tickets
-            state.askedAt = 0
             state.isSnapshotOutdated = true
             return state.file
         }
