@@ -32,7 +32,9 @@ final class ConnectionPool {
     /// The exchanges that were started and have not ended.
     private var active: [Exchange] = []
     /// Exchanges that enter the queues of their origins after the sockets of this turn.
-    private var arrivals: [Exchange] = []
+    private var arrivals = ArrivalQueue()
+    /// Whether the loop calls `continueWork()` after the sockets of this turn.
+    private var isContinued = false
     /// The origins whose queues they have entered; `nil` while none enter.
     private var enteredOrigins: [OriginPool]?
     /// The idle connections of all origins.
@@ -96,8 +98,14 @@ final class ConnectionPool {
     func arrive(_ exchange: Exchange) {
         guard !exchange.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
         exchange.isArriving = true
-        if arrivals.isEmpty { context.continueAfterSockets(self) }
         arrivals.append(exchange)
+        continueLater()
+    }
+
+    private func continueLater() {
+        guard !isContinued else { return }
+        isContinued = true
+        context.continueAfterSockets(self)
     }
 
     /// Removes an exchange that has ended.
@@ -191,7 +199,7 @@ final class ConnectionPool {
         for exchange in active { exchange.end(.cancelled) }
         for origin in origins.values { origin.shutDown() }
         (origins, recent) = ([:], [])
-        arrivals = []
+        arrivals = ArrivalQueue()
         Descriptors.removeHolder()
         context.remove(self)
     }
@@ -202,13 +210,14 @@ extension ConnectionPool: NextIteration {
     func continueWork() {
         // After a poll, idle connections can be given out without a look at each; a turn without one is short.
         guard idle.count == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
-        var due: [Exchange] = []
-        swap(&due, &arrivals)
-        putReturningFirst(&due)
+        isContinued = false
         enteredOrigins = []
         defer { assignEntered() }
-        for (index, exchange) in due.enumerated() {
-            if index > 0, context.turn.isOver { return keep(due[index...]) }
+        // Those that arrive meanwhile wait for the next turn, as those do for which this one has no time.
+        let dueCount = arrivals.count
+        for index in 0..<dueCount {
+            if index > 0, context.turn.isOver { break }
+            guard let exchange = arrivals.next() else { break }
             context.turn.noteCost(TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil else { continue }
@@ -219,9 +228,7 @@ extension ConnectionPool: NextIteration {
                 exchange.origin?.enter(exchange)
             }
         }
-        // The array's memory is used again.
-        due.removeAll(keepingCapacity: true)
-        if arrivals.isEmpty { swap(&due, &arrivals) }
+        if arrivals.count > 0 { continueLater() }
     }
 }
 
@@ -240,20 +247,6 @@ extension ConnectionPool {
             origin.isEntered = false
             origin.assignConnections()
         }
-    }
-
-    /// Puts exchanges that are sent again in front, the oldest first, whatever the order in which their connection
-    /// dropped them.
-    private func putReturningFirst(_ exchanges: inout [Exchange]) {
-        guard exchanges.contains(where: \.isRepeated) else { return }
-        let returning = exchanges.filter(\.isRepeated).sorted { $0.number ?? 0 < $1.number ?? 0 }
-        exchanges = returning + exchanges.filter { !$0.isRepeated }
-    }
-
-    /// Keeps exchanges that the turn has no time for, ahead of later arrivals.
-    private func keep(_ rest: ArraySlice<Exchange>) {
-        if arrivals.isEmpty { context.continueAfterSockets(self) }
-        arrivals.insert(contentsOf: rest, at: 0)
     }
 }
 

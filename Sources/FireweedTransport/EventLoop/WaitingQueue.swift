@@ -19,7 +19,7 @@ struct WaitingQueue<Member> {
     /// The number of waiting members.
     private(set) var count = 0
 
-    /// The number of served places after which their memory is used again.
+    /// The least number of served places after which their memory is used again, where they are half of all.
     private static var compactionLimit: Int { 256 }
 
     /// Adds a member at the end; returns the number of its place.
@@ -91,7 +91,7 @@ struct WaitingQueue<Member> {
     }
 
     private mutating func compact() {
-        guard head == places.count || head >= Self.compactionLimit else { return }
+        guard head == places.count || head >= max(Self.compactionLimit, places.count / 2) else { return }
         places.removeFirst(head)
         head = 0
     }

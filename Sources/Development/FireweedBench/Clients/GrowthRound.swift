@@ -28,6 +28,8 @@ struct GrowthRound {
         case monitorAll = "monitor-all"
         /// All at once, each over a connection of its own.
         case dials
+        /// All at once, over the usual number of connections.
+        case burst
     }
 
     let kind: Kind
@@ -62,6 +64,7 @@ struct GrowthRound {
             try await send(Session(eventMonitors: [SilentMonitor(events: [.completion, .metrics])])) { _ in (url, nil) }
         case .monitorAll: try await send(Session(eventMonitors: [SilentMonitor(events: .all)])) { _ in (url, nil) }
         case .dials: try await dial()
+        case .burst: try await sendAtOnce(Session(), url)
         }
     }
 
@@ -102,7 +105,10 @@ struct GrowthRound {
         guard port > 0, let url = URL(string: "http://127.0.0.1:\(port)") else { throw RoundError(text: "no server") }
         let configuration = URLSessionConfiguration.af.default
         configuration.httpMaximumConnectionsPerHost = count
-        let session = Session(configuration: configuration)
+        try await sendAtOnce(Session(configuration: configuration), url)
+    }
+
+    private func sendAtOnce(_ session: Session, _ url: URL) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { _ = try await session.request(url).serializingData().value } }
             try await group.waitForAll()
