@@ -41,7 +41,11 @@ extension Fleet {
     }
 }
 
-/// Keeps sealed credentials on the server: a hash with the version and the ciphertext, and a key for the lock.
+/// Keeps sealed credentials on the server: a hash with the version, the ciphertext and the holder of the lock, and a
+/// key for the lock.
+///
+/// All scripts have the keys of the hash and of the lock. The holder's name stays when a lease ends: its owner may be
+/// cut off from the server and have refreshed the credential.
 struct FleetCredentialStore: CredentialStore {
     let fleet: Fleet
     var lockRecovery: Duration? = .milliseconds(300)
@@ -57,44 +61,55 @@ struct FleetCredentialStore: CredentialStore {
         local function isFree(owner)
             return type(owner) == 'string' and string.sub(owner, 1, #'\(released)') == '\(released)'
         end
-        local function release(key, owner)
-            if redis.call('GET', key) ~= owner then return 0 end
-            local left = redis.call('PTTL', key)
+        local function take(owner, lease)
+            redis.call('HSET', KEYS[1], 'holder', owner)
+            redis.call('SET', KEYS[2], owner, 'PX', lease)
+        end
+        local function release(owner)
+            if redis.call('HGET', KEYS[1], 'holder') == owner then redis.call('HDEL', KEYS[1], 'holder') end
+            if redis.call('GET', KEYS[2]) ~= owner then return 0 end
+            local left = redis.call('PTTL', KEYS[2])
             -- A full server stores the mark behind a removal alone.
-            redis.call('DEL', key)
-            if left > 0 then redis.call('SET', key, '\(released)' .. owner, 'PX', left) end
+            redis.call('DEL', KEYS[2])
+            if left > 0 then redis.call('SET', KEYS[2], '\(released)' .. owner, 'PX', left) end
             return 1
         end
-        -- The server's run, and for how many milliseconds it has been the primary (0 where it was a replica before).
+        -- The server's run as the primary, which has another replication ID after each failover, and for how many
+        -- milliseconds it has been the primary (0 where it was a replica before).
         local function currentRun()
             local text = redis.pcall('INFO', 'server')
             if type(text) ~= 'string' then return '', 0 end
             local time = tonumber(string.match(text, 'uptime_in_seconds:(%d+)') or 0)
             local replication = redis.pcall('INFO', 'replication')
             local wasNoReplica = type(replication) == 'string' and string.find(replication, 'second_repl_offset:%-1')
-            return string.match(text, 'run_id:(%x+)') or '', wasNoReplica and math.max(0, time - 1) * 1000 or 0
+            local run = string.match(text, 'run_id:(%x+)') or ''
+            local id = type(replication) == 'string' and string.match(replication, 'master_replid:(%x+)') or ''
+            return run .. id, wasNoReplica and math.max(0, time - 1) * 1000 or 0
         end
 
         """
 
     /// Reads, and takes the lock where an owner is given.
     ///
-    /// Arguments: the owner or nothing, the lease, 1 when another owner's lock was seen, the version that there has to
-    /// be, and the run that is known to have lost locks. An owner that has the lock already, by a look whose answer was
-    /// lost, gets it again. A lock without an end was not made here, and gets one. The answer ends with 1 for the lock,
-    /// 2 for a lock that may be lost, the rest of another owner's lease, and, if there is one, the run that has lost
-    /// locks.
+    /// Arguments: the owner or nothing, the lease, 1 when another owner's lock was seen and 2 when its end was, the
+    /// version that there has to be, and the run that is known to have lost locks. An owner that has the lock already,
+    /// by a look whose answer was lost, gets it again. A lock without an end was not made here, and gets one. The
+    /// answer ends with 1 for the lock, 2 for a lock that may be lost, the rest of another owner's lease, and, if there
+    /// is one, the run that has lost locks.
     ///
     /// A server that starts anew, or takes the place of another one, may have the credential without the lock of a
     /// refresh that is under way. Such a lock has ended, or its owner has taken it again, a lease later.
     private static let look = RESPScript(
         common + """
-            local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed', 'run')
+            local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed', 'run', 'holder')
             if ARGV[1] == '' then return {entry[1], entry[2], 0, 0} end
             local owner = redis.pcall('GET', KEYS[2])
             local version = 0
             -- What another program wrote is no older version.
             if entry[1] then version = string.match(entry[1], '^[1-9]%d*$') and tonumber(entry[1]) or math.huge end
+            if not owner and entry[4] and entry[4] ~= ARGV[1] and ARGV[3] == '0' then
+                return {entry[1], entry[2], 2, tonumber(ARGV[2])}
+            end
             if not owner and (ARGV[3] == '1' or version < tonumber(ARGV[4])) then
                 return {entry[1], entry[2], 2, 0}
             end
@@ -109,7 +124,7 @@ struct FleetCredentialStore: CredentialStore {
                 end
             end
             if not owner or owner == ARGV[1] or isFree(owner) then
-                redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+                take(ARGV[1], ARGV[2])
                 return {entry[1], entry[2], 1, 0}
             end
             local left = redis.call('PTTL', KEYS[2])
@@ -123,35 +138,35 @@ struct FleetCredentialStore: CredentialStore {
     /// Makes a lock longer, also on a full server, and again if the server lost it; not after its owner gave it back.
     private static let renewal = RESPScript(
         common + """
-            local owner = redis.call('GET', KEYS[1])
-            if owner == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+            local owner = redis.call('GET', KEYS[2])
+            if owner == ARGV[1] then return redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
             if owner and not isFree(owner) or owner == '\(released)' .. ARGV[1] then return 0 end
-            redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+            take(ARGV[1], ARGV[2])
             return 1
             """)
 
-    /// Reads the version by the rule of `version(_:)`: where the two differ, no replacement succeeds.
+    /// Reads the version by the rule of `version(_:)`: where the two differ, no replacement succeeds. The lock stays
+    /// where nothing was replaced: the credential is stored once more.
     private static let replacement = RESPScript(
         common + """
             local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
             local text = entry[1] or ''
             local version = 0
             if entry[2] and #text <= 15 and string.match(text, '^[1-9]%d*$') then version = tonumber(text) end
-            local isExpected = version == tonumber(ARGV[2])
-            if isExpected then
-                redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4], 'run', (currentRun()))
-            end
-            release(KEYS[2], ARGV[1])
-            return isExpected and 1 or 0
+            if version ~= tonumber(ARGV[2]) then return 0 end
+            redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4], 'run', (currentRun()))
+            release(ARGV[1])
+            return 1
             """)
 
-    private static let release = RESPScript(common + "return release(KEYS[1], ARGV[1])")
+    private static let release = RESPScript(common + "return release(ARGV[1])")
 
     /// Milliseconds: no lease is longer than a day.
     private static let longestLease: Int64 = 86_400_000
 
-    private func entryKey(_ name: String) -> RESPArgument { fleet.key("credential", name) }
-    private func lockKey(_ name: String) -> RESPArgument { fleet.key("credential-lock", name) }
+    private func keys(_ name: String) -> [RESPArgument] {
+        [fleet.key("credential", name), fleet.key("credential-lock", name)]
+    }
     private func milliseconds(_ lease: Duration) -> RESPArgument {
         RESPArgument(max(1, lease.nanosecondCount / 1_000_000))
     }
@@ -164,9 +179,10 @@ struct FleetCredentialStore: CredentialStore {
         _ name: String, owner: String, lease: Duration, unlessLost known: KnownLock
     ) async throws -> CredentialLook {
         let reply = try await fleet.evaluate(
-            Self.look, keys: [entryKey(name), lockKey(name)],
+            Self.look, keys: keys(name),
             arguments: [
-                RESPArgument(owner), milliseconds(lease), known.isHeld ? "1" : "0", RESPArgument(known.version),
+                RESPArgument(owner), milliseconds(lease), known.isHeld ? "1" : known.hasEnded ? "2" : "0",
+                RESPArgument(known.version),
                 RESPArgument(known.run ?? ""),
             ])
         guard let values = reply.elements, (4...5).contains(values.count), let state = values[2].integer,
@@ -193,7 +209,7 @@ struct FleetCredentialStore: CredentialStore {
 
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool {
         let reply = try await fleet.evaluate(
-            Self.renewal, keys: [lockKey(name)], arguments: [RESPArgument(owner), milliseconds(lease)])
+            Self.renewal, keys: keys(name), arguments: [RESPArgument(owner), milliseconds(lease)])
         return reply.integer == 1
     }
 
@@ -201,7 +217,7 @@ struct FleetCredentialStore: CredentialStore {
         _ name: String, expecting version: Int, with entry: StoredCredential, owner: String
     ) async throws -> Bool {
         let reply = try await fleet.evaluate(
-            Self.replacement, keys: [entryKey(name), lockKey(name)],
+            Self.replacement, keys: keys(name),
             arguments: [
                 RESPArgument(owner), RESPArgument(version), RESPArgument(entry.version), RESPArgument(entry.sealed),
             ])
@@ -209,6 +225,6 @@ struct FleetCredentialStore: CredentialStore {
     }
 
     func release(_ name: String, owner: String) async throws {
-        try await fleet.evaluate(Self.release, keys: [lockKey(name)], arguments: [RESPArgument(owner)])
+        try await fleet.evaluate(Self.release, keys: keys(name), arguments: [RESPArgument(owner)])
     }
 }

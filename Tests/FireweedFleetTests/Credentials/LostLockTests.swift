@@ -171,6 +171,77 @@ struct LostLockTests {
         #expect(try await look().hasLock, "the credential is of this run now")
     }
 
+    @Test("a lease that has ended without its owner holds up those who did not see its end")
+    func endedLease() async throws {
+        let fleet = try fleet()
+        let store = FleetCredentialStore(fleet: fleet)
+        func look(_ owner: String, _ known: KnownLock = KnownLock(version: 1)) async throws -> CredentialLook {
+            try await store.look("a", owner: owner, lease: .seconds(60), unlessLost: known)
+        }
+        let entry = StoredCredential(version: 1, sealed: Data([1]))
+        #expect(try await store.replace("a", expecting: 0, with: entry, owner: "zero"))
+        #expect(try await look("one").hasLock)
+        // As the end of the lease.
+        try await fleet.command("DEL", fleet.key("credential-lock", "a"))
+        let new = try await look("two")
+        #expect(new.isLockLost && !new.hasLock && new.lockLeft == .seconds(60) && new.entry == entry)
+        #expect(try await look("three", KnownLock(hasEnded: true, version: 1)).hasLock)
+        // The first owner stores what it has refreshed, and its lock is the third one's by now.
+        let next = StoredCredential(version: 2, sealed: Data([2]))
+        #expect(try await store.replace("a", expecting: 1, with: next, owner: "one"))
+        #expect(try await !look("two").hasLock)
+        try await store.release("a", owner: "three")
+        #expect(try await look("two").hasLock)
+        // A lock that its owner takes again has a holder again.
+        try await fleet.command("FLUSHALL")
+        #expect(try await store.renew("a", owner: "two", lease: .seconds(60)))
+        try await fleet.command("DEL", fleet.key("credential-lock", "a"))
+        #expect(try await look("three", KnownLock()).isLockLost)
+        #expect(try await look("two", KnownLock()).hasLock, "its own")
+        try await store.release("a", owner: "two")
+        #expect(try await fleet.command("EXISTS", fleet.key("credential", "a")).integer == 0)
+    }
+
+    @Test("an owner whose credential was lost keeps its lock until it has stored the outcome")
+    func keptLock() async throws {
+        let fleet = try fleet()
+        let store = FleetCredentialStore(fleet: fleet)
+        let entry = StoredCredential(version: 1, sealed: Data([1]))
+        #expect(try await store.look("a", owner: "one", lease: .seconds(60)).hasLock)
+        #expect(try await !store.replace("a", expecting: 3, with: entry, owner: "one"))
+        #expect(try await !store.look("a", owner: "two", lease: .seconds(60)).hasLock)
+        #expect(try await store.replace("a", expecting: 0, with: entry, owner: "one"))
+        #expect(try await store.look("a", owner: "two", lease: .seconds(60)).hasLock)
+    }
+
+    @Test("a server that becomes the primary once more is another run")
+    func failedBack() async throws {
+        let fleet = try fleet()
+        let store = FleetCredentialStore(fleet: fleet)
+        func look() async throws -> CredentialLook {
+            try await store.look("a", owner: "one", lease: .seconds(60), unlessLost: KnownLock(version: 1))
+        }
+        #expect(
+            try await store.replace(
+                "a", expecting: 0, with: StoredCredential(version: 1, sealed: Data([1])), owner: "one"))
+        #expect(try await look().hasLock)
+        try await store.release("a", owner: "one")
+        let other = try RedisServer()
+        try await Fleet(url: other.url, configuration: .patient).command("REPLICAOF", "127.0.0.1", RESPArgument(server.port))
+        let otherFleet = try Fleet(url: other.url, configuration: .patient)
+        func waitForLink(_ fleet: Fleet) async throws {
+            while try await fleet.command("INFO", "replication").text?.contains("master_link_status:up") != true {
+                await Task.yield()
+            }
+        }
+        try await waitForLink(otherFleet)
+        try await otherFleet.command("REPLICAOF", "NO", "ONE")
+        try await fleet.command("REPLICAOF", "127.0.0.1", RESPArgument(other.port))
+        try await waitForLink(fleet)
+        try await fleet.command("REPLICAOF", "NO", "ONE")
+        #expect(try await look().isLockLost, "the process is the one that the credential was stored at")
+    }
+
     @Test("a user who may not ask for the server's run refreshes as well")
     func withoutInfo() async throws {
         let rights = ["on", ">secret", "~fireweed:*", "resetchannels", "+@all", "-@admin", "-@dangerous"]

@@ -45,7 +45,7 @@ struct SeenLockTests {
         _ = lock.note(free, version: version, at: start)
         let end = start + .milliseconds(milliseconds)
         #expect(lock.known(version: version, at: end - .milliseconds(1)) == KnownLock(isHeld: true))
-        #expect(lock.known(version: version, at: end) == KnownLock())
+        #expect(lock.known(version: version, at: end) == KnownLock(hasEnded: true))
     }
 
     @Test("an owner whose store was away has a lease more")
@@ -60,6 +60,22 @@ struct SeenLockTests {
         #expect(!lock.known(version: 3, at: back + .seconds(10)).isHeld)
     }
 
+    @Test("a lease that ended unseen is waited for as long as the store says, and again after another outage")
+    func ended() {
+        var lock = lock()
+        lock.noteFailure()
+        #expect(lock.known(version: 0, at: start) == KnownLock(version: 1))
+        var look = free
+        look.lockLeft = .seconds(10)
+        for begin in [start, start + .seconds(30)] {
+            _ = lock.note(look, version: 0, at: begin)
+            #expect(lock.known(version: 0, at: begin + .seconds(9)) == KnownLock(isHeld: true))
+            #expect(lock.known(version: 0, at: begin + .seconds(10)) == KnownLock(hasEnded: true))
+            lock.noteFailure()
+            #expect(!lock.known(version: 0, at: begin + .seconds(20)).hasEnded)
+        }
+    }
+
     @Test("another run of a store is waited for as long as the store says, each run once")
     func run() {
         var lock = lock()
@@ -71,7 +87,7 @@ struct SeenLockTests {
             look.lockLeft = .seconds(10)
             _ = lock.note(look, version: 3, at: begin + .seconds(3))
             #expect(lock.known(version: 3, at: begin + .seconds(3)) == KnownLock(isHeld: true, version: 3))
-            #expect(lock.known(version: 3, at: begin + .seconds(4)) == KnownLock(version: 3, run: run))
+            #expect(lock.known(version: 3, at: begin + .seconds(4)) == KnownLock(hasEnded: true, version: 3, run: run))
         }
     }
 

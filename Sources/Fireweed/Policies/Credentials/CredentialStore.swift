@@ -23,9 +23,9 @@ package protocol CredentialStore: Sendable {
         -> CredentialLook
     /// Makes the lease of a lock longer; false when the owner does not have the lock any more.
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool
-    /// Replaces the credential, if its version is still the expected one, and gives the owner's lock back in any case.
+    /// Replaces the credential, if its version is still the expected one, and then gives the owner's lock back.
     ///
-    /// - Returns: false when another version was found.
+    /// - Returns: false when another version was found; the owner keeps its lock.
     func replace(_ name: String, expecting version: Int, with entry: StoredCredential, owner: String) async throws
         -> Bool
     /// Gives the lock back, if the owner has it.
@@ -51,13 +51,16 @@ extension CredentialStore {
 package struct KnownLock: Sendable, Equatable {
     /// Whether the lock of another owner was seen whose lease has not ended.
     package var isHeld: Bool
+    /// Whether a lock was seen, and the store was seen without it after the end of its lease.
+    package var hasEnded: Bool
     /// The version that the store must have at least.
     package var version: Int
     /// The run of the store of which the caller knows that it lost locks; `nil` for none.
     package var run: String?
 
-    package init(isHeld: Bool = false, version: Int = 0, run: String? = nil) {
+    package init(isHeld: Bool = false, hasEnded: Bool = false, version: Int = 0, run: String? = nil) {
         self.isHeld = isHeld
+        self.hasEnded = hasEnded
         self.version = version
         self.run = run
     }
@@ -88,7 +91,7 @@ package struct CredentialLook: Sendable, Equatable {
     package var isLockLost = false
     /// The rest of another owner's lease; `nil` where the store does not say.
     ///
-    /// Where the lock may be lost, the time until it counts as over.
+    /// A store that may have lost the lock gives the time for which the lease is still respected.
     package var lockLeft: Duration?
     /// The run of the store, which began after the credential was stored and has lost the locks of the run before it;
     /// `nil` where the store does not say.

@@ -95,7 +95,10 @@ extension CredentialVault {
             // A store has no event for its return; the sleep ends with the task.
             try await Task.sleep(for: max(pause, store.pollInterval))
             return nil
-        case .fail: throw error
+        case .fail:
+            // Unstructured, since no caller waits for it: a look that failed may have taken the lock too.
+            Task { await giveBack(request.owner) }
+            throw error
         case .read:
             // A store that takes no lock, such as a full one, may have the credential of another process.
             let look = try? await store.look(name, owner: nil, lease: .zero)

@@ -52,11 +52,17 @@ extension CredentialVault {
                 state.withLock { $0.unstored = nil }
                 options.eventHandler?(.refreshed)
             // The lease ended meanwhile, and another process was quicker: its credential counts.
-            case .overtaken(let entry): return try adopt(entry)
+            case .overtaken(let entry):
+                await giveBack(request.owner)
+                return try adopt(entry)
             }
         } catch {
             note(outcome.encoded, version: request.version)
-            if !(error is CredentialVaultError) { storeLater(outcome, of: request) }
+            if error is CredentialVaultError {
+                await giveBack(request.owner)
+            } else {
+                storeLater(outcome, of: request)
+            }
             options.eventHandler?(.notStored(error))
         }
         return outcome.credential
@@ -113,9 +119,10 @@ extension CredentialVault {
                 _ = try? await store.renew(name, owner: request.owner, lease: options.lease)
                 guard let storing = try? await store(outcome, of: request) else { continue }
                 forget(request)
-                if case .stored = storing { options.eventHandler?(.refreshed) }
+                if case .stored = storing { options.eventHandler?(.refreshed) } else { await giveBack(request.owner) }
                 return
             }
+            await giveBack(request.owner)
         }
     }
 

@@ -48,8 +48,8 @@ final class MemoryCredentialStore: CredentialStore {
         _ name: String, expecting version: Int, with entry: StoredCredential, owner: String
     ) async throws -> Bool {
         change(name) { slot, _ in
-            if slot.owner == owner { slot.owner = nil }
             guard (slot.entry?.version ?? 0) == version else { return false }
+            if slot.owner == owner { slot.owner = nil }
             slot.entry = entry
             return true
         }

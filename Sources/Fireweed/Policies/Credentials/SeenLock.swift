@@ -8,6 +8,7 @@
 ///
 /// - until the lease of a lock that it has seen would have ended, and for a lease more where the store could not be
 ///   used meanwhile: its owner could neither renew the lock nor store the outcome;
+/// - for a lease where the store says that a lease has ended without its owner, and it has not seen that itself;
 /// - for the time that the store says when it runs anew and keeps credentials alone, or another one took its place;
 /// - for a lease when the store has not what this process has seen there;
 /// - for `CredentialStore.lockRecovery` when the store has nothing, which may be true for the first refresh of all.
@@ -33,7 +34,9 @@ struct SeenLock: Sendable {
     func known(version: Int, at now: ContinuousClock.Instant) -> KnownLock {
         guard recovery != nil else { return KnownLock() }
         let isHeld = isHeld(at: now) || wasAway && isReported
-        return KnownLock(isHeld: isHeld, version: hasDoubted ? 0 : max(1, version), run: isHeld ? nil : run)
+        return KnownLock(
+            isHeld: isHeld, hasEnded: !isHeld && end != nil && !wasAway, version: hasDoubted ? 0 : max(1, version),
+            run: isHeld ? nil : run)
     }
 
     /// Notes a look that failed.
@@ -49,7 +52,7 @@ struct SeenLock: Sendable {
             defer { isReported = true }
             return !isReported
         }
-        if wasAway, isReported {
+        if wasAway, end != nil {
             end = now + lease
             return false
         }
@@ -62,7 +65,7 @@ struct SeenLock: Sendable {
         // Where a lock was seen, its end is known.
         guard !isHeld(at: now), !hasDoubted else { return false }
         hasDoubted = true
-        end = now + (version > 0 ? lease : recovery)
+        end = now + (look.lockLeft ?? (version > 0 ? lease : recovery))
         return false
     }
 }

@@ -121,11 +121,11 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
         let owner = Self.ownerPrefix + owner
         return try await transaction { (connection, _) throws(SQLiteFailure) in
             var row = try Self.row(name, connection)
-            let isExpected = row.version == version
+            guard row.version == version else { return false }
             if row.owner == owner { (row.owner, row.leaseEnd) = ("", 0) }
-            if isExpected { (row.version, row.sealed) = (entry.version, entry.sealed) }
+            (row.version, row.sealed) = (entry.version, entry.sealed)
             try Self.write(row, name, connection)
-            return isExpected
+            return true
         }
     }
 
