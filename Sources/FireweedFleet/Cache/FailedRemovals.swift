@@ -35,10 +35,12 @@ struct FailedRemovals: Sendable {
         return removals[shared]?.first.map { .removal($0.key, number: $0.value) }
     }
 
-    /// Any removal that is to be made.
-    var next: Failure? {
-        if let everything { return .everything(number: everything) }
-        return removals.first?.value.first.map { .removal($0.key, number: $0.value) }
+    var isEmpty: Bool { removals.isEmpty && everything == nil }
+
+    /// What is to be made.
+    var all: [Failure] {
+        if let everything { return [.everything(number: everything)] }
+        return removals.values.flatMap { $0.map { .removal($0.key, number: $0.value) } }
     }
 
     /// A removal was made; a later failure of the same removal stays.

@@ -246,7 +246,17 @@ public final class FleetCache: AsyncResponseStore {
         // Another process may not find it: requests there need not wait.
         if isPrivate || !isKept { try await endFetch(of: key, isShareable: false) }
         guard isStored.integer == 1 else { return }
+        if revision ?? 0 == 0, try await wasOvertaken(response.head) { return try await removeResponses(for: key) }
         remember(response, for: key, revision: revision ?? 0, since: generation)
+    }
+
+    /// Whether everything was removed since a request was sent, which no look preceded: it has no revision.
+    private func wasOvertaken(_ head: StoredHead) async throws -> Bool {
+        let reply = try await fleet.evaluate(
+            FleetCacheScript.timeSinceRemoval, keys: [fleet.removalTimeKey], deadline: changeDeadline)
+        guard let microseconds = reply.integer, microseconds >= 0 else { return false }
+        // The server answered before now: a removal just before the request counts too.
+        return TimeInterval(microseconds) / 1_000_000 <= Date().timeIntervalSince(head.requestTime)
     }
 
     /// Stores another head for a content that is still there, unless its head is newer.
@@ -275,15 +285,20 @@ public final class FleetCache: AsyncResponseStore {
     /// Responses to requests that were sent before this call are not stored, by whichever process. A removal that fails
     /// is repeated until the server is back; until then no cache of the fleet in this process gives the responses.
     public func removeResponses(for key: String) async throws {
+        // What is looked up before the server has removed it is not remembered after that.
         memory.withLock { $0.remove(key) }
+        defer { memory.withLock { $0.remove(key) } }
         let keys = keys(of: key)
         let removal = FleetCacheRemoval(shared: keys.shared, own: keys.own, revision: keys.revision)
         try await fleet.cacheRemovals.remove(removal, on: fleet, within: changeDeadline)
     }
 
-    /// Removes all responses of the fleet's namespace, those of every partition too; takes a scan of the server's keys.
+    /// Removes all responses of the fleet's namespace, those of every partition too; takes scans of the server's keys.
+    ///
+    /// Responses to requests that were sent before this call are not stored, by whichever process.
     public func removeAllResponses() async throws {
         memory.withLock { $0.removeAll() }
+        defer { memory.withLock { $0.removeAll() } }
         try await fleet.removeCachedResponses(within: changeDeadline)
     }
 

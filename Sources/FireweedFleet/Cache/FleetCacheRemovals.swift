@@ -60,7 +60,7 @@ final class FleetCacheRemovals: Sendable {
         _ shared: @autoclosure () -> RESPArgument, on fleet: Fleet, within deadline: Duration
     ) async throws {
         // The common case needs no digest of the key.
-        guard state.withLock({ $0.failed.next != nil }) else { return }
+        guard state.withLock({ !$0.failed.isEmpty }) else { return }
         let shared = shared()
         while let failure = state.withLock({ $0.failed.failure(of: shared) }) {
             guard case .removal(let removal, _) = failure else {
@@ -75,30 +75,42 @@ final class FleetCacheRemovals: Sendable {
     private func beginRepeating(on fleet: Fleet) {
         Task { [weak fleet] in
             var pause = Self.firstPause
-            while let failure = self.nextFailure() {
-                do {
-                    guard let fleet else { return }
-                    try await Self.perform(failure, on: fleet)
-                    self.state.withLock { $0.failed.end(failure) }
-                    pause = Self.firstPause
-                } catch FleetError.shutDown {
-                    return
-                } catch {
-                    // No server reports that it is back.
-                    try? await Task.sleep(for: pause)
-                    pause = min(pause * 2, Self.longestPause)
+            while let failures = self.failures() {
+                var isAway = false
+                for failure in failures where !isAway {
+                    do {
+                        guard let fleet else { return }
+                        try await Self.perform(failure, on: fleet)
+                        self.state.withLock { $0.failed.end(failure) }
+                        pause = Self.firstPause
+                    } catch FleetError.shutDown {
+                        return
+                    } catch {
+                        isAway = !Self.isRefusal(error)
+                    }
                 }
+                // No server reports that it is back.
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.longestPause)
             }
         }
     }
 
-    private func nextFailure() -> FailedRemovals.Failure? {
+    /// What is to be made; `nil` ends the repetition.
+    private func failures() -> [FailedRemovals.Failure]? {
         state.withLock { state in
-            guard let failure = state.failed.next else {
-                state.isRepeating = false
-                return nil
-            }
-            return failure
+            state.isRepeating = !state.failed.isEmpty
+            return state.isRepeating ? state.failed.all : nil
+        }
+    }
+
+    /// Whether the server answers, and does not make this removal: it holds up no other.
+    private static func isRefusal(_ error: any Error) -> Bool {
+        switch error {
+        case FleetError.notPermitted, FleetError.outOfMemory, FleetError.wrongType, FleetError.server,
+            FleetError.unexpectedReply:
+            true
+        default: false
         }
     }
 

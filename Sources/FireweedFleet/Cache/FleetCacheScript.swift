@@ -164,6 +164,26 @@ enum FleetCacheScript {
             return 1
             """)
 
+    /// Notes the server's time as that of the removal of everything.
+    ///
+    /// Key: the time. Argument: for how many milliseconds it is remembered.
+    static let noteRemoval = RESPScript(
+        """
+        local time = redis.call('TIME')
+        redis.call('SET', KEYS[1], string.format('%.0f', time[1] * 1000000 + time[2]), 'PX', ARGV[1])
+        return 1
+        """)
+
+    /// Gives how many microseconds ago everything was removed; -1 where that is not known.
+    ///
+    /// Key: the time of that removal.
+    static let timeSinceRemoval = RESPScript(
+        """
+        local removal = tonumber(redis.call('GET', KEYS[1]) or '')
+        local time = redis.call('TIME')
+        return removal and math.max(0, time[1] * 1000000 + time[2] - removal) or -1
+        """)
+
     /// Ends a claim, unless it is another one's by now.
     ///
     /// Key: claim. Arguments: the claimant, 1 when the response was for others, for how many milliseconds it is

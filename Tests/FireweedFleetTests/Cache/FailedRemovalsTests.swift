@@ -19,17 +19,17 @@ struct FailedRemovalsTests {
         #expect(failed.failure(of: "b") == nil)
         failed.end(try #require(failed.failure(of: "a")))
         failed.end(try #require(failed.failure(of: "a")))
-        #expect(failed.failure(of: "a") == nil && failed.next == nil)
+        #expect(failed.failure(of: "a") == nil && failed.isEmpty)
     }
 
     @Test("a removal that was sent before a later failure does not end it")
     func later() throws {
         var failed = FailedRemovals()
         failed.add(removal("a"))
-        let first = try #require(failed.next)
+        let first = try #require(failed.all.first)
         failed.add(removal("a"))
         failed.end(first)
-        #expect(failed.next == .removal(removal("a"), number: 2))
+        #expect(failed.all == [.removal(removal("a"), number: 2)])
     }
 
     @Test("more than are remembered remove everything, those that came meanwhile included")
@@ -41,9 +41,9 @@ struct FailedRemovalsTests {
         let first = try #require(failed.failure(of: "any"))
         failed.add(removal("another"))
         failed.end(first)
-        let second = try #require(failed.next)
+        let second = try #require(failed.all.first)
         #expect(second == .everything(number: UInt64(FailedRemovals.limit) + 2))
         failed.end(second)
-        #expect(failed.next == nil && failed.failure(of: "0") == nil)
+        #expect(failed.isEmpty && failed.failure(of: "0") == nil)
     }
 }

@@ -111,6 +111,72 @@ struct LostRemovalTests {
         }
     }
 
+    @Test("what was asked for before everything was removed is not stored, though no look preceded it")
+    func withoutLook() async throws {
+        let redis = try RedisServer()
+        let fleets = try (0..<2).map { _ in try Fleet(url: redis.url, configuration: .patient) }
+        defer { fleets.forEach { $0.shutDown() } }
+        let caches = fleets.map { cache($0) }
+        let early = response("early")
+        try await caches[0].store(response("a"), for: "a", revision: nil)
+        #expect(try await text(caches[1], "a") == "a")
+        try await caches[1].removeAllResponses()
+        for key in ["a", "b"] {
+            // A look of another request in between makes a revision.
+            if key == "b" { _ = try await caches[1].lookUp(key, claimsFetch: false) { _ in nil } }
+            try await caches[0].store(early, for: key, revision: nil)
+            #expect(try await text(caches[1], key) == nil)
+        }
+    }
+
+    @Test("what is found while everything is being removed is not remembered after it", arguments: [true, false])
+    func rememberedMeanwhile(isOfAll: Bool) async throws {
+        let redis = try RedisServer()
+        let fleet = try Fleet(url: redis.url, configuration: .patient)
+        defer { fleet.shutDown() }
+        let cache = cache(fleet, memoryByteCount: 1 << 20)
+        for _ in 0..<20 {
+            try await cache.store(response("old"), for: "k", revision: nil)
+            async let removal: Void = isOfAll ? cache.removeAllResponses() : cache.removeResponses(for: "k")
+            async let look = text(cache)
+            _ = try await look
+            try await removal
+            #expect(try await text(cache) == nil)
+            try await fleet.command("FLUSHALL")
+        }
+    }
+
+    @Test("a removal that the server refuses holds up no other")
+    func refused() async throws {
+        let redis = try RedisServer()
+        let fleet = try Fleet(url: redis.url, configuration: .patient)
+        defer { fleet.shutDown() }
+        let (mine, other) = (cache(fleet), cache(try Fleet(url: redis.url, configuration: .patient)))
+        try await mine.store(response("old"), for: "good", revision: nil)
+        // A revision of another type: the script that removes cannot replace it.
+        let bad = fleet.key("\(FleetCache.form)-removed", "bad")
+        try await fleet.command("HSET", bad, "a", "b")
+        await #expect(throws: FleetError.self) { try await mine.removeResponses(for: "bad") }
+        try redis.stop()
+        await #expect(throws: FleetError.self) { try await mine.removeResponses(for: "good") }
+        try redis.start()
+        try await fleetCommandWhenBack(fleet, "HSET", bad)
+        try await mine.store(response("old"), for: "other", revision: nil)
+        await #expect(throws: FleetError.self) { try await mine.removeResponses(for: "bad") }
+        while (try? await text(mine, "good")) != .some(nil) { await Task.yield() }
+        #expect(try await text(other, "good") == nil)
+    }
+
+    /// Repeats a command until the server is back.
+    private func fleetCommandWhenBack(_ fleet: Fleet, _ name: RESPArgument, _ key: RESPArgument) async throws {
+        while true {
+            do {
+                try await fleet.command(name, key, "a", "b")
+                return
+            } catch is FleetError { await Task.yield() }
+        }
+    }
+
     @Test("a claim without an end, which no cache has made, holds a URL for a fetch's time alone")
     func endlessClaim() async throws {
         let fleet = try Fleet(url: redis.url, configuration: .patient)
