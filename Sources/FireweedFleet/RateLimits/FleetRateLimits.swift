@@ -125,7 +125,10 @@ package struct FleetRateLimits: RateLimitBackend {
         return 1
         """)
 
-    private func slotKey(_ key: String) -> RESPArgument { fleet.key("slots:\(name)", key) }
+    /// A colon in the name would make the key that of another namespace.
+    private func slotKey(_ key: String) -> RESPArgument {
+        fleet.key("slots:\(name.replacing("%", with: "%25").replacing(":", with: "%3A"))", key)
+    }
     private func pauseKey(_ key: String) -> RESPArgument { fleet.key(isByOrigin ? "pause" : "pause:\(name)", key) }
 
     package func reserve(
