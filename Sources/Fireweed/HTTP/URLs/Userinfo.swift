@@ -8,11 +8,55 @@ package enum Userinfo {
     ///
     /// Without `://`, everything up to an `@` counts as userinfo.
     static func removed(from text: String) -> String {
-        let whole = split(text)?.url ?? text
+        guard let whole = hidden(in: text) else { return "…" }
         let bare = whole.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
         let shown = bare.count < whole.unicodeScalars.count ? String(bare) + "…" : whole
         guard !shown.contains("://"), let at = shown.unicodeScalars.lastIndex(of: "@") else { return shown }
         return String(shown.unicodeScalars[at...].dropFirst())
+    }
+
+    /// How often userinfo is looked for behind userinfo.
+    private static let passLimit = 4
+
+    /// A URL, or a reference to one, without userinfo: also `//user@host`, `http:/user@host` and `user:password@host`,
+    /// which are malformed or relative, and come from users and servers all the same.
+    ///
+    /// What is behind userinfo may look like userinfo again; `nil` where it does too often.
+    static func hidden(in text: String) -> String? {
+        var text = text
+        for _ in 0..<passLimit {
+            let bare = withoutFirst(in: text)
+            if bare.utf8.count == text.utf8.count { return text }
+            text = bare
+        }
+        return nil
+    }
+
+    private static func withoutFirst(in text: String) -> String {
+        if let split = split(text) { return split.url }
+        let scalars = text.unicodeScalars
+        let start = scalars.firstIndex { $0.value > 0x20 } ?? scalars.endIndex
+        let scheme = scalars[start...].prefix {
+            $0.properties.isAlphabetic || "0123456789+-.".unicodeScalars.contains($0)
+        }
+        let hasScheme = !scheme.isEmpty && scalars[scheme.endIndex...].first == ":"
+        let behindScheme = hasScheme ? scalars.index(after: scheme.endIndex) : start
+        let slashes = scalars[behindScheme...].prefix { $0 == "/" || $0 == "\\" }
+        // One slash begins a path.
+        guard hasScheme || slashes.count != 1 else { return text }
+        let place = slashes.isEmpty ? start : slashes.endIndex
+        let authority = scalars[place...].prefix { !"/\\?#".unicodeScalars.contains($0) }
+        guard let at = authority.lastIndex(of: "@") else { return text }
+        if slashes.isEmpty, !isUserinfo(authority[..<at]) { return text }
+        return String(scalars[..<place]) + String(scalars[at...].dropFirst())
+    }
+
+    /// Whether the text before an `@` has a password.
+    ///
+    /// An address of mail, a sentence with one, and an encoded URL have none.
+    private static func isUserinfo(_ text: Substring.UnicodeScalarView) -> Bool {
+        text.contains(":") && !text.contains(where: \.properties.isWhitespace)
+            && String(text).range(of: "%2F", options: .caseInsensitive) == nil
     }
 
     /// The URL without its userinfo, and user and password without percent-encoding; `nil` when the URL has no

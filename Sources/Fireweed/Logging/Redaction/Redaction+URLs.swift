@@ -12,7 +12,7 @@ extension Redaction {
     }
 
     private func text(ofURL text: String, depth: Int) -> String {
-        let bare = Userinfo.split(text)?.url ?? text
+        guard let bare = Userinfo.hidden(in: text) else { return replacement }
         guard !ignoresParameters else { return bare }
         let halves = cleanedPath(bare).unicodeScalars.split(
             separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -75,7 +75,7 @@ extension Redaction {
         let word = name.lastIndex(of: "/").map { name[name.index(after: $0)...] } ?? name
         if isSecret(parameter: String(word)) { return String(name) + "=" + replacement }
         // An equals sign alone is a part of the value.
-        guard value.contains(where: { "%?#".unicodeScalars.contains($0) }) || String(value).contains("://") else {
+        guard value.contains(where: { "%?#@".unicodeScalars.contains($0) }) || String(value).contains("://") else {
             return String(pair)
         }
         return String(name) + "=" + (cleaned(String(value), depth: depth + 1) ?? String(value))

@@ -54,6 +54,13 @@ struct RedactionTests {
             ("/token/abcdefghijklmnopqrstuvwxyz/users", "/token/[redacted]/users"),
             ("https://h/auth/login/7", "https://h/auth/login/7"), ("https://token/v1/a", "https://token/v1/a"),
             ("https://h/in/eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "https://h/in/[redacted]"),
+            ("//u:p@h/x", "//h/x"), ("//u@h", "//h"), (" //u:p@h/x", " //h/x"), ("\\\\u:p@h/x", "\\\\h/x"),
+            ("http:/u:p@h/x", "http:/h/x"), ("http:\\u:p@h", "http:\\h"), ("u:p@h:80/x?a=1", "h:80/x?a=1"),
+            ("u:p@q@h/x", "h/x"), ("https://h/?via=u:p@i:80", "https://h/?via=i:80"),
+            ("//u:p\u{0301}@\u{0301}h/x", "//\u{0301}h/x"),
+            ("/a:b@c/d", "/a:b@c/d"), ("a/b:c@d", "a/b:c@d"), ("bob@example.com", "bob@example.com"),
+            ("?q=re: bob@example.com", "?q=re: bob@example.com"), ("a:b@//c@d", "//d"), ("a:b@c:d@e/f", "e/f"),
+            ("a:b@//c@\\d:e@f:g@h", "//\\h"), ("a:b@//c@a:b@//c@a:b@//c@h", "[redacted]"),
         ])
     func urls(text: String, expected: String) {
         let clean = Redaction.standard.text(ofURL: text)
