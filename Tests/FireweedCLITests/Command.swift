@@ -19,8 +19,21 @@ enum Command {
     static func run(
         _ arguments: [String], in folder: URL, input: String? = nil, environment: [String: String] = [:]
     ) throws -> CommandResult {
+        try run(program, arguments, in: folder, input: input, environment: environment)
+    }
+
+    /// Runs a shell script in a folder, whose `$0` is the built command.
+    static func run(script: String, in folder: URL) throws -> CommandResult {
+        try run(URL(fileURLWithPath: "/bin/sh"), ["-c", script, program.path], in: folder)
+    }
+
+    private static var program: URL { Bundle.main.bundleURL.appendingPathComponent("fireweed") }
+
+    private static func run(
+        _ program: URL, _ arguments: [String], in folder: URL, input: String? = nil, environment: [String: String] = [:]
+    ) throws -> CommandResult {
         let process = Process()
-        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
+        process.executableURL = program
         process.arguments = arguments
         process.currentDirectoryURL = folder
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }

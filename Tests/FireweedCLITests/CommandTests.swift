@@ -55,6 +55,18 @@ struct CommandTests {
         #expect(files == ["1234", "1234-1"])
     }
 
+    @Test(
+        "a word that is not UTF-8, and a URL with a line break, are errors, and nothing is sent or written",
+        arguments: [
+            (#"exec "$0" -o "$(printf 'x\377')" 127.0.0.1:1"#, "argument 2 is not UTF-8"),
+            (#"exec "$0" "$(printf '127.0.0.1:1/a\rb')""#, #""127.0.0.1:1/a\rb" has a control character in it"#),
+        ])
+    func malformedWords(script: String, message: String) throws {
+        let result = try Command.run(script: script, in: folder.url)
+        #expect(result.code == 64 && result.errors.contains(message), "\(result.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+    }
+
     @Test("exit codes tell failures apart")
     func exitCodes() throws {
         #expect(try run(server.url("/status/404").absoluteString).code == 0)

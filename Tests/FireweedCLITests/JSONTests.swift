@@ -173,6 +173,10 @@ struct JSONTests {
         #expect(words.map(\.text) == ["--style", "light", "--no-follow", "--auth", "u:p q", "--x=1"])
         #expect(words.filter { !$0.isOption }.isEmpty)
         #expect(ConfigurationFile.words(of: "GET").first?.isOption == false)
+        let commented = "--timeout 20 # slow\n--check-status # all\n--auth 'u:p # q' # mine\n--raw it's#1 #2\n--x #\n"
+        #expect(
+            ConfigurationFile.words(of: commented).map(\.text)
+                == ["--timeout", "20", "--check-status", "--auth", "u:p # q", "--raw", "it's#1", "--x"])
     }
 
     @Test("--resolve takes addresses of both families, with a port or without")

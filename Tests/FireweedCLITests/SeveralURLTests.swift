@@ -42,6 +42,21 @@ struct SeveralURLTests {
         #expect((0..<pattern.count).map { pattern.url(at: $0).text } == urls)
     }
 
+    @Test("brackets without end are text, in no quadratic time", arguments: ["{", "[", "{[", "{}[", "[1-"])
+    func brackets(unit: String) throws {
+        for end in ["", "}", "]"] {
+            let word = String(repeating: unit, count: 200_000) + end
+            #expect(try URLGlob(word).url(at: 0).text == word)
+        }
+    }
+
+    @Test("an expectation that is not met names its URL")
+    func expectation() throws {
+        let result = try run("-q", "--expect", "status==200", url("/status/200"), url("/status/404"))
+        #expect(result.code == 5)
+        #expect(result.errors == "fireweed: \(url("/status/404")): expected status==200, but the status is 404\n")
+    }
+
     @Test("a word that stands for too many URLs is refused", arguments: ["[1-99999999]", "[1-9999][1-9999][1-9999]"])
     func tooMany(word: String) {
         #expect(throws: UsageError.self) { try URLGlob(word) }

@@ -53,7 +53,9 @@ package struct URLGlob: Sendable, Equatable {
         var rest = word[...]
         while let character = rest.popFirst() {
             let end: Character? = character == "{" ? "}" : character == "[" ? "]" : nil
-            guard let end, let close = rest.firstIndex(of: end), let part = Self.part(rest[..<close], in: character)
+            // No pattern has its own opening bracket in it; the look ends there, and each character is looked at twice.
+            guard let end, let close = rest.firstIndex(where: { $0 == end || $0 == character }), rest[close] == end,
+                let part = Self.part(rest[..<close], in: character)
             else {
                 text.append(character)
                 continue

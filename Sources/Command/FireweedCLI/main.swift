@@ -10,6 +10,7 @@ signal(SIGPIPE, SIG_IGN)
 Interruption.prepare()
 
 do {
+    try ArgumentParser.checkEncoding()
     // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
     let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
     let invocation = try ArgumentParser.parse(

@@ -5,6 +5,16 @@ import Foundation
 
 /// Reads command lines.
 enum ArgumentParser {
+    /// Refuses an argument that is not UTF-8: what Swift makes of it would name another file, or send another value.
+    static func checkEncoding() throws {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index], String(validatingCString: argument) == nil else {
+                continue
+            }
+            throw UsageError(message: "argument \(index) is not UTF-8: \(String(cString: argument).debugDescription)")
+        }
+    }
+
     /// Understands a command line without its first word; throws `UsageError`.
     ///
     /// The words in `defaults` come from the configuration file, and apply where the command line says nothing else.

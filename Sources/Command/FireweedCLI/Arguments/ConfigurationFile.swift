@@ -26,20 +26,39 @@ enum ConfigurationFile {
         return words.map(\.text)
     }
 
-    /// An option on each line, with its value behind a space or `=`; `#` begins a comment.
+    /// An option on each line, with its value behind a space or `=`; `#` begins a comment, also behind a space and
+    /// outside of quotes.
     static func words(of text: String) -> [(text: String, isOption: Bool)] {
         text.split(whereSeparator: \.isNewline).flatMap { line -> [(text: String, isOption: Bool)] in
             let line = line.trimmingCharacters(in: .whitespaces)
             guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
-            let halves = line.split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
+            let halves = withoutComment(line).split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
             let isOption = line.hasPrefix("-")
-            guard halves.count == 2 else { return [(line, isOption)] }
+            guard halves.count == 2 else { return halves.map { ($0, isOption) } }
             var value = halves[1].trimmingCharacters(in: .whitespaces)
             if value.count >= 2, let quote = value.first, "\"'".contains(quote), value.last == quote {
                 value = String(value.dropFirst().dropLast())
             }
             return [(halves[0], isOption), (value, true)]
         }
+    }
+
+    /// A line up to its comment. An apostrophe in a word is no quote.
+    private static func withoutComment(_ line: String) -> Substring {
+        var quote: Character?
+        var isBehindSpace = false
+        for index in line.indices {
+            let character = line[index]
+            if let open = quote {
+                if character == open { quote = nil }
+            } else if isBehindSpace, "\"'".contains(character) {
+                quote = character
+            } else if isBehindSpace, character == "#" {
+                return line[..<index]
+            }
+            isBehindSpace = character.isWhitespace
+        }
+        return line[...]
     }
 }
 

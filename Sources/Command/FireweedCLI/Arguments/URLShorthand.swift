@@ -28,6 +28,9 @@ enum URLShorthand {
     private static func parsed(
         _ text: String, schemes: (clear: String, secure: String), default scheme: String?
     ) throws -> (text: String, url: URL) {
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw UsageError(message: "\(text.debugDescription) has a control character in it, such as a line break")
+        }
         var full = text
         if let given = self.scheme(of: text) {
             guard [schemes.clear, schemes.secure].contains(given.lowercased()) else {

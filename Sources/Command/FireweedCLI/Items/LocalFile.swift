@@ -44,7 +44,7 @@ enum LocalFile {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else { throw error(path) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw UsageError(message: "\(path) is a folder, and not a file that can be sent")
+            throw UsageError(message: "\(path) is a folder, and not a file")
         }
         return status.st_mode & S_IFMT == S_IFREG
     }

@@ -54,17 +54,13 @@ struct RequestPlan {
         }
         // Several fields of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265
         // §4.2).
-        for (index, line) in lines.enumerated() {
-            let name = line.name
-            let isFirst = !lines[..<index].contains { $0.name.isEqualIgnoringASCIICase(name) }
-            let separator = name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
-            let value = isFirst ? line.value : [headers[name] ?? "", line.value].joined(separator: separator)
-            headers.update(
-                name: isFirst ? name : headers.first { $0.name.isEqualIgnoringASCIICase(name) }?.name ?? name,
-                value: value)
+        for same in Self.byName(lines) {
+            let separator = same[0].name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
+            headers.update(name: same[0].name, value: same.map(\.value).joined(separator: separator))
         }
+        let names = Set(lines.map { $0.name.lowercased() })
         removedHeaders = invocation.items.filter { $0.kind == .removedHeader }.map(\.name)
-            .filter { name in !lines.contains { $0.name.isEqualIgnoringASCIICase(name) } }
+            .filter { !names.contains($0.lowercased()) }
         for name in removedHeaders { headers.remove(name: name) }
         self.headers = headers
         timeout = nil
@@ -81,14 +77,23 @@ struct RequestPlan {
         }
     }
 
+    /// The lines of each name, in the order in which the names come first.
+    private static func byName(_ lines: [Field]) -> [[Field]] {
+        var (groups, places): ([[Field]], [String: Int]) = ([], [:])
+        for line in lines {
+            let place = places[line.name.lowercased(), default: groups.count]
+            places[line.name.lowercased()] = place
+            if place == groups.count { groups.append([line]) } else { groups[place].append(line) }
+        }
+        return groups
+    }
+
     /// How the fields are written: in the order of the command line, one line for each item.
     var fieldWriting: FieldWriting {
         var writing = FieldWriting()
         writing.omittedNames = removedHeaders
-        var written: Set<String> = []
-        for line in lines where written.insert(line.name.lowercased()).inserted {
-            let same = lines.filter { $0.name.isEqualIgnoringASCIICase(line.name) }
-            let field = Field(name: line.name, value: headers[line.name] ?? "")
+        for same in Self.byName(lines) {
+            let field = Field(name: same[0].name, value: headers[same[0].name] ?? "")
             writing.rows.append(FieldWriting.Row(field: field, lines: same))
         }
         return writing

@@ -70,8 +70,10 @@ extension RequestRunner {
                 if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
                 return headers?[name].map { [$0] } ?? []
             }, content: outcome.content, seconds: outcome.metrics?.taskInterval.duration ?? 0)
+        // One of several URLs is named.
+        let place = invocation.urlCount > 1 ? "\(invocation.url): " : ""
         let failures = invocation.expectations.compactMap { expectation in
-            expectation.failure(facts).map { "fireweed: expected \(expectation.text), but \($0)\n" }
+            expectation.failure(facts).map { "fireweed: \(place)expected \(expectation.text), but \($0)\n" }
         }
         for failure in failures { Terminal.tell("\(failure)") }
         return failures.isEmpty
