@@ -57,9 +57,9 @@ struct FormLimitsTests {
 
     @Test("a value with very many members is encoded, each once")
     func wide() throws {
-        let values = Dictionary(uniqueKeysWithValues: (0..<40_000).map { ("k\($0)", $0) })
+        let values = Dictionary(uniqueKeysWithValues: (0..<400_000).map { ("k\($0)", $0) })
         let text: String = try encoder.encode(values)
-        #expect(text.split(separator: "&").count == 40_000 && text.contains("k39999=39999"))
+        #expect(text.split(separator: "&").count == 400_000 && text.contains("k399999=399999"))
     }
 
     @Test("containers of two kinds for one key are an error and lose nothing silently")
