@@ -7,9 +7,10 @@ extension Fleet {
     /// stored that was looked for before, then the responses.
     func removeCachedResponses(within deadline: Duration) async throws {
         let timeKey = removalTimeKey
-        try await evaluate(
+        let noted = try await evaluate(
             FleetCacheScript.noteRemoval, keys: [timeKey], arguments: [FleetCacheRemoval.markLife],
             deadline: deadline)
+        guard noted.integer == 1 else { throw unexpectedReply(to: FleetCacheScript.noteRemoval) }
         let namespace = configuration.namespace.filter { $0 != "{" && $0 != "}" }
         let escaped = namespace.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
         for purpose in ["\(FleetCache.form)-removed", FleetCache.form, "\(FleetCache.form)-*"] {

@@ -145,8 +145,9 @@ struct FleetCredentialStore: CredentialStore {
             return 1
             """)
 
-    /// Reads the version by the rule of `version(_:)`: where the two differ, no replacement succeeds. The lock stays
-    /// where nothing was replaced: the credential is stored once more.
+    /// Reads the version by the rule of `version(_:)`: where the two differ, no replacement succeeds.
+    ///
+    /// The lock stays where nothing was replaced: the credential is stored once more.
     private static let replacement = RESPScript(
         common + """
             local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')

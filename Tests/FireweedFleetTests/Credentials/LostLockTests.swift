@@ -227,8 +227,8 @@ struct LostLockTests {
         #expect(try await look().hasLock)
         try await store.release("a", owner: "one")
         let other = try RedisServer()
-        try await Fleet(url: other.url, configuration: .patient).command("REPLICAOF", "127.0.0.1", RESPArgument(server.port))
         let otherFleet = try Fleet(url: other.url, configuration: .patient)
+        try await otherFleet.command("REPLICAOF", "127.0.0.1", RESPArgument(server.port))
         func waitForLink(_ fleet: Fleet) async throws {
             while try await fleet.command("INFO", "replication").text?.contains("master_link_status:up") != true {
                 await Task.yield()

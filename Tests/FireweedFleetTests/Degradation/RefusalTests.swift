@@ -1,10 +1,11 @@
 // Commands that a server refuses while it performs others.
 
 import Fireweed
-import FireweedFleet
 import FixtureServer
 import Foundation
 import Testing
+
+@testable import FireweedFleet
 
 @Suite("Refusals of the server", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RefusalTests {
@@ -58,11 +59,16 @@ struct RefusalTests {
         #expect(events.log.events == [.degraded])
     }
 
-    @Test("replies to the list and to SCAN that make no sense are reported", arguments: 0..<3)
+    @Test("replies to the list, to scripts and to SCAN that make no sense are reported", arguments: 0..<4)
     func unexpected(call: Int) async throws {
         let hello = ScriptedServer.Action.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
+        let timeKey = try Fleet(url: "redis://h").removalTimeKey
+        let noting = RESPArgument.encode([
+            "EVALSHA", RESPArgument(FleetCacheScript.noteRemoval.digest), 1, timeKey, FleetCacheRemoval.markLife,
+        ])
+        let front: [ScriptedServer.Action] = call == 3 ? [.receive(byteCount: noting.count), .send(":1\r\n")] : []
         let liar = try ScriptedServer.start(scripts: [
-            [hello, .send("%0\r\n"), .receive(byteCount: 1), .send("*1\r\n:1\r\n"), .hold]
+            [hello, .send("%0\r\n")] + front + [.receive(byteCount: 1), .send("*1\r\n:1\r\n"), .hold]
         ])
         let events = FleetEvents()
         let fleet = try Fleet(url: "redis://127.0.0.1:\(liar.port)", configuration: events.configuration())

@@ -43,7 +43,7 @@ enum ConfigurationFile {
         }
     }
 
-    /// A line up to its comment. An apostrophe in a word is no quote.
+    /// A line up to its comment; an apostrophe in a word is no quote.
     private static func withoutComment(_ line: String) -> Substring {
         var quote: Character?
         var isBehindSpace = false

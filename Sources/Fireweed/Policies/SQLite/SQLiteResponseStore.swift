@@ -11,8 +11,9 @@ import Synchronization
 /// Stores responses in a file, which any number of processes may share.
 ///
 /// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
-/// exceed the limit, or those of one URL are more than 128, the least recently used ones are removed. The file, which only its owner can read, grows to a
-/// little more than the limit; beside it there is a log of some megabytes while it is in use, and a small lock file.
+/// exceed the limit, or those of one URL are more than 128, the least recently used ones are removed. The file, which
+/// only its owner can read, grows to a little more than the limit; beside it there is a log of some megabytes while it
+/// is in use, and a small lock file.
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
 /// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
