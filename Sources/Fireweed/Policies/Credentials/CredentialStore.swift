@@ -51,7 +51,7 @@ extension CredentialStore {
 package struct KnownLock: Sendable, Equatable {
     /// Whether the lock of another owner was seen whose lease has not ended.
     package var isHeld: Bool
-    /// Whether a lock was seen, and the store was seen without it after the end of its lease.
+    /// Whether a lock was seen whose lease has ended, in a store that could be used all the while.
     package var hasEnded: Bool
     /// The version that the store must have at least.
     package var version: Int
