@@ -321,6 +321,19 @@ struct CredentialVaultFailureTests {
         #expect(refreshes.value == 0)
     }
 
+    @Test("a refresh that does not wait gives back the lock that a look without an answer took")
+    func failsWithLock() async throws {
+        let store = ScriptedCredentialStore { call, _ in
+            if case .look = call { .unanswered } else { .performed }
+        }
+        let vault = try vault(over: store, fallback: .fail)
+        await #expect(throws: ScriptedCredentialStore.Lost.self) {
+            try await vault.refreshed(Token(number: 1)) { _ in Token(number: 2) }
+        }
+        try await store.calls.next(.release)
+        #expect(try await store.memory.look(vault.name, owner: "other", lease: .seconds(60)).hasLock)
+    }
+
     @Test("a wait for the store ends with the last caller")
     func cancelledWait() async throws {
         let store = ScriptedCredentialStore { _, _ in .lost }

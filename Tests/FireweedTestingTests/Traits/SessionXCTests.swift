@@ -25,6 +25,16 @@ final class SessionXCTests: XCTestCase {
         try session.stubs.expectAllCalled()
     }
 
+    func testPlaceOfFailure() async throws {
+        do {
+            try await withStubs(expectsAllCalls: true, { Stub.get("/a") }, perform: { _ in })
+            XCTFail("a stub was not called")
+        } catch let error as StubExpectationError {
+            XCTAssertEqual(error.line, #line - 3)
+            XCTAssertEqual(error.filePath, #filePath)
+        }
+    }
+
     func testSessionOfTheTest() async throws {
         let text = try await withStubs(expectsAllCalls: true) {
             Stub.any().reply(.text("stub"))

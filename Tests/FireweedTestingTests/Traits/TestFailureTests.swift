@@ -21,6 +21,10 @@ struct TestFailureTests {
         _ = await session.request("\(api)/other").serializingData().response
         await note(#line) { try session.stubs.expectNoUnmatchedRequests() }
         await note(#line) { try await withStubs(expectsAllCalls: true, { Stub.get("/a") }, perform: { _ in }) }
+        await note(#line) { try await withRecording("users", mode: .replay, expectsAllExchanges: true) { _ in } }
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Recordings/users.har")
+        let recording = try Recording(contentsOf: file)
+        await note(#line) { try recording.expect(noOlderThan: .zero) }
         #expect(errors.map(\.line) == lines)
         #expect(
             errors.allSatisfy { $0.filePath == #filePath && $0.description.hasSuffix("\(#filePath):\($0.line ?? 0)") })
