@@ -37,7 +37,7 @@ struct FailedRemovals: Sendable {
 
     var isEmpty: Bool { removals.isEmpty && everything == nil }
 
-    /// What is to be made.
+    /// All removals that the server has not made yet.
     var all: [Failure] {
         if let everything { return [.everything(number: everything)] }
         return removals.values.flatMap { $0.map { .removal($0.key, number: $0.value) } }

@@ -285,7 +285,7 @@ public final class FleetCache: AsyncResponseStore {
     /// Responses to requests that were sent before this call are not stored, by whichever process. A removal that fails
     /// is repeated until the server is back; until then no cache of the fleet in this process gives the responses.
     public func removeResponses(for key: String) async throws {
-        // What is looked up before the server has removed it is not remembered after that.
+        // A look beside this call may find the response before the server removes it: the memory is emptied twice.
         memory.withLock { $0.remove(key) }
         defer { memory.withLock { $0.remove(key) } }
         let keys = keys(of: key)

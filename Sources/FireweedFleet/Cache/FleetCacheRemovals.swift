@@ -76,7 +76,7 @@ final class FleetCacheRemovals: Sendable {
         Task { [weak fleet] in
             var pause = Self.firstPause
             while let failures = self.failures() {
-                var isAway = false
+                var (hasFailed, isAway) = (false, false)
                 for failure in failures where !isAway {
                     do {
                         guard let fleet else { return }
@@ -86,17 +86,18 @@ final class FleetCacheRemovals: Sendable {
                     } catch FleetError.shutDown {
                         return
                     } catch {
-                        isAway = !Self.isRefusal(error)
+                        (hasFailed, isAway) = (true, !Self.isRefusal(error))
                     }
                 }
-                // No server reports that it is back.
+                guard hasFailed else { continue }
+                // No server reports that it is back. Nothing cancels this task, so that the sleep does not throw.
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
         }
     }
 
-    /// What is to be made; `nil` ends the repetition.
+    /// The removals that the server has not made yet; `nil`, without any, ends the repetition.
     private func failures() -> [FailedRemovals.Failure]? {
         state.withLock { state in
             state.isRepeating = !state.failed.isEmpty

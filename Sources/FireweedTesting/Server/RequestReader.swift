@@ -25,8 +25,8 @@ package struct RequestReader {
 
         /// The status with which a server refuses the head; `nil` for a head that is accepted.
         ///
-        /// RFC 9112 §2.3 and §2.6 for the version, §3 and §5 for the lines, §3.2 for `Host`, §6.1 for two framings.
-        /// RFC 6455 §4.2.1 for the opening handshake of a WebSocket.
+        /// RFC 9112 §2.3 and §2.6 for the version, §3 and §5 for the lines, §3.2 for `Host`.
+        /// RFC 9112 §6.1 for two framings. RFC 6455 §4.2.1 for the opening handshake of a WebSocket.
         var refusal: Int? {
             if isMalformed { return 400 }
             let bytes = Array(version.utf8)

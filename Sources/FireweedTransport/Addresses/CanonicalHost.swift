@@ -57,8 +57,7 @@ package enum CanonicalHost {
 
     /// A canonical host, or its identity, and the domains above it, the nearest first; of an address, the host alone.
     ///
-    /// What is too long for a name has no domain above it either: a redirect may name a host of as many labels as a
-    /// field has bytes.
+    /// A host that is too long for a name comes alone too: a redirect may name one with 100,000 labels.
     package static func domains(of canonical: String) -> some Sequence<Substring> {
         let isName = canonical.utf8.count <= maximumNameByteCount && !isAddress(canonical)
         return sequence(first: canonical[...]) { domain in

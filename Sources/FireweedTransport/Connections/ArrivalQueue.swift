@@ -2,16 +2,15 @@
 
 /// A queue that gives out exchanges that are sent again first, the oldest of these first, then the others as they came.
 ///
-/// Each step takes constant time, whatever number waits: a turn of the loop may end in the middle.
+/// No step copies those that wait: a turn of the loop may end in the middle. Exchanges that are sent again are sorted
+/// once after they came.
 struct ArrivalQueue {
+    private var others = ElementQueue<Exchange>()
     /// Exchanges that are sent again, the oldest last; in order unless `isSorted` is false.
     private var returning: [Exchange] = []
     private var isSorted = true
-    private var others: [Exchange?] = []
-    /// The index of the first of the others that has not been given out.
-    private var head = 0
 
-    var count: Int { returning.count + others.count - head }
+    var count: Int { returning.count + others.count }
 
     mutating func append(_ exchange: Exchange) {
         guard exchange.isRepeated else { return others.append(exchange) }
@@ -20,20 +19,12 @@ struct ArrivalQueue {
     }
 
     mutating func next() -> Exchange? {
+        guard !returning.isEmpty else { return others.popFirst() }
         if !isSorted {
             // A connection that is lost drops its exchanges in any order.
             returning.sort { $0.number ?? 0 > $1.number ?? 0 }
             isSorted = true
         }
-        if let exchange = returning.popLast() { return exchange }
-        guard head < others.count else { return nil }
-        let exchange = others[head].take()
-        head += 1
-        if head == others.count {
-            // The array's memory is used again.
-            others.removeAll(keepingCapacity: true)
-            head = 0
-        }
-        return exchange
+        return returning.removeLast()
     }
 }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Where the system's authorities are read from.
+/// The file or the folders with the system's authorities.
 ///
 /// The environment names the places, with OpenSSL's variables. The places of the distributions count otherwise.
 struct SystemAuthorities {

@@ -75,7 +75,7 @@ struct AuthorityStoreTests {
         let digests = try [root, other, root].map { try write($0).digest }
         #expect(digests[0] != digests[1])
         #expect(digests[0] == digests[2])
-        // What caches keep depends on what was read last.
+        // Caches ask for the digest of the certificates that were read last.
         let authorities = CertificateAuthorities.file(file)
         #expect(authorities.contentDigest == digests[2])
         try FileManager.default.removeItem(at: file)

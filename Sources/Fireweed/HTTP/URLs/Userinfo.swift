@@ -15,13 +15,14 @@ package enum Userinfo {
         return String(shown.unicodeScalars[at...].dropFirst())
     }
 
-    /// How often userinfo is looked for behind userinfo.
+    /// The most parts that are removed from the front of one text.
     private static let passLimit = 4
 
     /// A URL, or a reference to one, without userinfo: also `//user@host`, `http:/user@host` and `user:password@host`,
     /// which are malformed or relative, and come from users and servers all the same.
     ///
-    /// What is behind userinfo may look like userinfo again; `nil` where it does too often.
+    /// The rest of a text may begin with userinfo again, which is removed too. The result is `nil` for a text with more
+    /// than three of them.
     static func hidden(in text: String) -> String? {
         var text = text
         for _ in 0..<passLimit {

@@ -99,9 +99,9 @@ final class DatabaseSource: Sendable {
 
     /// Removes a log and an index that are not those of the file at the path, and makes the file if it is missing.
     ///
-    /// Who replaces a file by rename(2) leaves both in place. SQLite would read the old log as that of the new file,
-    /// and two files with one index cut it off under each other (SIGBUS). Connections to the old file keep what they
-    /// have open, and remove nothing at their end.
+    /// A file that is replaced by rename(2) leaves its log and its index in place. SQLite would read that log as the
+    /// new file's. Connections to both files would share the index, and one would shorten it while another has it
+    /// mapped (SIGBUS). Connections to the old file keep what they have open, and remove nothing when they are closed.
     private func claimCompanions(_ lock: borrowing DatabaseLock) throws(SQLiteFailure) {
         let (present, known) = (inode, lock.inode)
         // A lock file without a number is new, or of a version that wrote none.
