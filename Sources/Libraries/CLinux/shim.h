@@ -4,13 +4,16 @@
 #error "Fireweed is for Linux; on Apple's platforms use Alamofire itself"
 #endif
 #include <stdint.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/stat.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +35,17 @@ static inline uint64_t fw_clock_nanoseconds(clockid_t clock) {
     struct timespec time = {0, 0};
     clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+// The inode of a file, and when it was made, in nanoseconds since 1970, 0 where the file system does not say; -1 without a file. Both
+// libraries declare statx(2) under `_GNU_SOURCE` alone.
+static inline int fw_file_identity(const char *_Nonnull path, uint64_t *_Nonnull inode, uint64_t *_Nonnull birth) {
+    struct statx status = {0};
+    if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &status) != 0) return -1;
+    *inode = status.stx_ino;
+    *birth = status.stx_mask & STATX_BTIME
+        ? (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec : 0;
+    return 0;
 }
 
 // Declared by <pthread.h> only under `_GNU_SOURCE`, which would change other types that Swift has already seen.

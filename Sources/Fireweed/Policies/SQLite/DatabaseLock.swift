@@ -8,10 +8,10 @@ import Glibc
 ///
 /// A process that replaces a damaged database holds the lock alone, and all that open the database share the lock: a
 /// connection that is opened between two renames would have a new database and the log of the old one. The file names
-/// the database whose log and index lie beside it, by its inode.
+/// the database whose log and index lie beside it (`DatabaseIdentity`).
 struct DatabaseLock: ~Copyable {
     enum Failure: Error {
-        /// Another process has kept the lock for as long as the lock is waited for.
+        /// Another process has kept the lock for as long as the lock is waited for, or the process has no descriptors.
         case busy
         /// The lock file cannot be opened or locked.
         case unusable
@@ -22,8 +22,9 @@ struct DatabaseLock: ~Copyable {
     /// Takes the lock of the database at a path, which is not a symbolic link.
     init(beside path: String, _ kind: FileLock.Kind, waitingMilliseconds: Int) throws(Failure) {
         BlockingCall.check("open")
-        let opened = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else { throw .unusable }
+        // A link could name a file of anybody, which would be overwritten.
+        let opened = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard opened >= 0 else { throw [EMFILE, ENFILE, ENOMEM].contains(errno) ? .busy : .unusable }
         switch FileLock.take(opened, kind, waitingMilliseconds: waitingMilliseconds) {
         case .taken: descriptor = opened
         case .busy:
@@ -42,20 +43,20 @@ struct DatabaseLock: ~Copyable {
         try body(self)
     }
 
-    /// The inode in the lock file; `nil` where there is none.
-    var inode: UInt? {
+    /// The identity in the lock file; `nil` where there is none.
+    var identity: DatabaseIdentity? {
         BlockingCall.check("pread")
-        var digits = [UInt8](repeating: 0, count: 32)
-        let count = pread(descriptor, &digits, digits.count, 0)
-        return count > 0 ? UInt(String(decoding: digits[..<count], as: UTF8.self)) : nil
+        var text = [UInt8](repeating: 0, count: 64)
+        let count = pread(descriptor, &text, text.count, 0)
+        return count > 0 ? DatabaseIdentity(text: String(decoding: text[..<count], as: UTF8.self)) : nil
     }
 
-    /// Writes the inode; who calls this holds the lock alone.
-    borrowing func note(inode: UInt) {
+    /// Writes an identity; who calls this holds the lock alone.
+    borrowing func note(_ identity: DatabaseIdentity) {
         BlockingCall.check("pwrite")
-        let digits = Array(String(inode).utf8)
+        let text = Array(identity.text.utf8)
         // A file that is only cut says nothing, which is safe.
-        if ftruncate(descriptor, 0) == 0 { pwrite(descriptor, digits, digits.count, 0) }
+        if ftruncate(descriptor, 0) == 0 { pwrite(descriptor, text, text.count, 0) }
     }
 
     deinit { FileLock.close(descriptor) }

@@ -51,25 +51,26 @@ final class DatabaseSource: Sendable {
     /// A connection to the file that is at the path, or to a new one.
     func connect(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
         guard replacesDamaged else { return try makeConnection(waiting) }
-        let seen = inode
+        let seen = identity
         do throws(SQLiteFailure) {
             for kind in [FileLock.Kind.shared, .exclusive] {
                 if let connection = try connect(holding: kind, waiting) { return connection }
             }
             throw .busy  // replaced once more meanwhile
         } catch  where error.isDamage {
-            return try replace(waiting) { self.inode != seen }
+            return try replace(waiting) { self.identity != seen }
         }
     }
 
     private func makeConnection(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
-        let connection = try openConnection(waiting)
+        let connection = try openConnection(waiting.milliseconds)
         try prepare(connection, waiting)
+        connection.noteIndex()
         return connection
     }
 
-    private func openConnection(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
-        try SQLiteConnection(path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
+    private func openConnection(_ milliseconds: Int32) throws(SQLiteFailure) -> SQLiteConnection {
+        try SQLiteConnection(path: path, busyMilliseconds: milliseconds, becomesPrivate: becomesPrivate)
     }
 
     /// Connects under the lock; `nil` where the log and the index at the path may be another file's, and the lock is
@@ -87,12 +88,12 @@ final class DatabaseSource: Sendable {
         }
         return try lock.whileHeld { (lock: borrowing DatabaseLock) throws(SQLiteFailure) in
             if kind == .exclusive { try claimCompanions(lock) }
-            let present = inode
-            guard present != 0, lock.inode == present else { return nil }
-            let connection = try openConnection(waiting)
+            guard let present = identity, lock.identity == present else { return nil }
+            let connection = try openConnection(waiting.milliseconds)
             // Before the first statement, which opens the log and the index.
-            guard !connection.hasMoved, inode == present else { return nil }
+            guard !connection.hasMoved, identity == present else { return nil }
             try prepare(connection, waiting)
+            connection.noteIndex()
             return connection
         }
     }
@@ -103,21 +104,28 @@ final class DatabaseSource: Sendable {
     /// new file's. Connections to both files would share the index, and one would shorten it while another has it
     /// mapped (SIGBUS). Connections to the old file keep what they have open, and remove nothing when they are closed.
     private func claimCompanions(_ lock: borrowing DatabaseLock) throws(SQLiteFailure) {
-        let (present, known) = (inode, lock.inode)
-        // A lock file without a number is new, or of a version that wrote none.
-        if present == 0 || known != nil && known != present {
+        let (present, known) = (identity, lock.identity)
+        // A lock file without an identity is new, or of a version that wrote none.
+        if present == nil || known != nil && known != present {
             for companion in ["-wal", "-shm"] { unlink(path + companion) }
         }
-        if present == 0 { try DatabaseFile(path: path).prepare(becomesPrivate: false) }
-        if known != inode { lock.note(inode: inode) }
+        if present == nil {
+            try DatabaseFile(path: path).prepare(becomesPrivate: false)
+        } else if known != nil, known != present {
+            try checkExclusive()
+        }
+        if let identity, identity != known { lock.note(identity) }
     }
 
-    /// The inode of the file at the path; 0 without a file.
-    private var inode: UInt {
-        BlockingCall.check("stat")
-        var status = stat()
-        return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
+    /// Throws `.busy` where a connection of any process has the file open: it has another log and another index, as
+    /// after a file was moved away and back.
+    private func checkExclusive() throws(SQLiteFailure) {
+        // SQLite leaves the mode of a write-ahead log for the only connection alone.
+        try openConnection(0).run("PRAGMA journal_mode = DELETE")
     }
+
+    /// The identity of the file at the path; `nil` without a file.
+    private var identity: DatabaseIdentity? { DatabaseIdentity(path: path) }
 
     // MARK: Damage
 
@@ -145,7 +153,14 @@ final class DatabaseSource: Sendable {
             throw error == .busy ? .busy : .irreplaceable
         }
         return try lock.whileHeld { (lock: borrowing DatabaseLock) throws(SQLiteFailure) in
-            if isReplaced(), let opened = try? connect(claiming: lock, waiting) { return opened }  // another was first
+            if isReplaced() {
+                // Another process was first, and its file may be damaged by now.
+                do throws(SQLiteFailure) {
+                    return try connect(claiming: lock, waiting)
+                } catch {
+                    guard error.isDamage else { throw error }
+                }
+            }
             try setAside()
             do throws(SQLiteFailure) {
                 return try connect(claiming: lock, waiting)

@@ -15,7 +15,8 @@ struct FollowedDatabase {
     private let waiting: DatabaseSource.Waiting
     private let trust: UInt64
     private let busyPause: UInt64
-    private(set) var connection: SQLiteConnection
+    /// `nil` after the file, or its index, was replaced and could not be opened.
+    private(set) var connection: SQLiteConnection?
     /// When the file was last found at its path, on the machine's clock in nanoseconds.
     private var checkedAt: UInt64 = 0
     /// The source's number of changes at that time.
@@ -38,7 +39,7 @@ struct FollowedDatabase {
     ) throws(SQLiteFailure) {
         (self.source, self.waiting, self.trust, self.busyPause) = (source, waiting, trust, busyPause)
         connection = try source.connect(opening ?? waiting)
-        if opening != nil { connection.wait(waiting.milliseconds) }
+        if opening != nil { connection?.wait(waiting.milliseconds) }
     }
 
     /// Uses the connection; after damage once more, on an empty database.
@@ -50,29 +51,41 @@ struct FollowedDatabase {
     ) throws(SQLiteFailure) -> Value {
         guard BootClock.nanoseconds >= busyUntil else { throw .busy }
         do throws(SQLiteFailure) {
-            try follow()
+            let current = try follow()
             do throws(SQLiteFailure) {
-                return try body(connection)
+                return try body(current)
             } catch  where error.isDamage {
-                connection = try source.replace(damaged: connection, after: error, waiting)
+                let replacement = try source.replace(damaged: current, after: error, waiting)
+                connection = replacement
                 source.changes.add(1, ordering: .releasing)
+                return try body(replacement)
             }
-            return try body(connection)
         } catch {
             if error.isBusy { busyUntil = BootClock.nanoseconds.addingSaturating(busyPause) }
             throw error
         }
     }
 
-    /// Opens the file at the path, where that is another one than the open file.
-    private mutating func follow() throws(SQLiteFailure) {
+    /// Closes the connection where its file, or its index, is no longer at the path; the next use opens another one.
+    mutating func closeMoved() {
+        if connection?.hasMoved ?? false { connection = nil }
+    }
+
+    /// The connection to the file at the path, which is opened where that is another one than the open file.
+    private mutating func follow() throws(SQLiteFailure) -> SQLiteConnection {
         let (now, changes) = (BootClock.nanoseconds, source.changes.load(ordering: .acquiring))
-        guard changeCount != changes || now - checkedAt >= trust else { return }
-        if connection.hasMoved {
-            connection = try source.connect(waiting)
+        if let connection, changeCount == changes, now - checkedAt < trust { return connection }
+        closeMoved()  // before the next one is opened, which may have another index
+        let current: SQLiteConnection
+        if let connection {
+            current = connection
+        } else {
+            current = try source.connect(waiting)
+            connection = current
             source.changes.add(1, ordering: .releasing)
         }
         (checkedAt, changeCount) = (now, changes)
+        return current
     }
 }
 #endif

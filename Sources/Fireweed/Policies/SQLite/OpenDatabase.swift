@@ -29,6 +29,8 @@ final class OpenDatabase: Sendable {
         /// The number of connections that are in use.
         var count = 0
         var spares: [Spare] = []
+        /// The index that the connections have open; `nil` before it is known, and for a database without one.
+        var index: DatabaseIdentity?
         /// Whether the last connection was closed: the file has another object then.
         var isOver = false
     }
@@ -49,12 +51,16 @@ final class OpenDatabase: Sendable {
     }
 
     /// The file at a path, with one connection more; `nil` where there is none.
-    static func adding(path: String) -> OpenDatabase? {
+    ///
+    /// Throws `.busy` where connections of this process have the file open with another index than the one at the path:
+    /// SQLite would give their index to the new connection.
+    static func adding(path: String) throws(SQLiteFailure) -> OpenDatabase? {
         BlockingCall.check("stat")
         ForkCount.watch()
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         let file = File(device: UInt(status.st_dev), inode: UInt(status.st_ino))
+        let index = DatabaseIdentity.index(ofDatabaseAt: path)
         while true {
             let database = table.withLock { table in
                 if table.forkCount != ForkCount.current { table = Table(forkCount: ForkCount.current) }
@@ -63,13 +69,20 @@ final class OpenDatabase: Sendable {
                 table.files[file] = made
                 return made
             }
-            let isAdded = database.state.withLock { state in
-                if !state.isOver { state.count += 1 }
-                return !state.isOver
+            let (isOver, isStale) = database.state.withLock { state in
+                let isStale = !state.isOver && state.index != nil && state.index != index
+                if !state.isOver, !isStale { state.count += 1 }
+                return (state.isOver, isStale)
             }
-            if isAdded { return database }
+            if isStale { throw .busy }
+            if !isOver { return database }
             sched_yield()  // the last connection is being closed
         }
+    }
+
+    /// Notes the index that the connections have open.
+    func note(_ index: DatabaseIdentity) {
+        state.withLock { $0.index = $0.index ?? index }
     }
 
     /// A connection of the same path that is not in use.

@@ -13,6 +13,8 @@ final class SQLiteConnection: @unchecked Sendable {
     private let handle: OpaquePointer
     private let path: String
     private let database: OpenDatabase
+    /// The index of the database; `nil` before ``noteIndex()``, and without one.
+    private var index: DatabaseIdentity?
     private var statements: [String: SQLiteStatement] = [:]
 
     /// Opens a file, or makes it for its owner alone; throws `SQLiteFailure`.
@@ -22,7 +24,7 @@ final class SQLiteConnection: @unchecked Sendable {
     init(path: String, busyMilliseconds: Int32, becomesPrivate: Bool = false) throws(SQLiteFailure) {
         BlockingCall.check("sqlite3_open_v2")
         try DatabaseFile(path: path).prepare(becomesPrivate: becomesPrivate)
-        guard let database = OpenDatabase.adding(path: path) else {
+        guard let database = try OpenDatabase.adding(path: path) else {
             throw .cannotOpen(String(cString: strerror(errno)))
         }
         (self.path, self.database) = (path, database)
@@ -48,12 +50,23 @@ final class SQLiteConnection: @unchecked Sendable {
         sqlite3_busy_timeout(handle, milliseconds)
     }
 
-    /// Whether the open file is no longer the one at its path; another `stat` is needed for the answer.
+    /// Notes the index, which the first statement has opened or made; nothing for a database without one.
+    func noteIndex() {
+        index = DatabaseIdentity.index(ofDatabaseAt: path)
+        if let index { database.note(index) }
+    }
+
+    /// Whether the open file, or its index, is no longer the one at its path.
+    ///
+    /// A file that was moved away and back may have got another index meanwhile. Two calls of `stat` give the answer.
     var hasMoved: Bool {
         BlockingCall.check("stat")
         var hasMoved: Int32 = 0
         // SQLite compares inodes: no descriptor of the file is opened beside its own.
-        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK && hasMoved != 0
+        if sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK, hasMoved != 0 {
+            return true
+        }
+        return index != nil && index != DatabaseIdentity.index(ofDatabaseAt: path)
     }
 
     /// Has changes written to a log in front of the file.

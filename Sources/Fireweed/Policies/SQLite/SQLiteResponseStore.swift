@@ -81,7 +81,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         // A request that ends on a loop's thread may release the store, and the release must not take long anywhere.
         let connection = writer.withLock { $0.connection }
         let noted = uses.withLock { $0 }
-        guard !noted.isEmpty else { return }
+        guard let connection, !noted.isEmpty else { return }
         let write = { @Sendable in
             connection.wait(StoreDatabase.reading.milliseconds)
             try? connection.transaction { () throws(SQLiteFailure) in try Self.write(noted, connection) }
@@ -312,6 +312,11 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var result = Result<Value, SQLiteFailure>.failure(.busy)
         database.withLock { database in
             result = Result { () throws(SQLiteFailure) in try database.use(body) }
+        }
+        if case .failure(let error) = result, error.isBusy {
+            // A file that was moved away and back is not opened again before both connections are closed.
+            _ = reader.withLockIfAvailable { $0.closeMoved() }
+            _ = writer.withLockIfAvailable { $0.closeMoved() }
         }
         return try result.mapError { $0.storeError(at: path) }.get()
     }

@@ -77,6 +77,69 @@ struct FollowedDatabaseTests {
         #expect(!names.contains { $0.contains("damaged") })
     }
 
+    @Test("a file that is moved away and back is used by no one else before who has it open lets it go")
+    func movedBack() async throws {
+        let first = try SQLiteResponseStore(url: file)
+        #expect(try await reaches(first, first))
+        #expect(rename(file.path, folder.file("away").path) == 0)
+        do {
+            let second = try SQLiteResponseStore(url: file)
+            #expect(try await reaches(second, second))
+        }
+        #expect(rename(file.path, folder.file("trash").path) == 0)
+        #expect(rename(folder.file("away").path, file.path) == 0)
+        // The first one has the file open, with a log that is no longer at its path.
+        #expect(throws: ResponseStoreError.busy) { try SQLiteResponseStore(url: file) }
+        // It closes its connections at the next use, and opens none for a second after a failure.
+        while (try? await reaches(first, first)) != true { await Task.yield() }
+        let third = try SQLiteResponseStore(url: file)
+        #expect(try await reaches(first, third))
+        #expect(try await reaches(third, first))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(!names.contains { $0.contains("damaged") })
+    }
+
+    @Test("a file that has the inode of a removed one gets no log of that one", arguments: [true, false])
+    func usedInode(isSame: Bool) throws {
+        let first = try SQLiteResponseStore(url: file)
+        let head = StoredHead(
+            response: ResponseHead(status: 200, fields: []), requestTime: Date(), responseTime: Date(),
+            variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
+        try first.store(StoredResponse(head: head, content: Data("a".utf8)), for: "k")
+        // The files that a process leaves which dies now.
+        let left = folder.file("left")
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: file.path + suffix, toPath: left.path + suffix)
+        }
+        let identity = try #require(DatabaseIdentity(path: left.path))
+        let other = identity.text.prefix { $0 != " " } + " 1"
+        try Data((isSame ? identity.text : String(other)).utf8).write(to: folder.file("left-lock"))
+        let found = try SQLiteResponseStore(url: left).response(for: "k") { $0.isEmpty ? nil : 0 }
+        #expect((found != nil) == isSame)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("the text of an identity is read again, and nothing else is")
+    func identity() throws {
+        _ = try SQLiteResponseStore(url: file)
+        let identity = try #require(DatabaseIdentity(path: file.path))
+        #expect(DatabaseIdentity(text: identity.text) == identity)
+        for text in ["", "1", "1 2 3", "a 1", "1 ", "-1 1", String(repeating: "9", count: 60)] {
+            #expect(DatabaseIdentity(text: text) == nil)
+        }
+        #expect(DatabaseIdentity(path: folder.file("none").path) == nil)
+    }
+
+    @Test("a lock file that is a link is not followed")
+    func linkedLock() throws {
+        let victim = folder.file("victim")
+        try Data("content".utf8).write(to: victim)
+        try FileManager.default.createSymbolicLink(
+            atPath: file.path + "-lock", withDestinationPath: victim.path)
+        _ = try SQLiteResponseStore(url: file)
+        #expect(try Data(contentsOf: victim) == Data("content".utf8))
+    }
+
     @Test("a log is kept by a file that is opened again, and removed from one that has replaced its own")
     func companions() throws {
         let source = DatabaseSource(path: file.path, replacesDamaged: true) {
@@ -95,7 +158,7 @@ struct FollowedDatabaseTests {
         #expect(rename(folder.file("other").path, file.path) == 0)
         #expect(try count() == 0)
         withExtendedLifetime(first) {}
-        // Of a version that wrote no inode into the lock file.
+        // Of a version that wrote no identity into the lock file.
         #expect(truncate(file.path + "-lock", 0) == 0)
         let second = try source.connect(waiting)
         try second.run("INSERT INTO rows VALUES (1)")

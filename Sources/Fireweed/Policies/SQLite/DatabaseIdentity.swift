@@ -1,0 +1,36 @@
+// The files that a database consists of.
+
+#if SQLite
+import CLinux
+import FireweedTransport
+import Glibc
+
+/// What tells the file of a database apart from every other file at its path.
+struct DatabaseIdentity: Equatable {
+    private let inode: UInt64
+    /// When the file was made, in nanoseconds since 1970; 0 where the file system does not say.
+    ///
+    /// A new file may get the inode of a removed one.
+    private let birth: UInt64
+
+    /// `nil` without a file at the path.
+    init?(path: String) {
+        BlockingCall.check("statx")
+        var (inode, birth): (UInt64, UInt64) = (0, 0)
+        guard fw_file_identity(path, &inode, &birth) == 0 else { return nil }
+        (self.inode, self.birth) = (inode, birth)
+    }
+
+    /// Reads what `text` gives; `nil` for anything else.
+    init?(text: String) {
+        let numbers = text.split(separator: " ", omittingEmptySubsequences: false).map { UInt64($0) }
+        guard numbers.count == 2, let inode = numbers[0], let birth = numbers[1] else { return nil }
+        (self.inode, self.birth) = (inode, birth)
+    }
+
+    var text: String { "\(inode) \(birth)" }
+
+    /// The identity of the index beside a database, which stays as long as any connection has the database open.
+    static func index(ofDatabaseAt path: String) -> DatabaseIdentity? { DatabaseIdentity(path: path + "-shm") }
+}
+#endif
