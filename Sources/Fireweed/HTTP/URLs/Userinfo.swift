@@ -33,6 +33,9 @@ package enum Userinfo {
         return nil
     }
 
+    /// `://` with percent-encoding.
+    private static let encodedSlashes = "%3A%2F%2F"
+
     private static func withoutFirst(in text: String) -> String {
         if let split = split(text) { return split.url }
         let scalars = text.unicodeScalars
@@ -45,19 +48,18 @@ package enum Userinfo {
         let slashes = scalars[behindScheme...].prefix { $0 == "/" || $0 == "\\" }
         // One slash begins a path.
         guard hasScheme || slashes.count != 1 else { return text }
-        let place = slashes.isEmpty ? start : slashes.endIndex
+        let encoded = scalars[scheme.endIndex...].prefix(encodedSlashes.unicodeScalars.count)
+        let hasEncodedSlashes = !scheme.isEmpty && String(encoded).uppercased() == encodedSlashes
+        let place = hasEncodedSlashes ? encoded.endIndex : slashes.isEmpty ? start : slashes.endIndex
         let authority = scalars[place...].prefix { !"/\\?#".unicodeScalars.contains($0) }
         guard let at = authority.lastIndex(of: "@") else { return text }
         if slashes.isEmpty, !isUserinfo(authority[..<at]) { return text }
         return String(scalars[..<place]) + String(scalars[at...].dropFirst())
     }
 
-    /// Whether the text before an `@` has a password.
-    ///
-    /// An address of mail, a sentence with one, and an encoded URL have none.
+    /// Whether the text before an `@` has a password: an address of mail, and a sentence with one, have none.
     private static func isUserinfo(_ text: Substring.UnicodeScalarView) -> Bool {
         text.contains(":") && !text.contains(where: \.properties.isWhitespace)
-            && String(text).range(of: "%2F", options: .caseInsensitive) == nil
     }
 
     /// The URL without its userinfo, and user and password without percent-encoding; `nil` when the URL has no

@@ -88,14 +88,15 @@ extension Redaction {
     }
 
     private func cleaned(_ value: String, depth: Int) -> String? {
-        guard value.unicodeScalars.contains(where: { "=%:".unicodeScalars.contains($0) }) else { return nil }
+        guard value.unicodeScalars.contains(where: { "=%:@".unicodeScalars.contains($0) }) else { return nil }
         guard depth < Self.depthLimit else { return replacement }
         if let clean = cleanedJSON(value) { return clean }
         let clean = text(ofURL: value, depth: depth)
-        if clean != value { return clean }
-        guard let decoded = value.removingPercentEncoding, decoded != value else { return nil }
-        return cleaned(decoded, depth: depth + 1).map {
-            $0 == replacement ? $0 : QueryText.escaped($0, keeping: QueryText.UnescapedCharacters(.alphanumerics))
-        }
+        // What is left may hide more behind its encoding.
+        guard let decoded = clean.removingPercentEncoding, decoded != clean,
+            let deeper = cleaned(decoded, depth: depth + 1)
+        else { return clean == value ? nil : clean }
+        return deeper == replacement
+            ? deeper : QueryText.escaped(deeper, keeping: QueryText.UnescapedCharacters(.alphanumerics))
     }
 }

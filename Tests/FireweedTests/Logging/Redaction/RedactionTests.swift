@@ -60,6 +60,9 @@ struct RedactionTests {
             ("//u:p\u{0301}@\u{0301}h/x", "//\u{0301}h/x"),
             ("/a:b@c/d", "/a:b@c/d"), ("a/b:c@d", "a/b:c@d"), ("bob@example.com", "bob@example.com"),
             ("?q=re: bob@example.com", "?q=re: bob@example.com"), ("a:b@//c@d", "//d"), ("a:b@c:d@e/f", "e/f"),
+            ("joe:s@h;token=%2F@x", "x"), ("http://h/?u=joe:s@h%26token=%2Fa@b", "http://h/?u=b"),
+            ("http://h/?u=joe:s%2Fx@h/", "http://h/?u=h/"), ("http://h/?u=//s@h/", "http://h/?u=//h/"),
+            ("http://h/?u=%3Aa@token=passwordtoken=", "http://h/?u=token%3D%5Bredacted%5D"),
             ("a:b@//c@\\d:e@f:g@h", "//\\h"), ("a:b@//c@a:b@//c@a:b@//c@h", "[redacted]"),
         ])
     func urls(text: String, expected: String) {
