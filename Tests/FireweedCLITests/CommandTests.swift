@@ -59,7 +59,10 @@ struct CommandTests {
         "a word that is not UTF-8, and a URL with a line break, are errors, and nothing is sent or written",
         arguments: [
             (#"exec "$0" -o "$(printf 'x\377')" 127.0.0.1:1"#, "argument 2 is not UTF-8"),
-            (#"exec "$0" "$(printf '127.0.0.1:1/a\rb')""#, #""127.0.0.1:1/a\rb" has a control character in it"#),
+            (
+                #"exec "$0" "$(printf 'http://u:p@127.0.0.1:1/a\rb')""#,
+                #"fireweed: "http://127.0.0.1:1/a\rb" has a control"#
+            ),
         ])
     func malformedWords(script: String, message: String) throws {
         let result = try Command.run(script: script, in: folder.url)

@@ -177,6 +177,8 @@ struct JSONTests {
         #expect(
             ConfigurationFile.words(of: commented).map(\.text)
                 == ["--timeout", "20", "--check-status", "--auth", "u:p # q", "--raw", "it's#1", "--x"])
+        let quoted = ConfigurationFile.words(of: "--auth=\"u:p #q\" # mine").map(\.text)
+        #expect(quoted.joined(separator: " ") == "--auth=\"u:p #q\"")
     }
 
     @Test("--resolve takes addresses of both families, with a port or without")

@@ -11,7 +11,8 @@ enum ArgumentParser {
             guard let argument = CommandLine.unsafeArgv[index], String(validatingCString: argument) == nil else {
                 continue
             }
-            throw UsageError(message: "argument \(index) is not UTF-8: \(String(cString: argument).debugDescription)")
+            // It is not shown: it may be a password.
+            throw UsageError(message: "argument \(index) is not UTF-8")
         }
     }
 

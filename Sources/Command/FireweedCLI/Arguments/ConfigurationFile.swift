@@ -43,20 +43,22 @@ enum ConfigurationFile {
         }
     }
 
-    /// A line up to its comment; an apostrophe in a word is no quote.
+    /// A line up to its comment.
+    ///
+    /// A quote begins a value, behind a space or `=`: an apostrophe in a word is none.
     private static func withoutComment(_ line: String) -> Substring {
         var quote: Character?
-        var isBehindSpace = false
+        var last: Character = "-"
         for index in line.indices {
             let character = line[index]
             if let open = quote {
                 if character == open { quote = nil }
-            } else if isBehindSpace, "\"'".contains(character) {
+            } else if last.isWhitespace || last == "=", "\"'".contains(character) {
                 quote = character
-            } else if isBehindSpace, character == "#" {
+            } else if last.isWhitespace, character == "#" {
                 return line[..<index]
             }
-            isBehindSpace = character.isWhitespace
+            last = character
         }
         return line[...]
     }

@@ -29,7 +29,8 @@ enum URLShorthand {
         _ text: String, schemes: (clear: String, secure: String), default scheme: String?
     ) throws -> (text: String, url: URL) {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw UsageError(message: "\(text.debugDescription) has a control character in it, such as a line break")
+            let shown = withoutUserInfo(text).url.debugDescription
+            throw UsageError(message: "\(shown) has a control character in it, such as a line break")
         }
         var full = text
         if let given = self.scheme(of: text) {
