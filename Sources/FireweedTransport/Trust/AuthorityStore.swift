@@ -116,8 +116,8 @@ extension AuthorityStore {
 
     private struct Stores {
         var all: [Source: AuthorityStore] = [:]
-        /// The stores that were asked for last, by their authorities.
-        var latest: [CertificateAuthorities: AuthorityStore] = [:]
+        /// The stores that were asked for last, or why there was none, by their authorities.
+        var latest: [CertificateAuthorities: Result<AuthorityStore, TrustFailure>] = [:]
     }
 
     private static let made = Mutex(Stores())
@@ -131,7 +131,7 @@ extension AuthorityStore {
         let source = Source(authorities)
         let known = made.withLock { made in
             let known = made.all[source]
-            if let known { made.latest[authorities] = known }
+            if let known { made.latest[authorities] = .success(known) }
             return known
         }
         if let known { return known }
@@ -139,7 +139,7 @@ extension AuthorityStore {
         do throws(TrustFailure) {
             store = try AuthorityStore(authorities)
         } catch {
-            made.withLock { $0.latest[authorities] = nil }
+            made.withLock { $0.latest[authorities] = .failure(error) }
             throw error
         }
         return made.withLock { made in
@@ -149,14 +149,14 @@ extension AuthorityStore {
             }
             let shared = made.all[source] ?? store
             made.all[source] = shared
-            made.latest[authorities] = shared
+            made.latest[authorities] = .success(shared)
             return shared
         }
     }
 
     /// The store that was asked for last, whatever has become of the file.
     fileprivate static func latest(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
-        if let latest = made.withLock({ $0.latest[authorities] }) { return latest }
+        if let latest = made.withLock({ $0.latest[authorities] }) { return try latest.get() }
         return try shared(for: authorities)
     }
 }
