@@ -44,17 +44,21 @@ package struct FieldWriting: Sendable {
 
     /// The fields of a message as they are sent.
     func lines(of fields: [Field]) -> [Field] {
-        var others = fields.filter { field in !omittedNames.contains(where: field.name.isEqualIgnoringASCIICase) }
+        let omitted = Set(omittedNames.map { $0.lowercased() })
+        let others = fields.map { ($0.name.lowercased(), $0) }.filter { !omitted.contains($0.0) }
+        var places = Dictionary(grouping: others.indices.reversed()) { others[$0].0 }
+        var taken: Set<Int> = []
         var ordered: [Field] = []
         for row in rows {
-            let index = others.firstIndex {
-                $0.name.isEqualIgnoringASCIICase(row.field.name) && $0.value == row.field.value
-            }
-            guard let index else { continue }
-            others.remove(at: index)
+            let name = row.field.name.lowercased()
+            guard let index = places[name]?.lastIndex(where: { others[$0].1.value == row.field.value }),
+                let place = places[name]?.remove(at: index)
+            else { continue }
+            taken.insert(place)
             ordered += row.lines
         }
         // Fields of a session have no order: the same command is to send the same bytes.
-        return others.sorted { $0.name.lowercased() < $1.name.lowercased() } + ordered
+        let rest = others.indices.filter { !taken.contains($0) }.map { others[$0] }
+        return rest.sorted { $0.0 < $1.0 }.map(\.1) + ordered
     }
 }
