@@ -147,7 +147,7 @@ extension FieldBlock {
             default: []
             }
         let missing = directives.filter { !contains($0.name) }
-        return missing.isEmpty ? self : FieldBlock(fields + missing)
+        return missing.isEmpty ? self : FieldBlock(self, adding: missing)
     }
 }
 
@@ -171,8 +171,8 @@ extension CacheQuery {
         let identity = cache.scope.clientIdentity(for: exchange.url)
         self.init(
             message: message, url: exchange.url, key: CacheKey(exchange.url, host: facts.host, in: cache.scope),
-            facts: facts, clientIdentity: identity, certificate: identity?.contentDigest, policy: policy,
-            separatesCookies: cache.separatesCookies)
+            facts: facts, credentialFields: cache.scope.credentialFields, clientIdentity: identity,
+            certificate: identity?.contentDigest, policy: policy, separatesCookies: cache.separatesCookies)
     }
 
     /// Whether the origin may be asked; false when the request accepts only a stored response.

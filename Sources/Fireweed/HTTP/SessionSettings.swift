@@ -71,7 +71,8 @@ extension SessionSettings {
     /// request has no fields.
     func fields(addedTo own: HTTPHeaders?) -> FieldBlock {
         guard let own, !own.isEmpty else { return fields }
-        let shared = fields.fields.filter { own[$0.name] == nil }
-        return FieldBlock(shared + own.map { Field(name: $0.name, value: $0.value) })
+        let added = own.map { Field(name: $0.name, value: $0.value) }
+        guard fields.fields.contains(where: { own[$0.name] != nil }) else { return FieldBlock(fields, adding: added) }
+        return FieldBlock(fields.fields.filter { own[$0.name] == nil } + added)
     }
 }

@@ -20,6 +20,6 @@ struct DigestRound: Sendable {
 
     /// The fields, with the answer.
     func authorizing(_ fields: FieldBlock) -> FieldBlock {
-        FieldBlock(fields.fields + [Field(name: "Authorization", value: authorization)])
+        FieldBlock(fields, adding: [Field(name: "Authorization", value: authorization)])
     }
 }

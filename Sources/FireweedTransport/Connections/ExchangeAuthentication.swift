@@ -55,11 +55,11 @@ final class ExchangeAuthentication {
         if origin?.isBeginning == true || proxy?.isBeginning == true, message.content.hasContent {
             message.content = .data(Data())
             let framing = ["content-length", "transfer-encoding"]
-            added = message.fields.fields.filter { !framing.contains($0.name.lowercased()) } + added
+            message.fields = FieldBlock(
+                message.fields.fields.filter { !framing.contains($0.name.lowercased()) } + added)
         } else {
-            added = message.fields.fields + added
+            message.fields = FieldBlock(message.fields, adding: added)
         }
-        message.fields = FieldBlock(added)
         return message
     }
 

@@ -43,7 +43,14 @@ struct CheckedFields {
         }
         let fields = writing?.lines(of: block.fields) ?? block.fields
         lines.reserveCapacity(fields.count * 64)
-        for field in fields { try take(field) }
+        try take(fields[...])
+    }
+
+    /// Checks the fields that follow those of a shared block, which were checked before.
+    fileprivate init(_ shared: CheckedFields, and others: ArraySlice<Field>) throws(TransferFailure) {
+        self = shared
+        lines.reserveCapacity(lines.count + others.count * 64)
+        try take(others)
     }
 
     /// Checks the fields of a trailer section: what frames or routes a message comes too late in one (RFC 9110 §6.5.1).
@@ -60,9 +67,16 @@ struct CheckedFields {
             || !proxyLines.isEmpty
     }
 
-    private mutating func take(_ field: Field) throws(TransferFailure) {
-        let checked = try CheckedField(field)
-        if try !takeSpecial(checked) { lines.append(checked) }
+    private mutating func take(_ fields: ArraySlice<Field>) throws(TransferFailure) {
+        // Each is looked at where it lies: a copy costs as much as its line.
+        try fields.withUnsafeBufferPointer { (fields) throws(TransferFailure) in
+            for index in fields.indices { try take(fields[index]) }
+        }
+    }
+
+    private mutating func take(_ field: borrowing Field) throws(TransferFailure) {
+        if let special = Self.specials[field.name], try takeSpecial(special, copy field) { return }
+        try lines.appendLine(of: field)
     }
 
     /// A field that the transport has its own rules for.
@@ -78,10 +92,8 @@ struct CheckedFields {
         ("Transfer-Encoding", .transferEncoding), ("Proxy-Authorization", .proxyAuthorization),
     ])
 
-    /// Takes a field that the transport has its own rules for; false for all others.
-    private mutating func takeSpecial(_ checked: CheckedField) throws(TransferFailure) -> Bool {
-        guard let special = Self.specials[checked.field.name] else { return false }
-        let field = checked.field
+    /// Takes a field that the transport has its own rules for; false where its line is written all the same.
+    private mutating func takeSpecial(_ special: Special, _ field: Field) throws(TransferFailure) -> Bool {
         switch special {
         case .host: try takeHost(field)
         case .te:
@@ -110,7 +122,7 @@ struct CheckedFields {
                 throw .refusedField(field, "only “chunked” can be sent (RFC 9112 §7)")
             }
             isChunked = true
-        case .proxyAuthorization: proxyLines.append(checked)
+        case .proxyAuthorization: try proxyLines.appendLine(of: field)
         }
         return true
     }
@@ -141,5 +153,40 @@ struct CheckedFields {
             throw .refusedField(field, "there is one, and it is a number (RFC 9110 §8.6)")
         }
         length = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+}
+
+/// The checked fields of the last block, and of the block that many messages share.
+struct CheckedBlocks {
+    private let writing: FieldWriting?
+    private var last: (block: FieldBlock, fields: CheckedFields)?
+    private var shared: (block: FieldBlock, fields: CheckedFields)?
+
+    init(writing: FieldWriting?) {
+        self.writing = writing
+    }
+
+    /// Whether the fields are those of the last block.
+    func hasLast(_ block: FieldBlock) -> Bool { last?.block === block }
+
+    /// Checks the fields of a block; throws `badURL` with the name of the first field that cannot be sent.
+    mutating func fields(of block: FieldBlock) throws(TransferFailure) -> CheckedFields {
+        if let last, last.block === block { return last.fields }
+        let fields: CheckedFields
+        if let base = block.base, writing == nil {
+            let shared = try checked(base)
+            fields = try CheckedFields(shared, and: block.fields[base.fields.count...])
+        } else {
+            fields = try CheckedFields(block, writing: writing)
+        }
+        last = (block, fields)
+        return fields
+    }
+
+    private mutating func checked(_ base: FieldBlock) throws(TransferFailure) -> CheckedFields {
+        if let shared, shared.block === base { return shared.fields }
+        let fields = try CheckedFields(base)
+        shared = (base, fields)
+        return fields
     }
 }

@@ -37,10 +37,8 @@ package struct HTTP1RequestWriter {
     /// The longest head that is sent, in bytes, over HTTP/1.1 and HTTP/2.
     static let maximumHeadByteCount = 1 << 20
 
-    private var block: FieldBlock?
-    private var fields: CheckedFields?
+    private var blocks: CheckedBlocks
     private var lastGET: LastGET?
-    private let writing: FieldWriting?
     private let acceptedCodings: String
 
     /// Makes a writer.
@@ -49,7 +47,7 @@ package struct HTTP1RequestWriter {
     ///   - writing: how fields are written; `nil` for as messages have them.
     ///   - acceptedCodings: the value of `Accept-Encoding` for messages that have none.
     package init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
-        self.writing = writing
+        blocks = CheckedBlocks(writing: writing)
         self.acceptedCodings = acceptedCodings
     }
 
@@ -79,8 +77,8 @@ package struct HTTP1RequestWriter {
             return lastGET.written
         }
         // A block of one message alone is not remembered.
-        let isShared = block === message.fields
-        let fields = try checked(message.fields)
+        let isShared = blocks.hasLast(message.fields)
+        let fields = try blocks.fields(of: message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)
         let start = bytes.count
         try bytes.appendRequestLine(message.method, form == .origin ? target.originForm : target.absoluteForm)
@@ -124,13 +122,6 @@ package struct HTTP1RequestWriter {
         /// From the version on, up to the empty line.
         let rest: [UInt8]
         let written: Written
-    }
-
-    private mutating func checked(_ block: FieldBlock) throws(TransferFailure) -> CheckedFields {
-        if let fields, self.block === block { return fields }
-        let fields = try CheckedFields(block, writing: writing)
-        (self.block, self.fields) = (block, fields)
-        return fields
     }
 
     /// The framing fields, the options of the connection, and the empty line.

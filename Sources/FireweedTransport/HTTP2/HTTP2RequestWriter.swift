@@ -71,15 +71,14 @@ package struct HTTP2FieldList {
 /// Fields are checked as for HTTP/1.1. A block of fields is checked and put into its form once: the writer remembers
 /// the last one.
 struct HTTP2RequestWriter {
-    private var block: FieldBlock?
-    private var checked: CheckedFields?
+    private var blocks: CheckedBlocks
+    /// The fields of the last block.
     private var prepared = HTTP2FieldList()
-    private let writing: FieldWriting?
     private let acceptedCodings: String
 
     /// Makes a writer; the parameters are those of `HTTP1RequestWriter`.
     init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
-        self.writing = writing
+        blocks = CheckedBlocks(writing: writing)
         self.acceptedCodings = acceptedCodings
     }
 
@@ -121,9 +120,9 @@ struct HTTP2RequestWriter {
     }
 
     private mutating func check(_ block: FieldBlock) throws(TransferFailure) -> CheckedFields {
-        if let checked, self.block === block { return checked }
-        let checked = try CheckedFields(block, writing: writing)
-        (self.block, self.checked) = (block, checked)
+        let isPrepared = blocks.hasLast(block)
+        let checked = try blocks.fields(of: block)
+        if isPrepared { return checked }
         prepared = HTTP2FieldList()
         checked.lines.withUnsafeBytes { lines in
             FieldLines.forEach(of: lines) { prepare($0, $1) }

@@ -21,9 +21,17 @@ public final class FieldBlock: Sendable {
     /// The fields in the order in which they are sent.
     public let fields: [Field]
 
+    /// The block with whose fields this one begins, where it was made from one that many messages share.
+    package let base: FieldBlock?
+
     /// Makes a block of fields that were checked to hold no CR, LF or NUL.
     public init(_ fields: [Field]) {
-        self.fields = fields
+        (self.fields, base) = (fields, nil)
+    }
+
+    /// Makes a block of the fields of a shared one, and others behind them.
+    package init(_ shared: FieldBlock, adding others: [Field]) {
+        (fields, base) = (shared.fields + others, shared.base ?? shared)
     }
 
     /// True when a field of this name is there.

@@ -11,7 +11,13 @@ package struct FieldNames<Value: Sendable>: Sendable {
         self.values = values.map(\.1)
     }
 
-    @inlinable package subscript(name: String) -> Value? { table.index(of: name).map { values[$0] } }
+    @inlinable
+    package subscript(name: String) -> Value? {
+        @inline(__always) get {
+            guard let index = table.index(of: name) else { return nil }
+            return values[index]
+        }
+    }
 }
 
 /// A list of names with a hash table over their indices.

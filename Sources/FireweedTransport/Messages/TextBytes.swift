@@ -1,5 +1,21 @@
 // Texts of messages, byte by byte.
 
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether there are one or more bytes, all of which a token may have (RFC 9110 §5.6.2).
+    var isToken: Bool { !isEmpty && allSatisfy(TokenTable.contains) }
+
+    /// Whether one of the bytes is a control character but tab.
+    var hasControl: Bool {
+        var found: UInt8 = 0
+        // All bytes are looked at, sixteen at a time.
+        for index in indices {
+            let byte = self[index]
+            found |= (byte < 0x20 ? 1 : 0) & (byte == 0x09 ? 0 : 1) | (byte == 0x7F ? 1 : 0)
+        }
+        return found != 0
+    }
+}
+
 extension String {
     /// Calls `body` with the UTF-8 bytes; a native string lends its own.
     @inline(__always)
@@ -9,7 +25,7 @@ extension String {
     }
 
     /// Whether the text has one or more bytes, all of which a token may have (RFC 9110 §5.6.2).
-    package var isToken: Bool { withBytes { !$0.isEmpty && $0.allSatisfy(TokenTable.contains) } }
+    package var isToken: Bool { withBytes(\.isToken) }
 
     /// Whether the text has no line break and no NUL, with which a value could forge a field or a message.
     package var staysInLine: Bool { withBytes { $0.allSatisfy { $0 > 0x0D || $0 != 0x0D && $0 != 0x0A && $0 != 0 } } }

@@ -80,9 +80,9 @@ package struct ConnectHandshake {
         if let digests { authentication.reuseDigest(of: digests.sessions, for: digests.proxy, target: authority) }
         var bytes: [UInt8] = []
         try bytes.appendRequestLine("CONNECT", authority)
-        bytes.append(try CheckedField(Field(name: "Host", value: authority)))
+        try bytes.appendLine(of: Field(name: "Host", value: authority))
         if let value = authentication.authorization {
-            bytes.append(try CheckedField(Field(name: "Proxy-Authorization", value: value)))
+            try bytes.appendLine(of: Field(name: "Proxy-Authorization", value: value))
         }
         bytes += Proxy.connectionLine
         bytes += extraLines + [0x0D, 0x0A]

@@ -37,7 +37,7 @@ struct HandshakeRequest {
             }
             var bytes: [UInt8] = []
             try bytes.appendRequestLine("GET", target.originForm)
-            for field in fields { bytes.append(try CheckedField(field)) }
+            for field in fields { try bytes.appendLine(of: field) }
             bytes.append("\r\n")
             return bytes
         }

@@ -7,7 +7,7 @@ import FoundationNetworking
 /// A message, with the properties that matter to a cache (RFC 9111 §4).
 struct CacheQuery: Sendable {
     /// The properties that follow from the fields alone: a field block that many requests share is parsed once.
-    struct CacheDirectives: Sendable {
+    struct CacheDirectives: Sendable, Equatable {
         /// The fields that matter here.
         private enum Name: Sendable {
             case cacheControl, pragma, ownCondition, otherCondition, range, host
@@ -30,23 +30,20 @@ struct CacheQuery: Sendable {
 
         /// The first `Host` field.
         var host: String?
-        /// The fields that say who the user is, apart from cookies.
-        var userFields: [Field] = []
-
         init() {}
 
-        init(_ fields: FieldBlock, _ credentialFields: CredentialFields) {
+        init(_ fields: ArraySlice<Field>) {
             var (directives, pragma) = ([String](), [String]())
-            for field in fields.fields {
-                if case .user = credentialFields.kind(of: field.name) { userFields.append(field) }
-                switch Self.names[field.name] {
+            for index in fields.indices {
+                guard let name = Self.names[fields[index].name] else { continue }
+                let field = fields[index]
+                switch name {
                 case .cacheControl: directives.append(field.value)
                 case .pragma: pragma.append(field.value)
                 case .ownCondition: (validatesOwn, hasOwnCondition) = (true, true)
                 case .otherCondition: hasOwnCondition = true
                 case .range: (hasRange, hasOwnCondition) = (true, true)
                 case .host: host = host ?? field.value
-                case nil: break
                 }
             }
             if !directives.isEmpty { control = CacheControl(directives.joined(separator: ", ")) }
@@ -64,6 +61,8 @@ struct CacheQuery: Sendable {
     /// The key of its stored responses.
     let key: CacheKey
     let facts: CacheDirectives
+    /// The names of the fields that say who the user is.
+    let credentialFields: CredentialFields
     /// The client identity that the server may ask for.
     let clientIdentity: ClientIdentity?
     /// The digest of its certificate; `nil` without an identity.
@@ -74,6 +73,11 @@ struct CacheQuery: Sendable {
 
     var method: String { message.method }
     var fields: FieldBlock { message.fields }
+
+    /// The fields that say who the user is, apart from cookies.
+    var userFields: [Field] {
+        fields.fields.filter { if case .user = credentialFields.kind(of: $0.name) { true } else { false } }
+    }
 
     var hasContent: Bool {
         if case .none = message.body { false } else { true }

@@ -27,6 +27,8 @@ final class ResponseCache: Sendable {
     /// The session's own fields, which most requests send unchanged, and their parsed meaning.
     private let sharedFields: FieldBlock
     private let sharedFacts: CacheQuery.CacheDirectives
+    /// The number of the shared fields where none of them matters to a cache, else 0.
+    private let neutralCount: Int
     /// The keys that are being validated while a stale response is used.
     private let refreshing = Mutex<Set<String>>([])
 
@@ -49,7 +51,8 @@ final class ResponseCache: Sendable {
             case .direct(let store): store.separatesCookies
             case .remote(let store): store.separatesCookies
             }
-        sharedFacts = CacheQuery.CacheDirectives(sharedFields, scope.credentialFields)
+        sharedFacts = CacheQuery.CacheDirectives(sharedFields.fields[...])
+        neutralCount = sharedFacts == CacheQuery.CacheDirectives() ? sharedFields.fields.count : 0
     }
 
     convenience init(
@@ -102,7 +105,9 @@ final class ResponseCache: Sendable {
     }
 
     func facts(of fields: FieldBlock) -> CacheQuery.CacheDirectives {
-        fields === sharedFields ? sharedFacts : CacheQuery.CacheDirectives(fields, scope.credentialFields)
+        if fields === sharedFields { return sharedFacts }
+        let known = fields.base === sharedFields ? neutralCount : 0
+        return CacheQuery.CacheDirectives(fields.fields[known...])
     }
 
     /// Whether a look-up in the store is needed to decide about a request.

@@ -62,7 +62,7 @@ extension ResponseVariant {
     }
 
     private static func credentials(of request: CacheQuery) -> Data? {
-        var parts = request.facts.userFields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+        var parts = request.userFields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
         if let user = request.credentials ?? request.url.user.map({ "\($0):\(request.url.password ?? "")" }) {
             parts.append("user \(user)")
         }

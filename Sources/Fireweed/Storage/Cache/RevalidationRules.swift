@@ -18,7 +18,7 @@ enum RevalidationRules {
             conditions.append(Field(name: "If-Modified-Since", value: modified))
         }
         conditions.removeAll { !$0.isSendable }
-        return conditions.isEmpty ? fields : FieldBlock(fields.fields + conditions)
+        return conditions.isEmpty ? fields : FieldBlock(fields, adding: conditions)
     }
 
     /// Whether a 304 is about this stored response (§4.3.4).

@@ -100,7 +100,7 @@ final class CookieStore: @unchecked Sendable {
         let (path, isSecure) = (CookieRules.requestPath(of: url), url.scheme?.lowercased() == "https")
         return state.withLock { state in
             let cookies = state.index.cookies(forHost: host, path: path, isSecure: isSecure, now: now)
-            let block = Self.field(of: cookies).map { FieldBlock(base.fields + [$0]) }
+            let block = Self.field(of: cookies).map { FieldBlock(base, adding: [$0]) }
             if state.made.count >= Self.maximumMadeCount { state.made = [:] }
             state.made[text] = MadeField(
                 base: base, block: block, validUntil: cookies.compactMap(\.expires).min())
