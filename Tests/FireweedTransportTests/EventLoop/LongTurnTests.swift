@@ -1,0 +1,101 @@
+import FireweedTesting
+import FixtureServer
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("A turn whose time is over", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct LongTurnTests {
+    /// Ends the time of a turn at one call, and counts the calls until the next turn.
+    private final class CallCount: Sendable {
+        private let loop: EventLoop
+        private let first: Int
+        private let count = Atomic(0)
+        // SAFETY: used on the loop's thread alone.
+        nonisolated(unsafe) private var context: LoopContext?
+        /// The number of calls, at the end of the turn.
+        let ends = EventLog<Int>()
+
+        init(on loop: EventLoop, from first: Int) {
+            (self.loop, self.first) = (loop, first)
+            loop.post { [self] in context = $0 }
+        }
+
+        func note() {
+            guard count.add(1, ordering: .relaxed).newValue == first else { return }
+            context?.turn.noteDecoded(TurnBudget.decodedByteCount)
+            loop.post { [self] _ in ends.note(count.load(ordering: .relaxed)) }
+        }
+    }
+
+    private func start(
+        _ message: RequestMessage, on transport: EngineTransport
+    ) -> RecordedTransfer {
+        let recorder = TransferRecorder(
+            wantsReadComplete: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
+            whenReleased: {})
+        let transfer = RecordedTransfer(control: transport.makeTransfer(of: message, for: recorder), recorder: recorder)
+        transfer.start()
+        return transfer
+    }
+
+    @Test("begins a few connections, however many exchanges wait for one")
+    func connections() async throws {
+        let server = try MockServer.start(certificate: .trusted) { Stub.any().reply(.text("hello")) }
+        let loop = try #require(EventLoopGroup.loops(1).first)
+        var settings = PoolSettings(options: server.transportOptions, maximumConnectionsPerHost: 400)
+        settings.options.ipVersion = .v4
+        // The first connection is made alone: it tells which protocol the server speaks.
+        let dials = CallCount(on: loop, from: 2)
+        var parts = EngineParts()
+        parts.openSocket = {
+            dials.note()
+            return socket($0, $1, 0)
+        }
+        let transport = EngineTransport(settings: settings, parts: parts) { [loop] }
+        defer { transport.shutDown() }
+        let message = RequestMessage(url: server.url().absoluteString, idleTimeout: 0)
+        let transfers = (0..<400).map { _ in start(message, on: transport) }
+        for transfer in transfers { #expect(try await transfer.end().failure == nil) }
+        let count = try await dials.ends.first { _ in true }
+        #expect(count <= 1 + TurnBudget.eventCount, "in the turn that was over after one of them")
+    }
+
+    @Test("takes a few frames of a WebSocket, however many came in one piece")
+    func frames() async throws {
+        let frame = WebSocketPeer.Frame(1, Array("x".utf8))
+        let peer = try WebSocketPeer { connection in
+            try connection.send(bytes: Array((0..<2000).flatMap { _ in frame.bytes }) + WebSocketPeer.Frame(8).bytes)
+            connection.waitForEnd()
+        }
+        let loop = try #require(EventLoopGroup.loops(1).first)
+        let listener = Listener(CallCount(on: loop, from: 1))
+        let transport = EngineTransport(settings: PoolSettings(), parts: EngineParts()) { [loop] }
+        defer { transport.shutDown() }
+        let offer = WebSocketOffer(listener: listener)
+        let message = RequestMessage(url: "http://127.0.0.1:\(peer.port)/", idleTimeout: 0, webSocket: offer)
+        #expect(try await start(message, on: transport).end().failure == nil)
+        #expect(listener.count.load(ordering: .relaxed) == 2000)
+        #expect(try await listener.calls.ends.first { _ in true } == 1)
+    }
+
+    private final class Listener: WebSocketListener {
+        let calls: CallCount
+        let count = Atomic(0)
+
+        init(_ calls: CallCount) {
+            self.calls = calls
+        }
+
+        func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {}
+        func webSocketDidReceive(_ message: WebSocketMessage) -> Flow {
+            count.add(1, ordering: .relaxed)
+            calls.note()
+            return .undecided
+        }
+        func webSocketDidClose(code: UInt16, reason: Data) {}
+    }
+}
