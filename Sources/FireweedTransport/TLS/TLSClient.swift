@@ -20,11 +20,10 @@ final class TLSClient {
 
     /// Makes a stream over a connected channel, before its handshake.
     func makeStream(
-        to peer: TLSPeer, over lower: ByteChannel, in loop: LoopContext
+        to peer: TLSPeer, showing identity: ShownIdentity?, over lower: ByteChannel, in loop: LoopContext
     ) throws(TransferFailure) -> TLSStream {
-        let identity = peer.isProxy ? nil : settings.identity(forHost: peer.host)
         let key = TLSSessionStore.Key(
-            host: peer.host, port: peer.port, isProxy: peer.isProxy, identity: identity,
+            host: peer.host, port: peer.port, isProxy: peer.isProxy, identity: identity?.identity,
             authorities: peer.rule.authorities.fileVersion, offer: peer.offer)
         ERR_clear_error()
         guard let ssl = SSL_new(try context.get().pointer) else { throw Self.failure() }
@@ -33,7 +32,7 @@ final class TLSClient {
             framingLimit: settings.options.maximumFramingByteCount, context: loop)
         guard let stream = made else { throw Self.failure() }
         try Self.prepare(ssl, for: peer)
-        if let identity { stream.resumption.key.certificate = try Self.install(identity, on: ssl) }
+        if let identity { stream.resumption.key.certificate = try identity.install(on: ssl) }
         if let known = sessions.take(for: stream.resumption.key) {
             SSL_set_session(ssl, known.session.pointer)
             stream.resumption.expiry = known.expiry
@@ -49,19 +48,25 @@ final class TLSClient {
         if peer.rule.mayWait { _ = fw_ssl_request_status(ssl) }
     }
 
-    /// Shows an identity to the server if it asks for one; gives the digest of its certificate.
-    static func install(_ identity: ClientIdentity, on ssl: OpaquePointer) throws(TransferFailure) -> Data {
+    private static func failure() -> TransferFailure {
+        .exchange(.secureConnectionFailed, detail: "TLS cannot begin: \(OpenSSLError.drain())", engineCode: 0)
+    }
+}
+
+/// An identity for a server that asks for one, as it was read.
+struct ShownIdentity: Sendable {
+    let identity: ClientIdentity
+    let content: Result<LoadedIdentity, ClientIdentityError>
+
+    /// Has a connection show it; gives the digest of its certificate.
+    func install(on ssl: OpaquePointer) throws(TransferFailure) -> Data {
         do throws(ClientIdentityError) {
-            let loaded = try LoadedIdentity(identity)
+            let loaded = try content.get()
             try loaded.install(on: ssl)
             return loaded.digest
         } catch {
             throw .exchange(.clientCertificateRejected, detail: error.plainText, engineCode: 0)
         }
-    }
-
-    private static func failure() -> TransferFailure {
-        .exchange(.secureConnectionFailed, detail: "TLS cannot begin: \(OpenSSLError.drain())", engineCode: 0)
     }
 }
 

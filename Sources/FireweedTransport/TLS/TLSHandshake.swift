@@ -40,6 +40,10 @@ final class TLSHandshake {
     private var isOver = false
     /// A step waits for its turn.
     private var isStepDue = false
+    /// The identity for this server, after it was read.
+    private var shownIdentity: ShownIdentity?
+    /// Whether the handshake is held for the files of an identity, and not for a verdict.
+    private var isReadingIdentity = false
 
     /// Makes a handshake over a channel whose socket is registered for its edges.
     ///
@@ -61,17 +65,36 @@ final class TLSHandshake {
     ///
     /// - Parameter records: bytes of the peer's that were read already.
     func begin(records: [UInt8] = []) {
+        // It reads before it waits, and so finds an end that came before.
+        _ = context.sockets.hand(channel.descriptor, to: self)
+        guard let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host) else {
+            return makeStream(records)
+        }
+        read(identity) { $0.makeStream(records) }
+    }
+
+    private func makeStream(_ records: [UInt8]) {
         do {
-            let made = try client.makeStream(to: peer, over: channel, in: context)
+            let made = try client.makeStream(to: peer, showing: shownIdentity, over: channel, in: context)
             made.handshake = self
             made.prepend(records)
             stream = made
         } catch {
             return fail(error)
         }
-        // It reads before it waits, and so finds an end that came before.
-        _ = context.sockets.hand(channel.descriptor, to: self)
         driveSoon()
+    }
+
+    /// Reads an identity's files on another thread, and continues on the loop's.
+    private func read(_ identity: ClientIdentity, then body: @escaping @Sendable (TLSHandshake) -> Void) {
+        let reply = HandshakeReply(self)
+        identity.load { [loop = context.loop] content in
+            loop.post { _ in
+                guard let handshake = reply.handshake, !handshake.isOver else { return }
+                handshake.shownIdentity = ShownIdentity(identity: identity, content: content)
+                body(handshake)
+            }
+        }
     }
 
     /// Ends everything; the owner is not called any more, and closes the channel.
@@ -180,8 +203,13 @@ final class TLSHandshake {
         }
         let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host)
         guard let identity, identity != stream.resumption.key.identity else { return .proceed }
+        guard let shownIdentity, shownIdentity.identity == identity else {
+            isReadingIdentity = true
+            read(identity) { $0.identityIsRead() }
+            return .hold
+        }
         do throws(TransferFailure) {
-            stream.resumption.key.certificate = try TLSClient.install(identity, on: stream.ssl)
+            stream.resumption.key.certificate = try shownIdentity.install(on: stream.ssl)
             stream.resumption.key.identity = identity
             return .proceed
         } catch {
@@ -239,8 +267,16 @@ final class TLSHandshake {
 
     private func hold() {
         isHeld = true
-        wasHeld = true
+        if !isReadingIdentity { wasHeld = true }
         context.sockets.willClose(channel.descriptor)
+    }
+
+    /// OpenSSL asks once more.
+    private func identityIsRead() {
+        guard isReadingIdentity else { return }
+        (isReadingIdentity, isHeld) = (false, false)
+        context.sockets.watchEdges(of: channel.descriptor, for: self)
+        driveSoon()
     }
 
     /// A verdict that was waited for has come.
@@ -314,7 +350,7 @@ extension TLSFailure {
     }
 }
 
-/// Carries a verdict to a handshake that may be gone by then.
+/// Carries a verdict, or an identity, to a handshake that may be gone by then.
 private final class HandshakeReply: @unchecked Sendable {
     // SAFETY: made and read on the loop's thread only; the thread that decides only holds a reference to this object.
     private(set) weak var handshake: TLSHandshake?

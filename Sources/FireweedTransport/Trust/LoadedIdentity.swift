@@ -5,13 +5,17 @@ import Foundation
 
 /// Owns certificate, key and intermediates, which belong together.
 ///
-/// Lives on the thread that made it.
-final class LoadedIdentity {
+/// Reading them may wait for a disk, and take long: a key may be encrypted with millions of rounds.
+final class LoadedIdentity: @unchecked Sendable {
+    // SAFETY: nothing changes after it was made, and OpenSSL counts references atomically.
     private let certificate: ParsedCertificate
     private let intermediates: [ParsedCertificate]
     private let key: OwnedKey
+    /// The SHA-256 of the certificate.
+    let digest: Data
 
     init(_ identity: ClientIdentity) throws(ClientIdentityError) {
+        BlockingCall.check("read")
         OpenSSLLibrary.initialise()
         ERR_clear_error()
         let parts =
@@ -21,12 +25,11 @@ final class LoadedIdentity {
             case .pkcs12(let file): try Self.readPKCS12(file, identity.passphrase ?? "")
             }
         (certificate, intermediates, key) = parts
-        let belongTogether = OpenSSLError.discarding { X509_check_private_key(certificate.x509, key.pointer) == 1 }
-        guard belongTogether else { throw .mismatchedKey(certificate: Certificate(certificate)) }
+        let shown = Certificate(parts.0)
+        digest = Data(Digest.sha256(shown.derRepresentation))
+        let belongTogether = OpenSSLError.discarding { X509_check_private_key(parts.0.x509, parts.2.pointer) == 1 }
+        guard belongTogether else { throw .mismatchedKey(certificate: shown) }
     }
-
-    /// The SHA-256 of the certificate.
-    var digest: Data { Data(Digest.sha256(Certificate(certificate).derRepresentation)) }
 
     var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
 

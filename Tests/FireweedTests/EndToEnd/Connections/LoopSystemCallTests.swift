@@ -23,8 +23,6 @@ struct LoopSystemCallTests {
                 reason: "until TLS contexts are made elsewhere: their authorities are read",
                 paths: [plan.authority.path, plan.authorities.path]),
             Exception(
-                reason: "until identities are read elsewhere", paths: [plan.certificate.path, plan.key.path]),
-            Exception(
                 reason: "until key logs are written elsewhere", paths: [plan.folder.appending(path: "secrets").path]),
         ]
     }
