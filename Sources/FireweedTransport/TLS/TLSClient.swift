@@ -20,7 +20,7 @@ final class TLSClient {
 
     /// Makes a stream over a connected channel, before its handshake.
     func makeStream(
-        to peer: TLSPeer, showing identity: ShownIdentity?, over lower: ByteChannel, in loop: LoopContext
+        to peer: TLSPeer, showing identity: LoadedIdentity?, over lower: ByteChannel, in loop: LoopContext
     ) throws(TransferFailure) -> TLSStream {
         let key = TLSSessionStore.Key(
             host: peer.host, port: peer.port, isProxy: peer.isProxy, identity: identity?.identity,
@@ -32,7 +32,7 @@ final class TLSClient {
             framingLimit: settings.options.maximumFramingByteCount, context: loop)
         guard let stream = made else { throw Self.failure() }
         try Self.prepare(ssl, for: peer)
-        if let identity { stream.resumption.key.certificate = try identity.install(on: ssl) }
+        if let identity { stream.resumption.key.certificate = try Self.install(identity, on: ssl) }
         if let known = sessions.take(for: stream.resumption.key) {
             SSL_set_session(ssl, known.session.pointer)
             stream.resumption.expiry = known.expiry
@@ -48,25 +48,18 @@ final class TLSClient {
         if peer.rule.mayWait { _ = fw_ssl_request_status(ssl) }
     }
 
+    /// Shows an identity to the server if it asks for one; gives the digest of its certificate.
+    static func install(_ identity: LoadedIdentity, on ssl: OpaquePointer) throws(TransferFailure) -> Data {
+        do throws(ClientIdentityError) {
+            try identity.install(on: ssl)
+        } catch {
+            throw TLSFailure.unusable(error)
+        }
+        return identity.digest
+    }
+
     private static func failure() -> TransferFailure {
         .exchange(.secureConnectionFailed, detail: "TLS cannot begin: \(OpenSSLError.drain())", engineCode: 0)
-    }
-}
-
-/// An identity for a server that asks for one, as it was read.
-struct ShownIdentity: Sendable {
-    let identity: ClientIdentity
-    let content: Result<LoadedIdentity, ClientIdentityError>
-
-    /// Has a connection show it; gives the digest of its certificate.
-    func install(on ssl: OpaquePointer) throws(TransferFailure) -> Data {
-        do throws(ClientIdentityError) {
-            let loaded = try content.get()
-            try loaded.install(on: ssl)
-            return loaded.digest
-        } catch {
-            throw .exchange(.clientCertificateRejected, detail: error.plainText, engineCode: 0)
-        }
     }
 }
 

@@ -41,7 +41,7 @@ final class TLSHandshake {
     /// A step waits for its turn.
     private var isStepDue = false
     /// The identity for this server, after it was read.
-    private var shownIdentity: ShownIdentity?
+    private var identity: LoadedIdentity?
     /// Whether the handshake is held for the files of an identity, and not for a verdict.
     private var isReadingIdentity = false
 
@@ -74,8 +74,9 @@ final class TLSHandshake {
     }
 
     private func makeStream(_ records: [UInt8]) {
+        if let failure { return fail(failure) }
         do {
-            let made = try client.makeStream(to: peer, showing: shownIdentity, over: channel, in: context)
+            let made = try client.makeStream(to: peer, showing: identity, over: channel, in: context)
             made.handshake = self
             made.prepend(records)
             stream = made
@@ -91,7 +92,10 @@ final class TLSHandshake {
         identity.load { [loop = context.loop] content in
             loop.post { _ in
                 guard let handshake = reply.handshake, !handshake.isOver else { return }
-                handshake.shownIdentity = ShownIdentity(identity: identity, content: content)
+                switch content {
+                case .success(let loaded): handshake.identity = loaded
+                case .failure(let error): handshake.failure = TLSFailure.unusable(error)
+                }
                 body(handshake)
             }
         }
@@ -201,16 +205,17 @@ final class TLSHandshake {
             guard answer == .proceed else { return answer }
             stream.holdsRecords = false
         }
-        let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host)
-        guard let identity, identity != stream.resumption.key.identity else { return .proceed }
-        guard let shownIdentity, shownIdentity.identity == identity else {
+        guard failure == nil else { return .refuse }
+        let wanted = peer.isProxy ? nil : client.settings.identity(forHost: peer.host)
+        guard let wanted, wanted != stream.resumption.key.identity else { return .proceed }
+        guard let identity, identity.identity == wanted else {
             isReadingIdentity = true
-            read(identity) { $0.identityIsRead() }
+            read(wanted) { $0.identityIsRead() }
             return .hold
         }
         do throws(TransferFailure) {
-            stream.resumption.key.certificate = try shownIdentity.install(on: stream.ssl)
-            stream.resumption.key.identity = identity
+            stream.resumption.key.certificate = try TLSClient.install(identity, on: stream.ssl)
+            stream.resumption.key.identity = wanted
             return .proceed
         } catch {
             failure = error
@@ -330,6 +335,11 @@ enum VerdictLifetime {
 }
 
 extension TLSFailure {
+    /// The client's identity cannot be read, or cannot be shown.
+    static func unusable(_ error: ClientIdentityError) -> TransferFailure {
+        .exchange(.clientCertificateRejected, detail: error.plainText, engineCode: 0)
+    }
+
     /// The connection may not carry the version of HTTP that was agreed on.
     static func unfit(_ host: String, _ flaw: String) -> TransferFailure {
         .exchange(

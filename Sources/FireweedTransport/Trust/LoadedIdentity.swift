@@ -7,7 +7,9 @@ import Foundation
 ///
 /// Reading them may wait for a disk, and take long: a key may be encrypted with millions of rounds.
 final class LoadedIdentity: @unchecked Sendable {
-    // SAFETY: nothing changes after it was made, and OpenSSL counts references atomically.
+    // SAFETY: all properties are constants, and OpenSSL counts references to certificates and keys atomically.
+    /// The place that it was read from.
+    let identity: ClientIdentity
     private let certificate: ParsedCertificate
     private let intermediates: [ParsedCertificate]
     private let key: OwnedKey
@@ -16,6 +18,7 @@ final class LoadedIdentity: @unchecked Sendable {
 
     init(_ identity: ClientIdentity) throws(ClientIdentityError) {
         BlockingCall.check("read")
+        self.identity = identity
         OpenSSLLibrary.initialise()
         ERR_clear_error()
         let parts =

@@ -37,8 +37,8 @@ static inline uint64_t fw_clock_nanoseconds(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-// The inode of a file, and when it was made, in nanoseconds since 1970, 0 where the file system does not say; -1 without a file. Both
-// libraries declare statx(2) under `_GNU_SOURCE` alone.
+// The inode of a file, and the time at which it was made: nanoseconds since 1970, or 0 where the file system has none.
+// Returns -1 without a file. The C library declares statx(2) only under `_GNU_SOURCE`.
 static inline int fw_file_identity(const char *_Nonnull path, uint64_t *_Nonnull inode, uint64_t *_Nonnull birth) {
     struct statx status = {0};
     if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &status) != 0) return -1;

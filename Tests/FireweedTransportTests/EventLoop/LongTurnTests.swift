@@ -31,9 +31,7 @@ struct LongTurnTests {
         }
     }
 
-    private func start(
-        _ message: RequestMessage, on transport: EngineTransport
-    ) -> RecordedTransfer {
+    private func start(_ message: RequestMessage, on transport: EngineTransport) -> RecordedTransfer {
         let recorder = TransferRecorder(
             wantsReadComplete: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
             whenReleased: {})
@@ -48,7 +46,7 @@ struct LongTurnTests {
         let loop = try #require(EventLoopGroup.loops(1).first)
         var settings = PoolSettings(options: server.transportOptions, maximumConnectionsPerHost: 400)
         settings.options.ipVersion = .v4
-        // The first connection is made alone: it tells which protocol the server speaks.
+        // The protocol of the server is known after the first connection. The others are begun then, all at once.
         let dials = CallCount(on: loop, from: 2)
         var parts = EngineParts()
         parts.openSocket = {

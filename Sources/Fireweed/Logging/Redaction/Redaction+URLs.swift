@@ -92,7 +92,7 @@ extension Redaction {
         guard depth < Self.depthLimit else { return replacement }
         if let clean = cleanedJSON(value) { return clean }
         let clean = text(ofURL: value, depth: depth)
-        // What is left may hide more behind its encoding.
+        // The text without its encoding may have further secrets.
         guard let decoded = clean.removingPercentEncoding, decoded != clean,
             let deeper = cleaned(decoded, depth: depth + 1)
         else { return clean == value ? nil : clean }

@@ -1,11 +1,11 @@
-// The files that a database consists of.
+// The identity of a database's file.
 
 #if SQLite
 import CLinux
 import FireweedTransport
 import Glibc
 
-/// What tells the file of a database apart from every other file at its path.
+/// The inode and the birth time of a file, which no other file of its file system has.
 struct DatabaseIdentity: Equatable {
     private let inode: UInt64
     /// When the file was made, in nanoseconds since 1970; 0 where the file system does not say.

@@ -30,6 +30,7 @@ struct CacheQuery: Sendable {
 
         /// The first `Host` field.
         var host: String?
+
         init() {}
 
         init(_ fields: ArraySlice<Field>) {
