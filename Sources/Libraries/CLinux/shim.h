@@ -38,10 +38,11 @@ static inline uint64_t fw_clock_nanoseconds(clockid_t clock) {
 }
 
 // The inode of a file, and the time at which it was made: nanoseconds since 1970, or 0 where the file system has none.
-// Returns -1 without a file. The C library declares statx(2) only under `_GNU_SOURCE`.
+// A symbolic link is a file of its own. Returns -1 without a file.
+// The C library declares statx(2) only under `_GNU_SOURCE`.
 static inline int fw_file_identity(const char *_Nonnull path, uint64_t *_Nonnull inode, uint64_t *_Nonnull birth) {
     struct statx status = {0};
-    if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &status) != 0) return -1;
+    if (syscall(SYS_statx, AT_FDCWD, path, 0x100 /* AT_SYMLINK_NOFOLLOW */, STATX_INO | STATX_BTIME, &status) != 0) return -1;
     *inode = status.stx_ino;
     *birth = status.stx_mask & STATX_BTIME
         ? (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec : 0;

@@ -32,15 +32,17 @@ struct FileLockTests {
         return FileLock.take(descriptor, .exclusive) == .taken
     }
 
-    @Test("a database's lock ends with its value", arguments: [FileLock.Kind.shared, .exclusive])
+    @Test("a database's lock ends with its object", arguments: [FileLock.Kind.shared, .exclusive])
     func database(kind: FileLock.Kind) throws {
         let database = folder.file("database.sqlite")
         let file = folder.file("database.sqlite-lock")
         var descriptors: [Int32] = []
         do {
-            let lock = try DatabaseLock(beside: database.path, kind, waitingMilliseconds: 0)
-            descriptors = lock.whileHeld { _ in childDescriptors(of: file) }
+            let lock = try DatabaseLock(besideDatabaseAt: database.path)
+            try lock.take(kind, waitingMilliseconds: 0)
+            descriptors = childDescriptors(of: file)
             #expect(descriptors.count == 1 && !isFree(file))
+            withExtendedLifetime(lock) {}
         }
         #expect(isFree(file))
         descriptors.forEach { close($0) }

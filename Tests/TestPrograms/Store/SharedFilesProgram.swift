@@ -6,9 +6,8 @@ import Glibc
 
 /// A worker of `shared FOLDER NUMBER COUNT`, one of COUNT, which prints a line after each round.
 ///
-/// The worker ends with a status when something is wrong: 1 for a torn response, 2 for a credential that was lost, 3
-/// for a lock that this process should have, 4 for an error other than a lock of another process, 5 for a response that
-/// was lost.
+/// The worker ends with a status when something is wrong: 1 for a torn response, 2 for a credential that was lost, 4
+/// for an error other than a lock of another process, 5 for a response that was lost.
 struct SharedFilesProgram {
     private let folder: URL
     private let number: Int
@@ -57,7 +56,6 @@ struct SharedFilesProgram {
             try await Self.naming("kept") { try keepResponse(keepers[turn % 2]) }
             try await Self.naming("limits") { try await takeSlot(limiters[turn % 2]) }
             try await Self.naming("vault") { try await useCredentials() }
-            guard hasLock(on: responses), hasLock(on: kept), hasLock(on: limits) else { exit(3) }
         }
         withExtendedLifetime((stores, keepers, limiters)) {}
     }
@@ -142,23 +140,5 @@ struct SharedFilesProgram {
     private func lastNumber(in file: URL) -> Int {
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").last.flatMap { Int($0) } ?? 0
-    }
-
-    // MARK: Locks
-
-    /// Whether this process has a lock on a file that it has open with a log in front.
-    ///
-    /// The kernel's list changes while it is read: a lock that is not found is looked for again.
-    private func hasLock(on file: URL) -> Bool {
-        (0..<100).contains { _ in
-            var status = stat()
-            // Foundation's `String(contentsOfFile:)` reads one page of a file of procfs.
-            guard stat(file.path, &status) == 0,
-                let table = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
-            else { return false }
-            return String(decoding: table, as: UTF8.self).split(separator: "\n").contains {
-                $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ")
-            }
-        }
     }
 }

@@ -13,7 +13,7 @@ struct DatabaseIdentity: Equatable {
     /// A new file may get the inode of a removed one.
     private let birth: UInt64
 
-    /// `nil` without a file at the path.
+    /// `nil` without a file at the path; a symbolic link there is a file of its own.
     init?(path: String) {
         BlockingCall.check("statx")
         var (inode, birth): (UInt64, UInt64) = (0, 0)
@@ -21,16 +21,13 @@ struct DatabaseIdentity: Equatable {
         (self.inode, self.birth) = (inode, birth)
     }
 
-    /// Reads what `text` gives; `nil` for anything else.
+    /// Reads what `text` gives, spaces around it left out; `nil` for anything else.
     init?(text: String) {
-        let numbers = text.split(separator: " ", omittingEmptySubsequences: false).map { UInt64($0) }
+        let numbers = text.split(separator: " ").map { UInt64($0) }
         guard numbers.count == 2, let inode = numbers[0], let birth = numbers[1] else { return nil }
         (self.inode, self.birth) = (inode, birth)
     }
 
     var text: String { "\(inode) \(birth)" }
-
-    /// The identity of the index beside a database, which stays as long as any connection has the database open.
-    static func index(ofDatabaseAt path: String) -> DatabaseIdentity? { DatabaseIdentity(path: path + "-shm") }
 }
 #endif

@@ -1,64 +1,83 @@
-// A lock beside a database that may be replaced.
+// The lock beside a database.
 
 #if SQLite
 import FireweedTransport
 import Glibc
 
-/// Holds the lock file of a database, whose name ends in `-lock`, until the value goes.
+/// The lock file of a database, whose name ends in `-lock`; for one thread at a time.
 ///
-/// A process that replaces a damaged database holds the lock alone, and all that open the database share the lock: a
-/// connection that is opened between two renames would have a new database and the log of the old one. The file names
-/// the database whose log and index lie beside it (`DatabaseIdentity`).
-struct DatabaseLock: ~Copyable {
+/// Each use of the database shares the lock. Who replaces the database, or finds another file at its path than the lock
+/// file names, holds the lock alone: no transaction is under way then, and a journal beside the database is one that a
+/// dead process has left. The lock file names the database that this journal belongs to (`DatabaseIdentity`).
+final class DatabaseLock: Sendable {
     enum Failure: Error {
         /// Another process has kept the lock for as long as the lock is waited for, or the process has no descriptors.
         case busy
-        /// The lock file cannot be opened or locked.
+        /// The lock file cannot be opened or locked, or is another program's.
         case unusable
     }
 
-    private let descriptor: Int32
+    /// The length of a lock file's text, which spaces fill: a text that is written over another one needs no space on
+    /// the disk.
+    private static let byteCount = 48
 
-    /// Takes the lock of the database at a path, which is not a symbolic link.
-    init(beside path: String, _ kind: FileLock.Kind, waitingMilliseconds: Int) throws(Failure) {
+    private let descriptor: Int32
+    private let path: String
+
+    /// Opens the lock file of the database at a path, which is not a symbolic link.
+    init(besideDatabaseAt database: String) throws(Failure) {
         BlockingCall.check("open")
+        path = "\(database)-lock"
         // A link could name a file of anybody, which would be overwritten.
-        let opened = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard opened >= 0 else { throw [EMFILE, ENFILE, ENOMEM].contains(errno) ? .busy : .unusable }
-        switch FileLock.take(opened, kind, waitingMilliseconds: waitingMilliseconds) {
-        case .taken: descriptor = opened
-        case .busy:
-            close(opened)
-            throw .busy
-        case .unusable:
-            close(opened)
-            throw .unusable
+        let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        let code = errno
+        descriptor = opened
+        guard opened >= 0 else { throw [EMFILE, ENFILE, ENOMEM].contains(code) ? .busy : .unusable }
+        guard isOurs else { throw .unusable }
+    }
+
+    /// Whether the open file is a lock file: a short one, of digits and spaces.
+    private var isOurs: Bool {
+        BlockingCall.check("fstat")
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        return status.st_size <= 64 && text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (48...57).contains($0) }
+    }
+
+    func take(_ kind: FileLock.Kind, waitingMilliseconds: Int) throws(Failure) {
+        switch FileLock.take(descriptor, kind, waitingMilliseconds: waitingMilliseconds) {
+        case .taken: return
+        case .busy: throw .busy
+        case .unusable: throw .unusable
         }
     }
 
-    /// Runs `body` before the lock is released.
-    borrowing func whileHeld<Value, Failure: Error>(
-        _ body: (borrowing DatabaseLock) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try body(self)
-    }
+    func release() { FileLock.release(descriptor) }
+
+    /// Whether the open file is the one at its path: another one would be another lock.
+    var isAtPath: Bool { FileLock.isFile(descriptor, at: path) }
 
     /// The identity in the lock file; `nil` where there is none.
-    var identity: DatabaseIdentity? {
-        BlockingCall.check("pread")
-        var text = [UInt8](repeating: 0, count: 64)
-        let count = pread(descriptor, &text, text.count, 0)
-        return count > 0 ? DatabaseIdentity(text: String(decoding: text[..<count], as: UTF8.self)) : nil
-    }
+    var identity: DatabaseIdentity? { DatabaseIdentity(text: text) }
 
-    /// Writes an identity; who calls this holds the lock alone.
-    borrowing func note(_ identity: DatabaseIdentity) {
+    /// Writes an identity, or that none is known; says whether that was possible.
+    func note(_ identity: DatabaseIdentity?) -> Bool {
         BlockingCall.check("pwrite")
-        let text = Array(identity.text.utf8)
-        // A file that is only cut says nothing, which is safe.
-        if ftruncate(descriptor, 0) == 0 { pwrite(descriptor, text, text.count, 0) }
+        let text = Array((identity?.text ?? "").utf8)
+        let padded = text + [UInt8](repeating: UInt8(ascii: " "), count: Self.byteCount - text.count)
+        return pwrite(descriptor, padded, padded.count, 0) == padded.count
     }
 
-    deinit { FileLock.close(descriptor) }
+    private var text: String {
+        BlockingCall.check("pread")
+        return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
+            let count = pread(descriptor, bytes.baseAddress, bytes.count, 0)
+            return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        }
+    }
+
+    deinit {
+        if descriptor >= 0 { FileLock.close(descriptor) }
+    }
 }
 #endif

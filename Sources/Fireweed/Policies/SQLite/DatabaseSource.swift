@@ -4,12 +4,13 @@
 import FireweedTransport
 import Foundation
 import Glibc
-import Synchronization
 
 /// Opens the file of a database, and replaces a damaged file by an empty one where its content may be lost.
 ///
-/// A database that may be replaced has a lock file, `…-lock`, beside it.
-final class DatabaseSource: Sendable {
+/// A database has a lock file, `…-lock`, beside it, and a journal, `…-journal`, while something is written. There is no
+/// log in front of the file (`PRAGMA journal_mode = WAL`): connections to a file that was moved, and to the one that
+/// has its place, would share that log's index, which belongs to a path.
+struct DatabaseSource: Sendable {
     /// Makes tables and sets options on a new connection.
     typealias Preparation = @Sendable (SQLiteConnection, Waiting) throws(SQLiteFailure) -> Void
 
@@ -21,16 +22,17 @@ final class DatabaseSource: Sendable {
         let lockMilliseconds: Int
     }
 
-    let path: String
-    /// How often a connection of this source has found another file, or made one.
-    let changes = Atomic(0)
+    private let path: String
     private let replacesDamaged: Bool
     private let becomesPrivate: Bool
     private let prepare: Preparation
 
+    /// How often a file is opened that is replaced meanwhile.
+    static let tryCount = 3
+
     /// Takes the path of the file; that of a symbolic link stands for its target.
     ///
-    /// Of several paths to one file, all have one lock, and the same companion files.
+    /// Of several paths to one file, all have one lock, and the same journal. Two hard links of a file have not.
     ///
     /// - Parameters:
     ///   - path: the path.
@@ -38,169 +40,154 @@ final class DatabaseSource: Sendable {
     ///   - becomesPrivate: whether other users lose their permissions on a file that exists.
     ///   - prepare: called with each new connection.
     init(path: String, replacesDamaged: Bool, becomesPrivate: Bool = false, prepare: @escaping Preparation) {
-        self.path =
-            switch try? FileDestination(at: URL(fileURLWithPath: path)) {
-            case .file(let target, _), .vacant(let target): target
-            case .stream, nil: path
-            }
+        self.path = path
         self.replacesDamaged = replacesDamaged
         self.becomesPrivate = becomesPrivate
         self.prepare = prepare
     }
 
-    /// A connection to the file that is at the path, or to a new one.
-    func connect(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
-        guard replacesDamaged else { return try makeConnection(waiting) }
-        let seen = identity
-        do throws(SQLiteFailure) {
-            for kind in [FileLock.Kind.shared, .exclusive] {
-                if let connection = try connect(holding: kind, waiting) { return connection }
-            }
-            throw .busy  // replaced once more meanwhile
-        } catch  where error.isDamage {
-            return try replace(waiting) { self.identity != seen }
+    /// The path of the file itself, now.
+    private var target: String {
+        switch try? FileDestination(at: URL(fileURLWithPath: path)) {
+        case .file(let target, _), .vacant(let target): target
+        case .stream, nil: path
         }
     }
 
-    private func makeConnection(_ waiting: Waiting) throws(SQLiteFailure) -> SQLiteConnection {
-        let connection = try openConnection(waiting.milliseconds)
+    /// A connection to the file that is at the path, or to a new one.
+    func connect(_ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection {
+        for _ in 0..<Self.tryCount {
+            let target = target
+            let seen = DatabaseIdentity(path: target)
+            do throws(SQLiteFailure) {
+                if let connection = try connect(to: target, waiting) { return connection }
+            } catch  where error.isDamage {
+                try replace(seen, after: error, waiting)
+            }
+        }
+        throw .busy  // replaced all the time
+    }
+
+    /// `nil` where the file, or the lock, was replaced meanwhile.
+    private func connect(to path: String, _ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection? {
+        guard let lock = try makeLock(path) else { return try makeConnection(path, nil, waiting) }
+        for kind in [FileLock.Kind.shared, .exclusive] {
+            guard try Self.take(lock, kind, waiting) else { return try makeConnection(path, nil, waiting) }
+            defer { lock.release() }
+            guard lock.isAtPath else { return nil }
+            if kind == .exclusive {
+                try claimJournal(of: path, lock)
+            } else {
+                // The journal there may be another file's.
+                guard let present = DatabaseIdentity(path: path), lock.identity == present else { continue }
+            }
+            return try makeConnection(path, lock, waiting)
+        }
+        return nil
+    }
+
+    /// Opens the file while the lock is held, and names it in the lock file.
+    private func makeConnection(
+        _ path: String, _ lock: DatabaseLock?, _ waiting: Waiting
+    ) throws(SQLiteFailure) -> CheckedConnection? {
+        let connection = try SQLiteConnection(
+            path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
+        // On an overlay the file has got its identity by being opened.
+        guard let identity = DatabaseIdentity(path: path), !connection.hasMoved else { return nil }
+        // Before the first statement, which would use a journal.
+        if let lock, lock.identity != identity, !lock.note(identity) { throw .full }
         try prepare(connection, waiting)
-        connection.noteIndex()
-        return connection
+        return CheckedConnection(connection: connection, path: path, identity: identity, lock: lock)
     }
 
-    private func openConnection(_ milliseconds: Int32) throws(SQLiteFailure) -> SQLiteConnection {
-        try SQLiteConnection(path: path, busyMilliseconds: milliseconds, becomesPrivate: becomesPrivate)
-    }
-
-    /// Connects under the lock; `nil` where the log and the index at the path may be another file's, and the lock is
-    /// shared.
-    private func connect(
-        holding kind: FileLock.Kind, _ waiting: Waiting
-    ) throws(SQLiteFailure) -> SQLiteConnection? {
-        let lock: DatabaseLock
+    private func makeLock(_ path: String) throws(SQLiteFailure) -> DatabaseLock? {
         do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, kind, waitingMilliseconds: waiting.lockMilliseconds)
+            return try DatabaseLock(besideDatabaseAt: path)
         } catch {
             // A database of another user can be used without its lock file.
-            guard error == .busy else { return try makeConnection(waiting) }
-            throw .busy
-        }
-        return try lock.whileHeld { (lock: borrowing DatabaseLock) throws(SQLiteFailure) in
-            if kind == .exclusive { try claimCompanions(lock) }
-            guard let present = identity, lock.identity == present else { return nil }
-            let connection = try openConnection(waiting.milliseconds)
-            // Before the first statement, which opens the log and the index.
-            guard !connection.hasMoved, identity == present else { return nil }
-            try prepare(connection, waiting)
-            connection.noteIndex()
-            return connection
+            guard error == .unusable else { throw .busy }
+            return nil
         }
     }
 
-    /// Removes a log and an index that are not those of the file at the path, and makes the file if it is missing.
+    /// Takes a lock; false where it cannot be used.
+    static func take(_ lock: DatabaseLock, _ kind: FileLock.Kind, _ waiting: Waiting) throws(SQLiteFailure) -> Bool {
+        do throws(DatabaseLock.Failure) {
+            try lock.take(kind, waitingMilliseconds: waiting.lockMilliseconds)
+            return true
+        } catch {
+            guard error == .unusable else { throw .busy }
+            return false
+        }
+    }
+
+    // MARK: Journals
+
+    /// The ends of the names of a journal, and of the log and the index that former versions made.
+    private static let companions = ["-journal", "-wal", "-shm"]
+
+    /// Removes a journal that is not the one of the file at the path; who calls this holds the lock alone.
     ///
-    /// A file that is replaced by rename(2) leaves its log and its index in place. SQLite would read that log as the
-    /// new file's. Connections to both files would share the index, and one would shorten it while another has it
-    /// mapped (SIGBUS). Connections to the old file keep what they have open, and remove nothing when they are closed.
-    private func claimCompanions(_ lock: borrowing DatabaseLock) throws(SQLiteFailure) {
-        let (present, known) = (identity, lock.identity)
-        // A lock file without an identity is new, or of a version that wrote none.
-        if present == nil || known != nil && known != present {
-            for companion in ["-wal", "-shm"] { unlink(path + companion) }
+    /// A file that is replaced by rename(2) leaves its journal in place where its process was killed, and SQLite would
+    /// write the old file's pages into the new one. Where nothing says whose journal it is, it goes away with the
+    /// file, if the content may be lost.
+    private func claimJournal(of path: String, _ lock: DatabaseLock) throws(SQLiteFailure) {
+        let (present, known) = (DatabaseIdentity(path: path), lock.identity)
+        guard present == nil || present != known else { return }
+        let found = Self.companions.map { path + $0 }.filter { FileManager.default.fileExists(atPath: $0) }
+        if present == nil || known != nil {
+            for companion in found { unlink(companion) }
+        } else if replacesDamaged, !found.isEmpty {
+            try setAside(path)
         }
-        if present == nil {
-            try DatabaseFile(path: path).prepare(becomesPrivate: false)
-        } else if known != nil, known != present {
-            try checkExclusive()
-        }
-        if let identity, identity != known { lock.note(identity) }
     }
-
-    /// Throws `.busy` where a connection of any process has the file open: it has another log and another index, as
-    /// after a file was moved away and back.
-    private func checkExclusive() throws(SQLiteFailure) {
-        // SQLite leaves the mode of a write-ahead log for the only connection alone.
-        try openConnection(0).run("PRAGMA journal_mode = DELETE")
-    }
-
-    /// The identity of the file at the path; `nil` without a file.
-    private var identity: DatabaseIdentity? { DatabaseIdentity(path: path) }
 
     // MARK: Damage
 
     /// Renames a damaged database to `…-damaged`, and makes an empty one; throws `error` where that is not wanted.
     ///
-    /// `connection` has the damaged file.
-    func replace(
-        damaged connection: SQLiteConnection, after error: SQLiteFailure, _ waiting: Waiting
-    ) throws(SQLiteFailure) -> SQLiteConnection {
-        guard replacesDamaged else { throw error }
-        return try replace(waiting) { connection.hasMoved }
-    }
-
-    /// Replaces the file under a lock between processes.
-    ///
     /// Two processes that find the damage at once must not rename each other's new file. A reader does not wait for the
-    /// lock: it throws `.busy`.
-    private func replace(
-        _ waiting: Waiting, unless isReplaced: () -> Bool
-    ) throws(SQLiteFailure) -> SQLiteConnection {
-        let lock: DatabaseLock
-        do throws(DatabaseLock.Failure) {
-            lock = try DatabaseLock(beside: path, .exclusive, waitingMilliseconds: waiting.lockMilliseconds)
-        } catch {
-            throw error == .busy ? .busy : .irreplaceable
-        }
-        return try lock.whileHeld { (lock: borrowing DatabaseLock) throws(SQLiteFailure) in
-            if isReplaced() {
-                // Another process was first, and its file may be damaged by now.
-                do throws(SQLiteFailure) {
-                    return try connect(claiming: lock, waiting)
-                } catch {
-                    guard error.isDamage else { throw error }
-                }
-            }
-            try setAside()
-            do throws(SQLiteFailure) {
-                return try connect(claiming: lock, waiting)
-            } catch {
-                throw .irreplaceable
-            }
-        }
-    }
-
-    private func connect(
-        claiming lock: borrowing DatabaseLock, _ waiting: Waiting
-    ) throws(SQLiteFailure) -> SQLiteConnection {
-        try claimCompanions(lock)
-        return try makeConnection(waiting)
+    /// uses under way: it throws `.busy`.
+    func replace(
+        _ damaged: DatabaseIdentity?, after error: SQLiteFailure, _ waiting: Waiting
+    ) throws(SQLiteFailure) {
+        guard replacesDamaged else { throw error }
+        let path = target
+        guard let lock = try makeLock(path) else { throw .irreplaceable }
+        // A use that begins now finds that its file is not the named one, and waits: others cannot hold the lock for
+        // ever, one after the other.
+        if waiting.lockMilliseconds > 0 { _ = lock.note(nil) }
+        guard try Self.take(lock, .exclusive, waiting) else { throw .irreplaceable }
+        defer { lock.release() }
+        guard lock.isAtPath, let damaged, DatabaseIdentity(path: path) == damaged else { return }
+        try setAside(path)
     }
 
     /// Renames the damaged file for inspection.
     ///
     /// An older database there is removed. A file that is no database stays, since it may be a document whose path was
     /// given by mistake: the new one gets the next free name.
-    private func setAside() throws(SQLiteFailure) {
-        let names = (1...).lazy.map { [path] number in number == 1 ? "\(path)-damaged" : "\(path)-damaged-\(number)" }
+    private func setAside(_ path: String) throws(SQLiteFailure) {
+        let names = (1...).lazy.map { $0 == 1 ? "\(path)-damaged" : "\(path)-damaged-\($0)" }
         guard let aside = names.first(where: { !Self.isForeign($0) }), rename(path, aside) == 0 else {
             throw .irreplaceable
         }
-        if rename("\(path)-wal", "\(aside)-wal") != 0 {
-            unlink("\(path)-wal")
-            unlink("\(aside)-wal")
+        for companion in Self.companions where rename(path + companion, aside + companion) != 0 {
+            unlink(path + companion)
+            unlink(aside + companion)
         }
-        unlink("\(path)-shm")
     }
 
-    /// Whether there is a file at the path that is no database.
+    /// Whether there is something else than a database, damaged or not, at the path.
     private static func isForeign(_ path: String) -> Bool {
-        guard FileManager.default.fileExists(atPath: path) else { return false }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return false }
+        guard status.st_mode & S_IFMT == S_IFREG else { return true }
         do throws(SQLiteFailure) {
             _ = try SQLiteConnection(path: path, busyMilliseconds: 0).number("PRAGMA schema_version")
             return false
         } catch {
-            return error.isOfForeignFile
+            return !error.isDamage || error.isOfForeignFile
         }
     }
 }

@@ -2,25 +2,20 @@
 
 #if SQLite
 import Foundation
-import Synchronization
 
 /// A connection to the database that is at a path now; for one thread at a time.
 ///
 /// Someone may remove or replace the file while it is open: SQLite would use the old file, which no other process
-/// finds, for as long as the connection lives. So each use asks SQLite whether the file is still at its path, which
-/// costs one `stat`, and opens the other file otherwise. After damage, the database is replaced where its source says
-/// so.
+/// finds, for as long as the connection lives. So each use looks, under the lock beside the database, whether the open
+/// file is still the one at its path, which costs five system calls, and opens the other file otherwise. After damage,
+/// the database is replaced where its source says so.
 struct FollowedDatabase {
     private let source: DatabaseSource
-    private let waiting: DatabaseSource.Waiting
-    private let trust: UInt64
+    /// How long a use waits for locks of other connections.
+    private(set) var waiting: DatabaseSource.Waiting
     private let busyPause: UInt64
-    /// `nil` after the file, or its index, was replaced and could not be opened.
-    private(set) var connection: SQLiteConnection?
-    /// When the file was last found at its path, on the machine's clock in nanoseconds.
-    private var checkedAt: UInt64 = 0
-    /// The source's number of changes at that time.
-    private var changeCount = 0
+    /// `nil` after the file was replaced and could not be opened.
+    private var current: CheckedConnection?
     /// Until when locks of other processes are not waited for, on the machine's clock in nanoseconds.
     private var busyUntil: UInt64 = 0
 
@@ -30,16 +25,21 @@ struct FollowedDatabase {
     ///   - source: the database.
     ///   - waiting: how long a use waits for locks of other connections.
     ///   - opening: how long this first opening waits instead; as `waiting` by default.
-    ///   - trust: nanoseconds for which the file is not looked for again; zero by default.
     ///   - busyPause: nanoseconds without waiting, after a lock was waited for in vain; a second by default.
     /// - Throws: `SQLiteFailure`.
     init(
         _ source: DatabaseSource, waiting: DatabaseSource.Waiting, opening: DatabaseSource.Waiting? = nil,
-        trust: UInt64 = 0, busyPause: UInt64 = 1_000_000_000
+        busyPause: UInt64 = 1_000_000_000
     ) throws(SQLiteFailure) {
-        (self.source, self.waiting, self.trust, self.busyPause) = (source, waiting, trust, busyPause)
-        connection = try source.connect(opening ?? waiting)
-        if opening != nil { connection?.wait(waiting.milliseconds) }
+        (self.source, self.waiting, self.busyPause) = (source, waiting, busyPause)
+        current = try source.connect(opening ?? waiting)
+        if opening != nil { current?.connection.wait(waiting.milliseconds) }
+    }
+
+    /// Changes how long a use waits.
+    mutating func wait(_ waiting: DatabaseSource.Waiting) {
+        self.waiting = waiting
+        current?.connection.wait(waiting.milliseconds)
     }
 
     /// Uses the connection; after damage once more, on an empty database.
@@ -51,14 +51,13 @@ struct FollowedDatabase {
     ) throws(SQLiteFailure) -> Value {
         guard BootClock.nanoseconds >= busyUntil else { throw .busy }
         do throws(SQLiteFailure) {
-            let current = try follow()
             do throws(SQLiteFailure) {
-                return try body(current)
+                return try useOnce(body)
             } catch  where error.isDamage {
-                let replacement = try source.replace(damaged: current, after: error, waiting)
-                connection = replacement
-                source.changes.add(1, ordering: .releasing)
-                return try body(replacement)
+                let damaged = current?.identity
+                current = nil
+                try source.replace(damaged, after: error, waiting)
+                return try useOnce(body)
             }
         } catch {
             if error.isBusy { busyUntil = BootClock.nanoseconds.addingSaturating(busyPause) }
@@ -66,26 +65,44 @@ struct FollowedDatabase {
         }
     }
 
-    /// Closes the connection where its file, or its index, is no longer at the path; the next use opens another one.
-    mutating func closeMoved() {
-        if connection?.hasMoved ?? false { connection = nil }
+    private mutating func useOnce<Value>(
+        _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
+    ) throws(SQLiteFailure) -> Value {
+        for _ in 0..<DatabaseSource.tryCount {
+            let opened: CheckedConnection
+            if let current {
+                opened = current
+            } else {
+                opened = try source.connect(waiting)
+                current = opened
+            }
+            if try opened.enter(waiting) {
+                defer { opened.leave() }
+                return try body(opened.connection)
+            }
+            current = nil
+        }
+        throw .busy
+    }
+}
+
+/// A connection, the identity of its file, and the lock beside it.
+struct CheckedConnection {
+    let connection: SQLiteConnection
+    let path: String
+    let identity: DatabaseIdentity
+    /// `nil` where the lock file cannot be used: the database of another user, for instance.
+    let lock: DatabaseLock?
+
+    /// Shares the lock if the open file is the one at its path, and the one that the lock file names; says whether.
+    func enter(_ waiting: DatabaseSource.Waiting) throws(SQLiteFailure) -> Bool {
+        guard let lock else { return DatabaseIdentity(path: path) == identity }
+        guard try DatabaseSource.take(lock, .shared, waiting) else { return false }
+        if lock.isAtPath, lock.identity == identity, DatabaseIdentity(path: path) == identity { return true }
+        lock.release()
+        return false
     }
 
-    /// The connection to the file at the path, which is opened where that is another one than the open file.
-    private mutating func follow() throws(SQLiteFailure) -> SQLiteConnection {
-        let (now, changes) = (BootClock.nanoseconds, source.changes.load(ordering: .acquiring))
-        if let connection, changeCount == changes, now - checkedAt < trust { return connection }
-        closeMoved()  // before the next one is opened, which may have another index
-        let current: SQLiteConnection
-        if let connection {
-            current = connection
-        } else {
-            current = try source.connect(waiting)
-            connection = current
-            source.changes.add(1, ordering: .releasing)
-        }
-        (checkedAt, changeCount) = (now, changes)
-        return current
-    }
+    func leave() { lock?.release() }
 }
 #endif

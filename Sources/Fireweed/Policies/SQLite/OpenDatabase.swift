@@ -21,7 +21,7 @@ final class OpenDatabase: Sendable {
     struct Spare: @unchecked Sendable {
         // SAFETY: nothing else has the connection; SQLite does not care which thread calls.
         let handle: OpaquePointer
-        /// Its log and its journal are named after the path.
+        /// Its journal is named after the path.
         let path: String
     }
 
@@ -29,8 +29,6 @@ final class OpenDatabase: Sendable {
         /// The number of connections that are in use.
         var count = 0
         var spares: [Spare] = []
-        /// The index that the connections have open; `nil` before it is known, and for a database without one.
-        var index: DatabaseIdentity?
         /// Whether the last connection was closed: the file has another object then.
         var isOver = false
     }
@@ -51,16 +49,12 @@ final class OpenDatabase: Sendable {
     }
 
     /// The file at a path, with one connection more; `nil` where there is none.
-    ///
-    /// Throws `.busy` where connections of this process have the file open with another index than the one at the path:
-    /// SQLite would give their index to the new connection.
-    static func adding(path: String) throws(SQLiteFailure) -> OpenDatabase? {
+    static func adding(path: String) -> OpenDatabase? {
         BlockingCall.check("stat")
         ForkCount.watch()
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         let file = File(device: UInt(status.st_dev), inode: UInt(status.st_ino))
-        let index = DatabaseIdentity.index(ofDatabaseAt: path)
         while true {
             let database = table.withLock { table in
                 if table.forkCount != ForkCount.current { table = Table(forkCount: ForkCount.current) }
@@ -69,20 +63,13 @@ final class OpenDatabase: Sendable {
                 table.files[file] = made
                 return made
             }
-            let (isOver, isStale) = database.state.withLock { state in
-                let isStale = !state.isOver && state.index != nil && state.index != index
-                if !state.isOver, !isStale { state.count += 1 }
-                return (state.isOver, isStale)
+            let isOver = database.state.withLock { state in
+                if !state.isOver { state.count += 1 }
+                return state.isOver
             }
-            if isStale { throw .busy }
             if !isOver { return database }
             sched_yield()  // the last connection is being closed
         }
-    }
-
-    /// Notes the index that the connections have open.
-    func note(_ index: DatabaseIdentity) {
-        state.withLock { $0.index = $0.index ?? index }
     }
 
     /// A connection of the same path that is not in use.

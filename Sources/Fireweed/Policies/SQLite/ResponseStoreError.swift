@@ -28,6 +28,9 @@ struct SQLiteFailure: Error {
     /// A lock that is not waited for.
     static let busy = SQLiteFailure(code: SQLITE_BUSY, reason: "database is locked")
 
+    /// A disk without space for the lock file.
+    static let full = SQLiteFailure(code: SQLITE_FULL, reason: "database or disk is full")
+
     /// A damaged file that no empty one could replace.
     static let irreplaceable = SQLiteFailure(
         code: SQLITE_NOTADB, reason: "the file is damaged, or is no database, and could not be replaced")

@@ -13,8 +13,7 @@ final class SQLiteConnection: @unchecked Sendable {
     private let handle: OpaquePointer
     private let path: String
     private let database: OpenDatabase
-    /// The index of the database; `nil` before ``noteIndex()``, and without one.
-    private var index: DatabaseIdentity?
+    private let busyWait = BusyWait()
     private var statements: [String: SQLiteStatement] = [:]
 
     /// Opens a file, or makes it for its owner alone; throws `SQLiteFailure`.
@@ -24,7 +23,7 @@ final class SQLiteConnection: @unchecked Sendable {
     init(path: String, busyMilliseconds: Int32, becomesPrivate: Bool = false) throws(SQLiteFailure) {
         BlockingCall.check("sqlite3_open_v2")
         try DatabaseFile(path: path).prepare(becomesPrivate: becomesPrivate)
-        guard let database = try OpenDatabase.adding(path: path) else {
+        guard let database = OpenDatabase.adding(path: path) else {
             throw .cannotOpen(String(cString: strerror(errno)))
         }
         (self.path, self.database) = (path, database)
@@ -47,47 +46,37 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Sets how long to wait for a lock of another connection.
     func wait(_ milliseconds: Int32) {
-        sqlite3_busy_timeout(handle, milliseconds)
+        busyWait.milliseconds = milliseconds
+        let context = Unmanaged.passUnretained(busyWait).toOpaque()  // lives as long as this connection
+        sqlite3_busy_handler(
+            handle, { context, count in BusyWait.pause(context, count) }, context)
     }
 
-    /// Notes the index, which the first statement has opened or made; nothing for a database without one.
-    func noteIndex() {
-        index = DatabaseIdentity.index(ofDatabaseAt: path)
-        if let index { database.note(index) }
-    }
-
-    /// Whether the open file, or its index, is no longer the one at its path.
-    ///
-    /// A file that was moved away and back may have got another index meanwhile. Two calls of `stat` give the answer.
+    /// Whether the open file is no longer the one at its path.
     var hasMoved: Bool {
         BlockingCall.check("stat")
         var hasMoved: Int32 = 0
         // SQLite compares inodes: no descriptor of the file is opened beside its own.
-        if sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK, hasMoved != 0 {
-            return true
-        }
-        return index != nil && index != DatabaseIdentity.index(ofDatabaseAt: path)
+        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK && hasMoved != 0
     }
 
-    /// Has changes written to a log in front of the file.
-    ///
-    /// Of several connections that switch a new file at once, SQLite refuses some without waiting for the others: its
-    /// own wait does not cover a reader that becomes a writer.
-    func useWriteAheadLog(waitingMilliseconds: Int32) throws(SQLiteFailure) {
-        let end = BootClock.milliseconds + Int(waitingMilliseconds)
-        while true {
-            do throws(SQLiteFailure) {
-                return try run("PRAGMA journal_mode = WAL")
-            } catch {
-                guard error.isBusy, BootClock.milliseconds < end else { throw error }
-                usleep(UInt32.random(in: 500...2000))
-            }
+    /// Gives up the log in front of the file that a former version had, unless a program of that version has the file
+    /// open: SQLite then uses the log.
+    func leaveWriteAheadLog() throws(SQLiteFailure) {
+        let milliseconds = busyWait.milliseconds
+        busyWait.milliseconds = 0
+        defer { busyWait.milliseconds = milliseconds }
+        do throws(SQLiteFailure) {
+            try run("PRAGMA journal_mode = DELETE")
+        } catch {
+            guard error.isBusy else { throw error }
         }
     }
 
     deinit {
         statements = [:]  // before the connection that they belong to
-        // Closing writes the log into the file. The last owner may be a request that ends on a loop's thread.
+        sqlite3_busy_handler(handle, nil, nil)
+        // Closing may wait for the disk. The last owner may be a request that ends on a loop's thread.
         nonisolated(unsafe) let handle = handle  // SAFETY: nothing else has it any more.
         let close = { @Sendable [path, database] in database.remove(handle, path: path) }
         if LoopThread.isCurrent { DispatchQueue.global(qos: .utility).async(execute: close) } else { close() }
@@ -154,6 +143,26 @@ final class SQLiteConnection: @unchecked Sendable {
     private func check(_ code: Int32) throws(SQLiteFailure) {
         guard code != SQLITE_OK else { return }
         throw SQLiteFailure(of: handle)
+    }
+}
+
+/// The wait for a lock of another connection, in short pauses.
+///
+/// SQLite's own pauses grow to a tenth of a second, which is longer than a lock is held, and than a reader waits.
+private final class BusyWait {
+    var milliseconds: Int32 = 0
+    /// When the present wait began.
+    private var beginning = 0
+
+    /// Called by SQLite after each try; returns whether to try again.
+    static func pause(_ context: UnsafeMutableRawPointer?, _ count: Int32) -> Int32 {
+        guard let context else { return 0 }
+        let wait = Unmanaged<BusyWait>.fromOpaque(context).takeUnretainedValue()
+        let now = BootClock.milliseconds
+        if count == 0 { wait.beginning = now }
+        guard now - wait.beginning < Int(wait.milliseconds) else { return 0 }
+        usleep(.random(in: 100...500) * UInt32(min(count + 1, 10)))
+        return 1
     }
 }
 

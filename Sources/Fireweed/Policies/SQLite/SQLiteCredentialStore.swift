@@ -23,7 +23,6 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
     init(file: URL) throws(CredentialVaultError) {
         let source = DatabaseSource(path: file.path, replacesDamaged: false) {
             (connection, _) throws(SQLiteFailure) in
-            // No write-ahead log: a credential is rarely written, and one file is easier to keep than three.
             try connection.run("PRAGMA synchronous = FULL")
             try connection.run(
                 """

@@ -19,6 +19,9 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     /// Longest time that a request waits for the other processes.
     private static let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
     private static let opening = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
+    /// Nanoseconds after which no pause holds, whatever a damaged row says: a day, the most of
+    /// `RateLimiter.maximumPause`.
+    private static let longestPause: UInt64 = 86_400_000_000_000
     /// After so many changes, keys without anything to remember are removed.
     private static let sweepInterval = 1024
 
@@ -33,8 +36,8 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         self.name = name
         self.fallback = fallback
         let source = DatabaseSource(path: file.path, replacesDamaged: true) {
-            (connection, waiting) throws(SQLiteFailure) in
-            try connection.useWriteAheadLog(waitingMilliseconds: waiting.milliseconds)
+            (connection, _) throws(SQLiteFailure) in
+            try connection.leaveWriteAheadLog()
             // After a power cut the slots are those of an earlier run of the machine, which count for nothing.
             try connection.run("PRAGMA synchronous = OFF")
             try connection.run(
@@ -43,7 +46,11 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                     key TEXT PRIMARY KEY, boot TEXT NOT NULL, planned INTEGER NOT NULL, paused INTEGER NOT NULL)
                     WITHOUT ROWID
                 """)
-            try connection.run("DELETE FROM slots WHERE boot <> ?", .text(BootClock.identifier))
+            // Even a removal of nothing would wait for all readers.
+            let earlier = "FROM slots WHERE boot <> ?"
+            if try connection.number("SELECT count(*) \(earlier)", .text(BootClock.identifier)) > 0 {
+                try connection.run("DELETE \(earlier)", .text(BootClock.identifier))
+            }
         }
         do throws(SQLiteFailure) {
             database = try FollowedDatabase(source, waiting: Self.waiting, opening: Self.opening)
@@ -120,7 +127,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                         try connection.transaction { () throws(SQLiteFailure) in
                             // Read under the lock: of two processes the later one has the later time.
                             let now = BootClock.nanoseconds
-                            var row = try Self.row(key, connection)
+                            var row = try Self.row(key, connection, now)
                             let result = body(&row, now)
                             try Self.write(row, key, connection)
                             return result
@@ -135,12 +142,15 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         }
     }
 
-    private static func row(_ key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Row {
+    private static func row(
+        _ key: String, _ connection: SQLiteConnection, _ now: UInt64
+    ) throws(SQLiteFailure) -> Row {
         var row = Row()
         let statement = try connection.statement("SELECT planned, paused FROM slots WHERE key = ? AND boot = ?")
         let names: [SQLiteValue] = [.text(key), .text(BootClock.identifier)]
         try statement.rows(names) { (found: SQLiteStatement) throws(SQLiteFailure) in
-            row = Row(planned: UInt64(clamping: found.number(0)), pausedUntil: UInt64(clamping: found.number(1)))
+            let pausedUntil = min(UInt64(clamping: found.number(1)), now + longestPause)
+            row = Row(planned: UInt64(clamping: found.number(0)), pausedUntil: pausedUntil)
         }
         return row
     }

@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
 /// exceed the limit, or those of one URL are more than 128, the least recently used ones are removed. The file, which
-/// only its owner can read, grows to a little more than the limit; beside it there is a log of some megabytes while it
-/// is in use, and a small lock file.
+/// only its owner can read, grows to a little more than the limit; beside it there is a journal while something is
+/// written, and a small lock file.
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
 /// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
@@ -38,8 +38,6 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// Whether a stored response answers only requests with the same cookies.
     public let separatesCookies: Bool
 
-    /// Nanoseconds for which a reader does not check the file again: the check costs a tenth of a look-up.
-    private static let readerTrust: UInt64 = 100_000_000
     /// How many uses are collected before they are written.
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
@@ -60,7 +58,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// - Throws: ``ResponseStoreError`` when the file cannot be opened or made.
     public init(url: URL, maximumByteCount: Int = 100 << 20, separatesCookies: Bool = true) throws {
         let source = StoreDatabase.source(path: url.path)
-        path = source.path
+        path = url.path
         self.maximumByteCount = max(64 << 10, maximumByteCount)
         self.separatesCookies = separatesCookies
         let folder = url.deletingLastPathComponent()
@@ -71,20 +69,23 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
         do throws(SQLiteFailure) {
             writer = Mutex(try FollowedDatabase(source, waiting: StoreDatabase.writing))
-            reader = Mutex(try FollowedDatabase(source, waiting: StoreDatabase.reading, trust: Self.readerTrust))
+            reader = Mutex(try FollowedDatabase(source, waiting: StoreDatabase.reading))
         } catch {
-            throw error.storeError(at: source.path)
+            throw error.storeError(at: url.path)
         }
     }
 
     deinit {
         // A request that ends on a loop's thread may release the store, and the release must not take long anywhere.
-        let connection = writer.withLock { $0.connection }
         let noted = uses.withLock { $0 }
-        guard let connection, !noted.isEmpty else { return }
+        guard !noted.isEmpty else { return }
+        let database = writer.withLock { $0 }
         let write = { @Sendable in
-            connection.wait(StoreDatabase.reading.milliseconds)
-            try? connection.transaction { () throws(SQLiteFailure) in try Self.write(noted, connection) }
+            var database = database
+            database.wait(StoreDatabase.reading)
+            try? database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
+                try connection.transaction { () throws(SQLiteFailure) in try Self.write(noted, connection) }
+            }
         }
         if LoopThread.isCurrent { useQueue.async(execute: write) } else { write() }
     }
@@ -312,11 +313,6 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var result = Result<Value, SQLiteFailure>.failure(.busy)
         database.withLock { database in
             result = Result { () throws(SQLiteFailure) in try database.use(body) }
-        }
-        if case .failure(let error) = result, error.isBusy {
-            // A file that was moved away and back is not opened again before both connections are closed.
-            _ = reader.withLockIfAvailable { $0.closeMoved() }
-            _ = writer.withLockIfAvailable { $0.closeMoved() }
         }
         return try result.mapError { $0.storeError(at: path) }.get()
     }

@@ -28,10 +28,10 @@ enum StoreDatabase {
     static func source(path: String) -> DatabaseSource {
         DatabaseSource(path: path, replacesDamaged: true, becomesPrivate: true) {
             (connection, waiting) throws(SQLiteFailure) in
-            // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After
-            // a power cut the last writes may be missing, which is no loss in a cache.
-            try connection.useWriteAheadLog(waitingMilliseconds: waiting.milliseconds)
-            try connection.run("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
+            try connection.leaveWriteAheadLog()
+            // A write is whole or not at all, whenever the process dies. After a power cut the file may be damaged,
+            // which is found, and is no loss in a cache.
+            try connection.run("PRAGMA synchronous = OFF")
             if try !has(totals, connection) {
                 try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) }
             }

@@ -83,12 +83,15 @@ struct DatabaseFileTests {
         #expect(throws: (any Error).self) { try user.open(folder.url) }
     }
 
-    @Test("a log that other users could read is its owner's alone when a store opens it")
-    func openLog() throws {
+    @Test("a journal that other users could read is its owner's alone when a store opens it")
+    func openJournal() throws {
         let first = try SQLiteResponseStore(url: file)
-        for name in ["", "-wal", "-shm"] { chmod(file.path + name, 0o644) }
+        let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 0)
+        try connection.run("BEGIN IMMEDIATE; CREATE TABLE t (x)")
+        for name in ["", "-journal"] { #expect(chmod(file.path + name, 0o644) == 0) }
         let second = try SQLiteResponseStore(url: file)
-        for name in ["", "-wal", "-shm"] { #expect(mode("database.sqlite" + name) == 0o600) }
+        for name in ["", "-journal"] { #expect(mode("database.sqlite" + name) == 0o600) }
+        try connection.run("COMMIT")
         withExtendedLifetime((first, second)) {}
     }
 
@@ -118,8 +121,15 @@ struct DatabaseFileTests {
                 continuation.resume()
             }
         }
-        // The last connection that is closed removes the log.
-        while FileManager.default.fileExists(atPath: file.path + "-wal") { await Task.yield() }
+        while isOpen { await Task.yield() }
+    }
+
+    /// Whether this process has a descriptor of the file.
+    private var isOpen: Bool {
+        let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return links.contains {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == file.path
+        }
     }
 
     private func makeHolder(_ user: DatabaseUser) throws -> Holder {
@@ -139,7 +149,7 @@ struct DatabaseFileTests {
 
     private func take(_ kind: FileLock.Kind, waitingMilliseconds: Int) -> DatabaseLock.Failure? {
         do throws(DatabaseLock.Failure) {
-            _ = try DatabaseLock(beside: file.path, kind, waitingMilliseconds: waitingMilliseconds)
+            try DatabaseLock(besideDatabaseAt: file.path).take(kind, waitingMilliseconds: waitingMilliseconds)
             return nil
         } catch {
             return error
@@ -148,13 +158,12 @@ struct DatabaseFileTests {
 
     @Test("a lock that another process keeps is not waited for without end")
     func boundedWait() throws {
-        do {
-            let lock = try DatabaseLock(beside: file.path, .shared, waitingMilliseconds: 0)
-            #expect(take(.exclusive, waitingMilliseconds: 0) == .busy)
-            #expect(take(.exclusive, waitingMilliseconds: 100) == .busy)
-            #expect(take(.shared, waitingMilliseconds: 0) == nil)
-            lock.whileHeld { _ in }
-        }
+        let lock = try DatabaseLock(besideDatabaseAt: file.path)
+        try lock.take(.shared, waitingMilliseconds: 0)
+        #expect(take(.exclusive, waitingMilliseconds: 0) == .busy)
+        #expect(take(.exclusive, waitingMilliseconds: 100) == .busy)
+        #expect(take(.shared, waitingMilliseconds: 0) == nil)
+        lock.release()
         #expect(take(.exclusive, waitingMilliseconds: 0) == nil)
     }
 

@@ -38,7 +38,7 @@ struct FollowedDatabaseTests {
 
     @Test(
         "whoever has a database open uses the file that is at its path, after the file was removed",
-        arguments: DatabaseUser.allCases, [["", "-wal", "-shm"], [""]])
+        arguments: DatabaseUser.allCases, [["", "-lock"], [""]])
     func removed(user: DatabaseUser, suffixes: [String]) async throws {
         let first = try user.open(file)
         #expect(try await reaches(first, first))
@@ -51,73 +51,124 @@ struct FollowedDatabaseTests {
     }
 
     @Test(
-        "whoever has a database open uses the file that has replaced it, with and without the log of the old one",
-        arguments: DatabaseUser.allCases, [["-wal", "-shm"], []])
+        "whoever has a database open uses the file that has replaced it, with and without the lock of the old one",
+        arguments: DatabaseUser.allCases, [["-lock"], []])
     func replaced(user: DatabaseUser, suffixes: [String]) async throws {
         let first = try user.open(file)
         #expect(try await reaches(first, first))
-        // An index that two files had would be cut off under one of them after some of these.
         for _ in 0..<50 {
-            do {
-                let other = try user.open(folder.file("other"))
-                #expect(try await reaches(other, other))
-            }
-            // A limiter is released on its own queue, and SQLite does not bear that an open file gets another name. The
-            // last connection that is closed removes the log.
-            while FileManager.default.fileExists(atPath: folder.file("other-wal").path) { await Task.yield() }
+            let other = try user.open(folder.file("other"))
+            #expect(try await reaches(other, other))
             for suffix in suffixes { unlink(file.path + suffix) }
             #expect(rename(folder.file("other").path, file.path) == 0)
             let second = try user.open(file)
             #expect(try await reaches(first, second))
             #expect(try await reaches(second, first))
-            withExtendedLifetime(second) {}
+            withExtendedLifetime((second, other)) {}
         }
         withExtendedLifetime(first) {}
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
-        #expect(!names.contains { $0.contains("damaged") })
+        try expectNothingDamaged()
     }
 
-    @Test("a file that is moved away and back is used by no one else before who has it open lets it go")
-    func movedBack() async throws {
-        let first = try SQLiteResponseStore(url: file)
+    private func expectNothingDamaged() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(!names.contains { $0.contains("damaged") }, "\(names)")
+    }
+
+    @Test("a file that is moved away and back is used by all, at once", arguments: DatabaseUser.allCases)
+    func movedBack(user: DatabaseUser) async throws {
+        let first = try user.open(file)
         #expect(try await reaches(first, first))
-        #expect(rename(file.path, folder.file("away").path) == 0)
-        do {
-            let second = try SQLiteResponseStore(url: file)
+        for _ in 0..<10 {
+            #expect(rename(file.path, folder.file("away").path) == 0)
+            let second = try user.open(file)
             #expect(try await reaches(second, second))
+            #expect(rename(file.path, folder.file("trash").path) == 0)
+            #expect(rename(folder.file("away").path, file.path) == 0)
+            let third = try user.open(file)
+            #expect(try await reaches(third, first))
+            #expect(try await reaches(first, second))
+            #expect(try await reaches(second, third))
+            withExtendedLifetime((second, third)) {}
         }
-        #expect(rename(file.path, folder.file("trash").path) == 0)
-        #expect(rename(folder.file("away").path, file.path) == 0)
-        // The first one has the file open, with a log that is no longer at its path.
-        #expect(throws: ResponseStoreError.busy) { try SQLiteResponseStore(url: file) }
-        // It closes its connections at the next use, and opens none for a second after a failure.
-        while (try? await reaches(first, first)) != true { await Task.yield() }
-        let third = try SQLiteResponseStore(url: file)
-        #expect(try await reaches(first, third))
-        #expect(try await reaches(third, first))
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
-        #expect(!names.contains { $0.contains("damaged") })
+        withExtendedLifetime(first) {}
+        try expectNothingDamaged()
     }
 
-    @Test("a file that has the inode of a removed one gets no log of that one", arguments: [true, false])
-    func usedInode(isSame: Bool) throws {
-        let first = try SQLiteResponseStore(url: file)
-        let head = StoredHead(
-            response: ResponseHead(status: 200, fields: []), requestTime: Date(), responseTime: Date(),
-            variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
-        try first.store(StoredResponse(head: head, content: Data("a".utf8)), for: "k")
-        // The files that a process leaves which dies now.
-        let left = folder.file("left")
-        for suffix in ["", "-wal"] {
-            try FileManager.default.copyItem(atPath: file.path + suffix, toPath: left.path + suffix)
-        }
-        let identity = try #require(DatabaseIdentity(path: left.path))
-        let other = identity.text.prefix { $0 != " " } + " 1"
-        try Data((isSame ? identity.text : String(other)).utf8).write(to: folder.file("left-lock"))
-        let found = try SQLiteResponseStore(url: left).response(for: "k") { $0.isEmpty ? nil : 0 }
-        #expect((found != nil) == isSame)
-        withExtendedLifetime(first) {}
+    @Test("a file that is moved, with a link at its old place, is used by both paths", arguments: DatabaseUser.allCases)
+    func movedWithLink(user: DatabaseUser) async throws {
+        let first = try user.open(file)
+        #expect(try await reaches(first, first))
+        #expect(rename(file.path, folder.file("moved").path) == 0)
+        let second = try user.open(folder.file("moved"))
+        #expect(try await reaches(second, second))
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: "moved")
+        #expect(try await reaches(first, second))
+        #expect(try await reaches(second, first))
+        let third = try user.open(file)
+        #expect(try await reaches(third, first))
+        withExtendedLifetime((first, second, third)) {}
+        try expectNothingDamaged()
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(names.filter { $0.hasSuffix("-lock") }.sorted() == ["database.sqlite-lock", "moved-lock"])
     }
+
+    // MARK: Journals
+
+    /// Whose journal lies beside a database.
+    enum Journal: CaseIterable, Sendable {
+        /// The database's own, of a process that was killed.
+        case own
+        /// That of a database of which this one has the place, and perhaps the inode.
+        case other
+        /// There is no lock file, or it says nothing.
+        case unknown
+    }
+
+    /// Makes `name` with the number 2 in it, and the journal that a process leaves which is killed just before its
+    /// change from 1 to 2 is whole.
+    private func makeKilled(_ name: String, _ journal: Journal) throws {
+        let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 0)
+        // Written at once, a journal counts before the change is whole.
+        try connection.run("PRAGMA synchronous = OFF")
+        try connection.run("CREATE TABLE numbers (number INTEGER); INSERT INTO numbers VALUES (1)")
+        try connection.run("BEGIN IMMEDIATE; UPDATE numbers SET number = 2")
+        let left = folder.file(name)
+        try FileManager.default.copyItem(atPath: file.path + "-journal", toPath: left.path + "-journal")
+        try connection.run("COMMIT")
+        try FileManager.default.copyItem(at: file, to: left)
+        let identity = try #require(DatabaseIdentity(path: left.path))
+        let text: String? =
+            switch journal {
+            case .own: identity.text
+            case .other: identity.text.prefix { $0 != " " } + " 1"
+            case .unknown: nil
+            }
+        if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: left.path + "-lock")) }
+    }
+
+    @Test(
+        "a journal is used by the file that it belongs to, and by no other one", arguments: Journal.allCases,
+        [true, false])
+    func journals(journal: Journal, replacesDamaged: Bool) throws {
+        try makeKilled("left", journal)
+        let left = folder.file("left").path
+        let source = DatabaseSource(path: left, replacesDamaged: replacesDamaged) {
+            (connection, _) throws(SQLiteFailure) in
+            try connection.run("CREATE TABLE IF NOT EXISTS numbers (number INTEGER)")
+        }
+        let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
+        let number = try source.connect(waiting).connection.number("SELECT number FROM numbers")
+        switch journal {
+        case .own: #expect(number == 1)
+        case .other: #expect(number == 2)
+        case .unknown: #expect(number == (replacesDamaged ? 0 : 1))
+        }
+        #expect(!FileManager.default.fileExists(atPath: left + "-journal"))
+        #expect(FileManager.default.fileExists(atPath: left + "-damaged") == (journal == .unknown && replacesDamaged))
+    }
+
+    // MARK: The lock file
 
     @Test("the text of an identity is read again, and nothing else is")
     func identity() throws {
@@ -140,32 +191,61 @@ struct FollowedDatabaseTests {
         #expect(try Data(contentsOf: victim) == Data("content".utf8))
     }
 
-    @Test("a log is kept by a file that is opened again, and removed from one that has replaced its own")
-    func companions() throws {
-        let source = DatabaseSource(path: file.path, replacesDamaged: true) {
-            (connection, waiting) throws(SQLiteFailure) in
-            try connection.useWriteAheadLog(waitingMilliseconds: waiting.milliseconds)
-            try connection.run("CREATE TABLE IF NOT EXISTS rows (number INTEGER)")
+    @Test("another program's file, a pipe or a folder in the lock file's place is left alone", arguments: 0..<3)
+    func foreignLock(kind: Int) async throws {
+        let lock = folder.file("database.sqlite-lock")
+        switch kind {
+        case 0: try Data("a document".utf8).write(to: lock)
+        case 1: mkfifo(lock.path, 0o600)
+        default: try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
         }
-        let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
-        func count() throws -> Int { try source.connect(waiting).number("SELECT count(*) FROM rows") }
-        let first = try source.connect(waiting)
-        try first.run("INSERT INTO rows VALUES (1)")
-        #expect(try count() == 1)
-        // The file alone, whose log has the row.
-        #expect(try Data(contentsOf: URL(fileURLWithPath: file.path + "-wal")).isEmpty == false)
-        try FileManager.default.copyItem(at: file, to: folder.file("other"))
-        #expect(rename(folder.file("other").path, file.path) == 0)
-        #expect(try count() == 0)
-        withExtendedLifetime(first) {}
-        // Of a version that wrote no identity into the lock file.
-        #expect(truncate(file.path + "-lock", 0) == 0)
-        let second = try source.connect(waiting)
-        try second.run("INSERT INTO rows VALUES (1)")
-        #expect(truncate(file.path + "-lock", 0) == 0)
-        #expect(try count() == 1)
-        withExtendedLifetime(second) {}
+        let (first, second) = (try SQLiteResponseStore(url: file), try SQLiteResponseStore(url: file))
+        #expect(try await reaches(first, second))
+        if kind == 0 { #expect(try Data(contentsOf: lock) == Data("a document".utf8)) }
     }
+
+    @Test("no use begins while somebody has the lock alone, and none is under way then")
+    func alone() throws {
+        let waiting = DatabaseSource.Waiting(milliseconds: 0, lockMilliseconds: 0)
+        let source = DatabaseSource(path: file.path, replacesDamaged: true) { (_, _) throws(SQLiteFailure) in }
+        var database = try FollowedDatabase(source, waiting: waiting, busyPause: 0)
+        let lock = try DatabaseLock(besideDatabaseAt: file.path)
+        try database.use { (_: SQLiteConnection) throws(SQLiteFailure) -> Void in
+            #expect(throws: DatabaseLock.Failure.busy) { try lock.take(.exclusive, waitingMilliseconds: 0) }
+        }
+        try lock.take(.exclusive, waitingMilliseconds: 0)
+        #expect(throws: SQLiteFailure.self) {
+            try database.use { (_: SQLiteConnection) throws(SQLiteFailure) -> Void in Issue.record("a use began") }
+        }
+        // What the lock file says counts: the next use opens the file again.
+        #expect(lock.note(nil))
+        lock.release()
+        var old: SQLiteConnection?
+        try database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in old = connection }
+        #expect(lock.identity == DatabaseIdentity(path: file.path) && old != nil)
+    }
+
+    @Test("a full lock file's text takes the place of a longer one, and of none")
+    func notes() throws {
+        let lock = try DatabaseLock(besideDatabaseAt: file.path)
+        for text in ["18446744073709551615 18446744073709551615", "1 2", "99 100"] {
+            let identity = try #require(DatabaseIdentity(text: text))
+            #expect(lock.note(identity) && lock.identity == identity)
+            #expect(lock.note(nil) && lock.identity == nil)
+        }
+        #expect(try Data(contentsOf: folder.file("database.sqlite-lock")).count == 48)
+    }
+
+    @Test("a pause that a damaged row names holds a day at most")
+    func longPause() async throws {
+        let limits = try SQLiteRateLimits(file: file, name: "a", fallback: .open)
+        await limits.setPause(.seconds(1000), of: "k")
+        let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
+        try connection.run("UPDATE slots SET paused = ?", .number(.max))
+        #expect(try #require(try await limits.pause(of: "k")) <= .seconds(86_400))
+    }
+
+    // MARK: Damage
 
     @Test("a limiter sets a damaged file aside, at its start and later")
     func damagedLimiter() async throws {
@@ -176,11 +256,7 @@ struct FollowedDatabaseTests {
         #expect(try await reaches(first, first))
         // Damage under an open connection, which SQLite finds when it reads the file again.
         let descriptor = open(file.path, O_WRONLY | O_CLOEXEC)
-        for suffix in ["-wal", ""] {
-            let damaged = suffix.isEmpty ? descriptor : open(file.path + suffix, O_WRONLY | O_CLOEXEC)
-            #expect(damaged >= 0 && damage.withUnsafeBytes { pwrite(damaged, $0.baseAddress, $0.count, 0) } > 0)
-            if damaged != descriptor { close(damaged) }
-        }
+        #expect(descriptor >= 0 && damage.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) } > 0)
         let second = try SQLiteRateLimits(file: file, name: "a", fallback: .open)
         #expect(try await reaches(second, second))
         #expect(try await reaches(first, second))

@@ -17,7 +17,7 @@ private enum SharedTime {
 private final class Record: Sendable {
     let failures = Mutex<[String]>([])
     let killCount = Atomic(0)
-    /// How often a lock on the vault was looked for, and found.
+    /// How often locks on the files were looked for, and found.
     let lockCount = Atomic(0)
 }
 
@@ -55,12 +55,12 @@ struct SharedFilesTests {
                     Thread.detachNewThread {
                         while ContinuousClock.now < end, record.failures.withLock(\.isEmpty) {
                             do {
-                                try lockVault()
+                                try lockFiles()
                                 record.lockCount.add(1, ordering: .relaxed)
                             } catch {
-                                record.failures.withLock { $0.append("vault: \(error)") }
+                                record.failures.withLock { $0.append("lock: \(error)") }
                             }
-                            usleep(20_000)  // the workers need the vault too
+                            usleep(20_000)  // the workers need the files too
                         }
                         continuation.resume()
                     }
@@ -92,20 +92,23 @@ struct SharedFilesTests {
         return isKilled ? nil : "worker \(number): \(process.terminationReason) \(process.terminationStatus)"
     }
 
-    /// Writes to the vault beside the workers, and opens it a second time meanwhile: the lock stays.
+    /// Writes to each file beside the workers, and opens it a second time meanwhile: the lock stays.
     ///
-    /// A vault's connection has a lock only during a transaction, so that the workers cannot look for theirs.
-    private func lockVault() throws {
-        let file = folder.file("vault.sqlite")
-        let first = try SQLiteCredentialStore(file: file)
-        let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 60_000)
-        var isLost = false
-        try connection.transaction { () throws(SQLiteFailure) in
-            let second = try? SQLiteCredentialStore(file: file)
-            isLost = second == nil || !hasLock(on: file)
+    /// A connection has a lock only during a transaction, so that the workers cannot look for theirs.
+    private func lockFiles() throws {
+        // A limiter writes when it is opened.
+        for (name, user) in [("vault", DatabaseUser.credentials), ("responses", .responses), ("kept", .responses)] {
+            let file = folder.file("\(name).sqlite")
+            let first = try user.open(file)
+            let connection = try SQLiteConnection(path: file.path, busyMilliseconds: 60_000)
+            var isLost = false
+            try connection.transaction { () throws(SQLiteFailure) in
+                let second = try? user.open(file)
+                isLost = second == nil || !hasLock(on: file)
+            }
+            withExtendedLifetime(first) {}
+            if isLost { throw POSIXError(.ENOLCK) }
         }
-        withExtendedLifetime(first) {}
-        if isLost { throw POSIXError(.ENOLCK) }
     }
 
     /// The kernel's list changes while it is read: a lock that is not found is looked for again.
