@@ -59,10 +59,12 @@ let package = Package(
                 optional("CBrotliDecoder", "Brotli"), optional("CZstd", "Zstd"),
             ],
             swiftSettings: settings),
+        // Needs Foundation alone.
+        .target(name: "JSONTape", swiftSettings: settings),
         .target(
             name: "Fireweed",
             dependencies: [
-                "FireweedTransport", "CLinux", "CZlib", optional("CPublicSuffix", "PublicSuffix"),
+                "FireweedTransport", "JSONTape", "CLinux", "CZlib", optional("CPublicSuffix", "PublicSuffix"),
                 optional("CSQLite", "SQLite"),
             ],
             swiftSettings: settings),
@@ -93,7 +95,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "FuzzTargets",
-            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "FireweedTransport", "CommandLanguage"],
+            dependencies: [
+                "Fireweed", "FireweedFleet", "FireweedTesting", "FireweedTransport", "JSONTape", "CommandLanguage",
+            ],
             path: "Fuzz/Targets",
             swiftSettings: settings),
         .executableTarget(
@@ -113,6 +117,7 @@ let package = Package(
             name: "FireweedTransportTests",
             dependencies: ["FireweedTransport", "FireweedTesting", "FixtureServer"],
             swiftSettings: settings),
+        .testTarget(name: "JSONTapeTests", dependencies: ["JSONTape"], swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
             dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "FuzzTargets"],

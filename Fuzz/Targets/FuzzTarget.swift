@@ -39,7 +39,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
         curlCommand, shellWords, archive, redaction, urlEncodedForm, netrc, certificates, addresses, netlink,
         cookieFile, urlText,
         // What people type at the command.
-        json, requestItems,
+        json, jsonTape, requestItems,
         // What the command prints.
         terminalText,
         // What FireweedTesting reads.

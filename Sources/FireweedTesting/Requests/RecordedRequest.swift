@@ -94,7 +94,7 @@ public struct RecordedRequest: Sendable {
     ) throws
         -> Value
     {
-        try decoder.decode(type, from: body)
+        try FireweedJSONDecoder(decoder).decode(type, from: body)
     }
 
     /// The pairs of a form's content (`application/x-www-form-urlencoded`), decoded, in their order.

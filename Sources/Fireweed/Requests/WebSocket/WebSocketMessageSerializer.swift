@@ -61,7 +61,7 @@ public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: Web
         @unknown default: throw Error.unknownMessage(description: "\(message)")
         }
         do {
-            return try decoder.decode(Value.self, from: data)
+            return try decoder.value(Value.self, from: data)
         } catch {
             throw Error.decoding(error)
         }

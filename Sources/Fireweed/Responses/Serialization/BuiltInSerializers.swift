@@ -138,7 +138,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Context
     func value(of data: Data, context: any ResponseContext) throws -> T {
         let data = try preprocessed(data)
         do {
-            return try decoder.decode(T.self, from: data)
+            return try decoder.value(T.self, from: data)
         } catch {
             throw AFError.responseSerializationFailed(reason: .decodingFailed(error: error))
         }

@@ -50,7 +50,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
     public func serialize(_ data: Data) throws -> T {
         let prepared = try dataPreprocessor.preprocess(data)
         do {
-            return try decoder.decode(T.self, from: prepared)
+            return try decoder.value(T.self, from: prepared)
         } catch {
             throw AFError.responseSerializationFailed(reason: .decodingFailed(error: error))
         }

@@ -1,0 +1,166 @@
+// The containers of objects and arrays.
+
+import Foundation
+
+/// The names of an object that has many, or has others than ASCII: the first of several equal ones counts.
+private final class NameIndex {
+    var places: [String: Int] = [:]
+    /// In their order.
+    var names: [String] = []
+
+    init(_ document: Document, _ object: Int) throws {
+        let converts = document.options.convertsSnakeCase
+        places.reserveCapacity(document.word(object).count)
+        var isPlain = true
+        document.members(object) { word, place in
+            guard var name = document.text(word) else { return }
+            if converts {
+                isPlain = isPlain && name.utf8.allSatisfy { $0 < 0x80 }
+                name = SnakeCase.converted(&name)
+            }
+            guard places[name] == nil else { return }
+            places[name] = place
+            names.append(name)
+        }
+        guard isPlain else { throw document.refusal() }
+    }
+}
+
+/// The container of an object.
+struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let document: Document
+    private let object: Int
+    private let index: NameIndex?
+
+    /// Names that are looked for one after the other.
+    private static var longestSearch: Int { 24 }
+
+    init(_ document: Document, _ place: Int) throws {
+        (self.document, object) = (document, place)
+        let word = document.word(place)
+        switch word.kind {
+        case Word.Kind.object where word.count <= Self.longestSearch: index = nil
+        case Word.Kind.object, Word.Kind.irregularObject: index = try NameIndex(document, place)
+        default: throw document.refusal()
+        }
+    }
+
+    private func place(_ key: Key) -> Int? { place(named: key.stringValue) }
+
+    private func place(named name: String) -> Int? {
+        var name = name
+        if let index { return index.places[name] }
+        if let place = name.withUTF8({ document.find($0, in: object) }) { return place }
+        // A name that is not ASCII may be equal to one that is, as U+212A to K.
+        guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        _ = document.refusal()
+        return nil
+    }
+
+    private func present(_ key: Key) throws -> Int {
+        guard let place = place(key) else { throw document.refusal() }
+        return place
+    }
+
+    var codingPath: [any CodingKey] { document.path(to: object) }
+
+    var allKeys: [Key] {
+        if let index { return index.names.compactMap { Key(stringValue: $0) } }
+        var names: [String] = []
+        document.members(object) { word, _ in
+            guard var name = document.text(word) else { return }
+            if document.options.convertsSnakeCase { name = SnakeCase.converted(&name) }
+            if !names.contains(name) { names.append(name) }
+        }
+        return names.compactMap { Key(stringValue: $0) }
+    }
+
+    func contains(_ key: Key) -> Bool { place(key) != nil }
+
+    func decodeNil(forKey key: Key) throws -> Bool { document.isNull(try present(key)) }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try document.value(type, present(key))
+    }
+
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let place = place(key), !document.isNull(place) else { return nil }
+        return try document.value(type, place)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        KeyedDecodingContainer(try KeyedContainer<Nested>(document, present(key)))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try UnkeyedContainer(document, present(key))
+    }
+
+    func superDecoder() throws -> any Decoder {
+        guard let place = place(named: "super") else { throw document.refusal() }
+        return ValueDecoder(document, place)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { ValueDecoder(document, try present(key)) }
+}
+
+/// The container of an array.
+struct UnkeyedContainer: UnkeyedDecodingContainer {
+    private let document: Document
+    private let array: Int
+    private var place: Int
+    private let end: Int
+    private(set) var currentIndex = 0
+
+    init(_ document: Document, _ array: Int) throws {
+        let word = document.word(array)
+        guard word.kind == Word.Kind.array else { throw document.refusal() }
+        (self.document, self.array, place, end) = (document, array, array + 1, word.place)
+    }
+
+    var codingPath: [any CodingKey] { document.path(to: array) }
+    var count: Int? { document.word(array).count }
+    var isAtEnd: Bool { place >= end }
+
+    private func present() throws -> Int {
+        guard !isAtEnd else { throw document.refusal() }
+        return place
+    }
+
+    private mutating func advance() {
+        place = document.next(place)
+        currentIndex += 1
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard document.isNull(try present()) else { return false }
+        advance()
+        return true
+    }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value = try document.value(type, present())
+        advance()
+        return value
+    }
+
+    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        let container = KeyedDecodingContainer(try KeyedContainer<Key>(document, present()))
+        advance()
+        return container
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let container = try UnkeyedContainer(document, present())
+        advance()
+        return container
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let decoder = ValueDecoder(document, try present())
+        advance()
+        return decoder
+    }
+}

@@ -1,0 +1,139 @@
+// A document whose values are looked for by a decoder.
+
+import Foundation
+
+/// The content of a document, its tape, and whether a decoder was refused something.
+final class Document {
+    // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage is the address of the content,
+    // whether anything was refused, the types that are no dictionaries, then the tape. Properties of a class would be
+    // guarded at each access, which costs half as much as everything else.
+    private let storage: UnsafeMutablePointer<UInt64>
+    private static let headCount = 2 + typeCount
+    private static let typeCount = 8
+    private let byteCount: Int
+    private var copy: UnsafeMutablePointer<UInt8>?
+    let options: JSONTape
+
+    /// Scans content; `nil` where it is refused.
+    init?(_ content: UnsafeBufferPointer<UInt8>, _ options: JSONTape) {
+        guard let address = content.baseAddress, content.count < 1 << 32 else { return nil }
+        storage = .allocate(capacity: Self.headCount + Scanner.wordCount(content.count))
+        storage.initialize(repeating: 0, count: Self.headCount)
+        byteCount = content.count
+        self.options = options
+        storage[0] = UInt64(UInt(bitPattern: address))
+        guard Scanner(content, storage + Self.headCount).scan() != nil else { return nil }
+    }
+
+    deinit {
+        storage.deallocate()
+        copy?.deallocate()
+    }
+
+    /// Makes the document independent of the content that it was made from, whose address is valid no longer than the
+    /// call that gave it: a type may have kept a decoder.
+    func keepContent() {
+        let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: byteCount)
+        copy.update(from: content, count: byteCount)
+        storage[0] = UInt64(UInt(bitPattern: copy))
+        self.copy = copy
+    }
+
+    var content: UnsafePointer<UInt8> {
+        UnsafePointer(bitPattern: UInt(storage[0])).unsafelyUnwrapped  // set from an address by `init`
+    }
+
+    /// Whether a decoder was refused anything, so that Foundation has to decode.
+    var isRefused: Bool { storage[1] != 0 }
+
+    /// The error for what this decoder does not do, or what the content does not have.
+    func refusal() -> any Error {
+        storage[1] = 1
+        return Self.refused
+    }
+
+    /// Nobody sees it: Foundation decodes once more, and its error is thrown.
+    private static let refused = DecodingError.dataCorrupted(
+        DecodingError.Context(codingPath: [], debugDescription: "Foundation decodes this content."))
+
+    /// Whether a type is a dictionary by names, which is dear to find out: of eight others it is known.
+    @inline(__always)
+    func isStringDictionary<Value>(_ type: Value.Type) -> Bool {
+        let address = UInt64(UInt(bitPattern: unsafeBitCast(type as Any.Type, to: Int.self)))
+        let entry = storage + 2 + Int(address >> 4 & UInt64(Self.typeCount - 1))
+        if entry.pointee == address { return false }
+        if type is any StringDictionary.Type { return true }
+        entry.pointee = address
+        return false
+    }
+
+    // MARK: Values
+
+    @inline(__always)
+    func word(_ place: Int) -> Word { Word(bits: storage[Self.headCount + place]) }
+
+    /// The place behind a value and its members.
+    @inline(__always)
+    func next(_ place: Int) -> Int {
+        let word = word(place)
+        return word.isContainer ? word.place : place + 1
+    }
+
+    /// The bytes of a number or a string.
+    @inline(__always)
+    func bytes(_ word: Word) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: content + word.place, count: word.count)
+    }
+
+    func string(_ place: Int) throws -> String {
+        guard let string = text(word(place)) else { throw refusal() }
+        return string
+    }
+
+    /// The text of a string; `nil` for another value.
+    func text(_ word: Word) -> String? {
+        switch word.kind {
+        case Word.Kind.ascii, Word.Kind.text: String(decoding: bytes(word), as: UTF8.self)
+        case Word.Kind.escaped: Escapes.text(bytes(word))
+        default: nil
+        }
+    }
+
+    func bool(_ place: Int) throws -> Bool {
+        switch word(place).kind {
+        case Word.Kind.yes: true
+        case Word.Kind.no: false
+        default: throw refusal()
+        }
+    }
+
+    func isNull(_ place: Int) -> Bool { word(place).kind == Word.Kind.null }
+
+    /// The place of the first member's value with a name, in an object of ASCII names.
+    func find(_ name: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
+        guard let address = name.baseAddress else { return nil }
+        var place = object + 1
+        let (end, content, count, converts) = (word(object).place, content, name.count, options.convertsSnakeCase)
+        while place < end {
+            let word = word(place)
+            if converts
+                ? SnakeCase.isEqual(bytes(word), name)
+                : word.count == count && memcmp(content + word.place, address, count) == 0
+            {
+                return place + 1
+            }
+            place = next(place + 1)
+        }
+        return nil
+    }
+
+    /// Calls `body` with the word of each name and the place of its value, in their order.
+    func members(_ object: Int, _ body: (Word, Int) -> Void) {
+        var place = object + 1
+        let end = word(object).place
+        while place < end {
+            body(word(place), place + 1)
+            place = next(place + 1)
+        }
+    }
+}
