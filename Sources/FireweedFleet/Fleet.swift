@@ -137,18 +137,23 @@ public final class Fleet: Sendable {
 
     /// Sends a command; `name` is what its refusals are noted under.
     private func timedCommand(
-        _ arguments: [RESPArgument], name: RESPArgument, deadline: Duration?
+        _ arguments: [RESPArgument], name: RESPArgument, deadline: Duration?, asksAlways: Bool = false
     ) async throws -> RESPReply {
         let start = clock.monotonicNanoseconds
+        var isAdmitted = true
         if case .refuse(let nanoseconds) = health.admit(at: start) {
-            throw FleetError.circuitOpen(for: .nanoseconds(Int64(clamping: nanoseconds)))
+            guard asksAlways else {
+                throw FleetError.circuitOpen(for: .nanoseconds(Int64(clamping: nanoseconds)))
+            }
+            isAdmitted = false
         }
         let reply: RESPReply
         do {
             reply = try await nextConnection().reply(
                 to: arguments, within: deadline ?? configuration.commandDeadline)
         } catch {
-            note(error, since: start)
+            // A failure that was expected makes no pause longer.
+            if isAdmitted { note(error, since: start) }
             throw error
         }
         let now = clock.monotonicNanoseconds
@@ -158,7 +163,7 @@ public final class Fleet: Sendable {
         }
         let error = FleetError(answer)
         if error.isOutage {
-            health.failed(name, at: now, since: start, with: error)
+            if isAdmitted { health.failed(name, at: now, since: start, with: error) }
         } else if answer.code == "NOSCRIPT", arguments.first == "EVALSHA" {
             // The script is sent whole.
             health.answered(at: now)
@@ -183,29 +188,36 @@ public final class Fleet: Sendable {
     /// Runs a script on the server: by its digest, and whole when the server does not know it.
     ///
     /// A script is performed as a whole or not at all. The rest is as in `command(_:deadline:)`.
+    ///
+    /// `asksAlways` sends it to a server that is left alone too.
     @discardableResult
     package func evaluate(
-        _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument] = [], deadline: Duration? = nil
+        _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument] = [], deadline: Duration? = nil,
+        asksAlways: Bool = false
     ) async throws -> RESPValue {
-        try await timedEvaluate(script, keys: keys, arguments: arguments, deadline: deadline).value
+        try await timedEvaluate(
+            script, keys: keys, arguments: arguments, deadline: deadline, asksAlways: asksAlways
+        ).value
     }
 
     /// Runs a script as `evaluate(_:keys:arguments:deadline:)` does, and says when the reply arrived.
     func timedEvaluate(
-        _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument], deadline: Duration? = nil
+        _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument], deadline: Duration? = nil,
+        asksAlways: Bool = false
     ) async throws -> RESPReply {
         let rest = [RESPArgument(keys.count)] + keys + arguments
         let limit = deadline ?? configuration.commandDeadline
         let start = clock.monotonicNanoseconds
         let name = RESPArgument(script.digest)
         do {
-            return try await timedCommand(["EVALSHA", name] + rest, name: name, deadline: limit)
+            return try await timedCommand(
+                ["EVALSHA", name] + rest, name: name, deadline: limit, asksAlways: asksAlways)
         } catch FleetError.server(code: "NOSCRIPT", _) {
             // Both commands together have the one deadline.
             let elapsed = Duration.nanoseconds(Int64(clamping: clock.monotonicNanoseconds - start))
             return try await timedCommand(
                 ["EVAL", RESPArgument(script.source)] + rest, name: name,
-                deadline: max(.milliseconds(1), limit - elapsed))
+                deadline: max(.milliseconds(1), limit - elapsed), asksAlways: asksAlways)
         }
     }
 

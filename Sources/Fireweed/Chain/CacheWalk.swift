@@ -19,8 +19,8 @@ struct CacheWalk: Sendable {
     func begin(_ exchange: inout ChainContext) -> Decision {
         switch exchange.cacheUse {
         case .byRules: return cache.needsLook(query) || !query.mayAsk ? look() : fetch(.nothing(cache), &exchange)
-        case .unconditional: return ask(about: nil, &exchange)
-        case .refreshing(let stored): return ask(about: stored, &exchange)
+        case .unconditional(let revision): return ask(about: nil, after: revision, &exchange)
+        case .refreshing(let stored, let revision): return ask(about: stored, after: revision, &exchange)
         }
     }
 
@@ -41,7 +41,11 @@ struct CacheWalk: Sendable {
         switch finding.decision {
         case .answer(_, let refreshes):
             guard let stored = finding.stored else { break }
-            if refreshes { host.refresh(exchange.message, about: stored, for: query.key, in: cache) }
+            if refreshes {
+                var message = exchange.message
+                message.cacheUse = .refreshing(stored, revision: finding.moment.revision)
+                host.refresh(message, for: query.key, in: cache)
+            }
             exchange.lead?.end(.stored)
             return .answer(answer(stored, since: exchange.fetchWait?.start))
         case .validate, .fetch: break
@@ -106,9 +110,12 @@ struct CacheWalk: Sendable {
     }
 
     /// Asks the origin whatever is stored; about a stored response, if there is one.
-    private func ask(about stored: StoredResponse?, _ exchange: inout ChainContext) -> Decision {
+    private func ask(
+        about stored: StoredResponse?, after revision: UInt64?, _ exchange: inout ChainContext
+    ) -> Decision {
         exchange.changeMessage { $0.cacheUse = .byRules }
-        exchange.ask(CacheLookup(query, stored: stored, toleratesError: false), at: cache.moment, for: host)
+        exchange.ask(
+            CacheLookup(query, stored: stored, toleratesError: false), at: cache.moment(after: revision), for: host)
         return .pass
     }
 
@@ -129,7 +136,7 @@ struct CacheWalk: Sendable {
         // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
         guard RevalidationRules.isAbout(stored.head, head) else {
             var next = exchange.message
-            next.cacheUse = .unconditional
+            next.cacheUse = .unconditional(revision: note.moment.revision)
             return .again(next)
         }
         let fresh = cache.freshen(

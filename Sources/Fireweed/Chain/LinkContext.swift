@@ -39,8 +39,8 @@ protocol LinkContext: AnyObject, Sendable {
     /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `completion` takes `nil`
     /// when none does.
     func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void)
-    /// Validates a stored response while the response is being used (RFC 5861 §3).
-    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache)
+    /// Sends a message that validates a stored response while the response is being used (RFC 5861 §3).
+    func refresh(_ message: OutgoingMessage, for key: CacheKey, in cache: ResponseCache)
 }
 
 /// Asks a delegate, and calls the completion once with its answer; on the session's root queue.

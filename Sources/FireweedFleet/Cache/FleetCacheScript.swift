@@ -29,6 +29,10 @@ enum FleetCacheScript {
           if not tag then return nil end
           return {tag = tag, origin = tonumber(origin), came = tonumber(came), expiry = tonumber(expiry)}
         end
+        -- More fields than we store are another program's, and would take long to read.
+        local function bound(key)
+          if redis.call('HLEN', key) > 1000 then redis.pcall('UNLINK', key) end
+        end
         local function forget(key, variant)
           redis.call('HDEL', key, 'm' .. variant, 'h' .. variant, 'c' .. variant)
         end
@@ -52,6 +56,7 @@ enum FleetCacheScript {
             for number = 1, 2 do
               local key = KEYS[number]
               if number == 1 or key ~= KEYS[1] then
+                bound(key)
                 for _, field in ipairs(redis.call('HKEYS', key)) do
                   local variant = string.sub(field, 2)
                   local entry = string.sub(field, 1, 1) == 'm' and meta(key, variant)
@@ -102,6 +107,7 @@ enum FleetCacheScript {
               return 0
             end
             for number = 1, 2 do
+              bound(KEYS[number])
               local entry = meta(KEYS[number], variant)
               if entry and entry.expiry > now and (entry.origin > tonumber(ARGV[5])
                 or entry.origin == tonumber(ARGV[5]) and entry.came > tonumber(ARGV[6])) then return 0 end
@@ -163,6 +169,18 @@ enum FleetCacheScript {
             redis.call('SET', KEYS[3], nextMark(redis.call('GET', KEYS[3]), 'r'), 'PX', ARGV[1])
             return 1
             """)
+
+    /// Makes the next revision of a key, as a removal does.
+    ///
+    /// Key: the revision. Argument: for how many milliseconds the removal is remembered.
+    static let noteRevision = RESPScript(
+        common + """
+            redis.call('SET', KEYS[1], nextMark(redis.call('GET', KEYS[1]), 'r'), 'PX', ARGV[1])
+            return 1
+            """)
+
+    /// Gives the server's run.
+    static let serverRun = RESPScript(RESPScript.currentRun + "return currentRun()")
 
     /// Notes the server's time as that of the removal of everything.
     ///

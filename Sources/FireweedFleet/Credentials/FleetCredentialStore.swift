@@ -52,6 +52,13 @@ struct FleetCredentialStore: CredentialStore {
 
     var pollInterval: Duration { .milliseconds(25) }
 
+    /// A server that is full renews locks.
+    func isAbsence(_ error: any Error) -> Bool {
+        guard let error = error as? FleetError else { return true }
+        if case .circuitOpen = error { return true }
+        return error.isOutage
+    }
+
     /// Begins the value of a lock that was given back, with its owner's name behind; the mark ends with the lease.
     ///
     /// Without the mark, a lock that was given back would look like one that the server lost.
@@ -74,17 +81,15 @@ struct FleetCredentialStore: CredentialStore {
             if left > 0 then redis.call('SET', KEYS[2], '\(released)' .. owner, 'PX', left) end
             return 1
         end
-        -- The server's run as the primary, which has another replication ID after each failover, and for how many
-        -- milliseconds it has been the primary (0 where it was a replica before).
-        local function currentRun()
+        -- The server's run as the primary, and whether it began just now, or is one of a replica before. Its time may
+        -- have gone by while the server read its file, or could not be reached.
+        \(RESPScript.currentRun)
+        local function isNew()
             local text = redis.pcall('INFO', 'server')
-            if type(text) ~= 'string' then return '', 0 end
-            local time = tonumber(string.match(text, 'uptime_in_seconds:(%d+)') or 0)
+            local time = tonumber(type(text) == 'string' and string.match(text, 'uptime_in_seconds:(%d+)') or 0)
             local replication = redis.pcall('INFO', 'replication')
-            local wasNoReplica = type(replication) == 'string' and string.find(replication, 'second_repl_offset:%-1')
-            local run = string.match(text, 'run_id:(%x+)') or ''
-            local id = type(replication) == 'string' and string.match(replication, 'master_replid:(%x+)') or ''
-            return run .. id, wasNoReplica and math.max(0, time - 1) * 1000 or 0
+            local wasReplica = type(replication) ~= 'string' or not string.find(replication, 'second_repl_offset:%-1')
+            return wasReplica or time < 300
         end
 
         """
@@ -114,11 +119,10 @@ struct FleetCredentialStore: CredentialStore {
                 return {entry[1], entry[2], 2, 0}
             end
             if entry[1] and (not owner or isFree(owner)) then
-                local run, time = currentRun()
+                local run = currentRun()
                 if run ~= '' and run ~= entry[3] then
-                    local left = tonumber(ARGV[2]) - time
-                    if entry[3] and entry[3] ~= '' and run ~= ARGV[5] and left > 0 then
-                        return {entry[1], entry[2], 2, left, run}
+                    if entry[3] and entry[3] ~= '' and run ~= ARGV[5] and isNew() then
+                        return {entry[1], entry[2], 2, tonumber(ARGV[2]), run}
                     end
                     redis.call('HSET', KEYS[1], 'run', run)
                 end
@@ -155,7 +159,7 @@ struct FleetCredentialStore: CredentialStore {
             local version = 0
             if entry[2] and #text <= 15 and string.match(text, '^[1-9]%d*$') then version = tonumber(text) end
             if version ~= tonumber(ARGV[2]) then return 0 end
-            redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4], 'run', (currentRun()))
+            redis.call('HSET', KEYS[1], 'version', ARGV[3], 'sealed', ARGV[4], 'run', currentRun())
             release(ARGV[1])
             return 1
             """)
@@ -209,8 +213,9 @@ struct FleetCredentialStore: CredentialStore {
     }
 
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool {
+        // Past the circuit breaker: who sees the lock waits for no longer than the rest of its lease.
         let reply = try await fleet.evaluate(
-            Self.renewal, keys: keys(name), arguments: [RESPArgument(owner), milliseconds(lease)])
+            Self.renewal, keys: keys(name), arguments: [RESPArgument(owner), milliseconds(lease)], asksAlways: true)
         return reply.integer == 1
     }
 

@@ -8,6 +8,18 @@ package struct RESPScript: Sendable {
     /// 40 hexadecimal digits.
     package let digest: String
 
+    /// A function that gives the server's run as the primary, which has another replication ID after each failover;
+    /// empty where the user may not ask for it.
+    static let currentRun = """
+        local function currentRun()
+            local text = redis.pcall('INFO', 'server')
+            local replication = redis.pcall('INFO', 'replication')
+            local run = type(text) == 'string' and string.match(text, 'run_id:(%x+)') or ''
+            return run .. (type(replication) == 'string' and string.match(replication, 'master_replid:(%x+)') or '')
+        end
+
+        """
+
     /// Makes a script; keep it in a `static let`, since its digest is computed here.
     package init(_ source: String) {
         self.source = source

@@ -125,11 +125,13 @@ package struct FleetRateLimits: RateLimitBackend {
         return 1
         """)
 
-    /// A colon in the name would make the key that of another namespace.
-    private func slotKey(_ key: String) -> RESPArgument {
-        fleet.key("slots:\(name.replacing("%", with: "%25").replacing(":", with: "%3A"))", key)
+    private func slotKey(_ key: String) -> RESPArgument { fleet.key("slots:\(keyName)", key) }
+    private func pauseKey(_ key: String) -> RESPArgument { fleet.key(isByOrigin ? "pause" : "pause:\(keyName)", key) }
+
+    /// The name as a part of keys: a colon would make the key that of another namespace, and braces are left out there.
+    private var keyName: String {
+        [("%", "%25"), (":", "%3A"), ("{", "%7B"), ("}", "%7D")].reduce(name) { $0.replacing($1.0, with: $1.1) }
     }
-    private func pauseKey(_ key: String) -> RESPArgument { fleet.key(isByOrigin ? "pause" : "pause:\(name)", key) }
 
     package func reserve(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?

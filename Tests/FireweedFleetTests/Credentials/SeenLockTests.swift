@@ -60,6 +60,33 @@ struct SeenLockTests {
         #expect(!lock.known(version: 3, at: back + .seconds(10)).isHeld)
     }
 
+    @Test("a lock that is there after an outage is not taken before a lease has gone by", arguments: [true, false])
+    func awayAndHeld(isSeenBefore: Bool) {
+        var lock = lock()
+        if isSeenBefore { _ = lock.note(held(.seconds(10)), version: 3, at: start) }
+        lock.noteFailure()
+        let back = start + .seconds(8)
+        for second in 0..<2 {
+            let now = back + .seconds(second)
+            _ = lock.note(held(.seconds(2 - second)), version: 3, at: now)
+        }
+        #expect(lock.known(version: 3, at: back + .milliseconds(9999)) == KnownLock(isHeld: true, version: 3))
+        #expect(lock.known(version: 3, at: back + .seconds(10)) == KnownLock(hasEnded: true, version: 3))
+    }
+
+    @Test("a doubt during which the store is away begins anew")
+    func doubtAway() {
+        var lock = lock()
+        var look = free
+        (look.run, look.lockLeft) = ("a", .seconds(6))
+        _ = lock.note(look, version: 3, at: start)
+        lock.noteFailure()
+        #expect(lock.known(version: 3, at: start + .seconds(16)).isHeld)
+        _ = lock.note(free, version: 3, at: start + .seconds(16))
+        #expect(lock.known(version: 3, at: start + .seconds(25)).isHeld)
+        #expect(!lock.known(version: 3, at: start + .seconds(26)).isHeld)
+    }
+
     @Test("a lease that ended unseen is waited for as long as the store says, and again after another outage")
     func ended() {
         var lock = lock()

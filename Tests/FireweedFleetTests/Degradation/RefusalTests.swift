@@ -66,7 +66,14 @@ struct RefusalTests {
         let noting = RESPArgument.encode([
             "EVALSHA", RESPArgument(FleetCacheScript.noteRemoval.digest), 1, timeKey, FleetCacheRemoval.markLife,
         ])
-        let front: [ScriptedServer.Action] = call == 3 ? [.receive(byteCount: noting.count), .send(":1\r\n")] : []
+        let asking = RESPArgument.encode(["EVALSHA", RESPArgument(FleetCacheScript.serverRun.digest), 1, timeKey])
+        let front: [ScriptedServer.Action] =
+            call < 3
+            ? []
+            : [
+                .receive(byteCount: asking.count), .send("$0\r\n\r\n"), .receive(byteCount: noting.count),
+                .send(":1\r\n"),
+            ]
         let liar = try ScriptedServer.start(scripts: [
             [hello, .send("%0\r\n")] + front + [.receive(byteCount: 1), .send("*1\r\n:1\r\n"), .hold]
         ])

@@ -94,7 +94,7 @@ struct CacheLinkTests {
             OutwardRow(
                 stored: nil, fields: ["Cache-Control": "only-if-cached"], decision: "later answer from notSent",
                 sent: ["Cache-Control": "only-if-cached"]),
-            OutwardRow(use: .unconditional, decision: "pass"),
+            OutwardRow(use: .unconditional(revision: nil), decision: "pass"),
         ])
     func outward(row: OutwardRow) async {
         let link = CacheLink(cache: Self.cache(row.stored))

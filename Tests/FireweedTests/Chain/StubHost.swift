@@ -39,9 +39,7 @@ final class StubHost: LinkContext {
     func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         completion(nil)
     }
-    func refresh(
-        _ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache
-    ) {
+    func refresh(_ message: OutgoingMessage, for key: CacheKey, in cache: ResponseCache) {
         announced.append("refresh of \(message.url)")
     }
 }

@@ -30,6 +30,9 @@ package protocol CredentialStore: Sendable {
         -> Bool
     /// Gives the lock back, if the owner has it.
     func release(_ name: String, owner: String) async throws
+    /// Whether an error means that the store could not be reached, so that the owner of a lock may not have reached it
+    /// either; true by default.
+    func isAbsence(_ error: any Error) -> Bool
     /// How long a lock may be asked for again at the earliest.
     var pollInterval: Duration { get }
     /// How long the owner of a lock that the store has lost takes to notice the loss and to take the lock again; `nil`,
@@ -45,6 +48,8 @@ extension CredentialStore {
     }
 
     package var lockRecovery: Duration? { nil }
+
+    package func isAbsence(_ error: any Error) -> Bool { true }
 }
 
 /// What a caller that wants a lock knows of it.

@@ -56,7 +56,7 @@ extension CredentialVault {
                 failures.noteSuccess()
             } catch {
                 try await checkAbandonment(handle, request.owner)
-                lock.noteFailure()
+                if store.isAbsence(error) { lock.noteFailure() }
                 let action = failures.next(lockEnd: lock.end)
                 if let outcome = try await recover(from: error, by: action, request, refresh) { return outcome }
                 continue

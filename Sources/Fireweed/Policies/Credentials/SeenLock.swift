@@ -6,8 +6,8 @@
 /// one would use a refresh token twice (RFC 9700 §4.14.2). An owner takes a lost lock again as soon as it notices; so a
 /// refresh waits before it takes a lock that is gone although the owner did not give it back:
 ///
-/// - until the lease of a lock that it has seen would have ended, and for a lease more where the store could not be
-///   used meanwhile: its owner could neither renew the lock nor store the outcome;
+/// - until the lease of a lock that it has seen would have ended, and for a lease from now where the store could not be
+///   used meanwhile: its owner could neither renew the lock nor store the outcome, and may learn later that it can;
 /// - for a lease where the store says that a lease has ended without its owner, and it has not seen that itself;
 /// - for the time that the store says when it runs anew and keeps credentials alone, or another one took its place;
 /// - for a lease when the store has not what this process has seen there;
@@ -18,6 +18,8 @@ struct SeenLock: Sendable {
     private let recovery: Duration?
     /// When the lock of another owner ends at the earliest; `nil` when there was none.
     private(set) var end: ContinuousClock.Instant?
+    /// Before when no lock is taken, since the store was away.
+    private var earliestEnd: ContinuousClock.Instant?
     private var isReported = false
     private var hasDoubted = false
     /// The last run of the store that has lost locks.
@@ -33,7 +35,7 @@ struct SeenLock: Sendable {
     /// What the next look says; `version` is the latest one that this process has seen in the store.
     func known(version: Int, at now: ContinuousClock.Instant) -> KnownLock {
         guard recovery != nil else { return KnownLock() }
-        let isHeld = isHeld(at: now) || wasAway && isReported
+        let isHeld = isHeld(at: now) || wasAway && end != nil
         return KnownLock(
             isHeld: isHeld, hasEnded: !isHeld && end != nil && !wasAway, version: hasDoubted ? 0 : max(1, version),
             run: isHeld ? nil : run)
@@ -48,7 +50,9 @@ struct SeenLock: Sendable {
     mutating func note(_ look: CredentialLook, version: Int, at now: ContinuousClock.Instant) -> Bool {
         defer { wasAway = false }
         guard look.isLockLost, let recovery else {
-            end = now + (look.lockLeft ?? lease)
+            if wasAway, recovery != nil { earliestEnd = now + lease }
+            let left = now + (look.lockLeft ?? lease)
+            end = earliestEnd.map { max($0, left) } ?? left
             defer { isReported = true }
             return !isReported
         }

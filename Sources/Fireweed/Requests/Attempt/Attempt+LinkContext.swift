@@ -43,10 +43,8 @@ extension Attempt: LinkContext {
         owningRequest?.attemptWaitsForConnectivity(self)
     }
 
-    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache) {
+    func refresh(_ message: OutgoingMessage, for key: CacheKey, in cache: ResponseCache) {
         guard cache.beginRefresh(of: key) else { return }
-        var message = message
-        message.cacheUse = .refreshing(stored)
         let validation = BackgroundValidation(
             of: key, in: cache, asksAboutStoring: storingPolicy.asks, decision: storingDecision)
         let attempt = Attempt(
