@@ -15,7 +15,9 @@ private final class NameIndex {
         document.members(object) { word, place in
             guard var name = document.text(word) else { return }
             if converts {
-                isPlain = isPlain && name.utf8.allSatisfy { $0 < 0x80 }
+                isPlain = isPlain && name.withUTF8 { name in
+                    name.allSatisfy { $0 < 0x80 } && !SnakeCase.isDoubtful(name)
+                }
                 name = SnakeCase.converted(&name)
             }
             guard places[name] == nil else { return }
@@ -69,7 +71,10 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         var names: [String] = []
         document.members(object) { word, _ in
             guard var name = document.text(word) else { return }
-            if document.options.convertsSnakeCase { name = SnakeCase.converted(&name) }
+            if document.options.convertsSnakeCase {
+                if name.withUTF8({ SnakeCase.isDoubtful($0) }) { _ = document.refusal() }
+                name = SnakeCase.converted(&name)
+            }
             if !names.contains(name) { names.append(name) }
         }
         return names.compactMap { Key(stringValue: $0) }

@@ -5,10 +5,10 @@ import Foundation
 /// The content of a document, its tape, and whether a decoder was refused something.
 final class Document {
     // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage is the address of the content,
-    // whether anything was refused, the types that are no dictionaries, then the tape. Properties of a class would be
+    // whether anything was refused, the steps of paths, the types that are no dictionaries, then the tape. Properties of a class would be
     // guarded at each access, which costs half as much as everything else.
     private let storage: UnsafeMutablePointer<UInt64>
-    private static let headCount = 2 + typeCount
+    private static let headCount = 3 + typeCount
     private static let typeCount = 8
     private let byteCount: Int
     private var copy: UnsafeMutablePointer<UInt8>?
@@ -60,11 +60,17 @@ final class Document {
     @inline(__always)
     func isStringDictionary<Value>(_ type: Value.Type) -> Bool {
         let address = UInt64(UInt(bitPattern: unsafeBitCast(type as Any.Type, to: Int.self)))
-        let entry = storage + 2 + Int(address >> 4 & UInt64(Self.typeCount - 1))
+        let entry = storage + 3 + Int(address >> 4 & UInt64(Self.typeCount - 1))
         if entry.pointee == address { return false }
         if type is any StringDictionary.Type { return true }
         entry.pointee = address
         return false
+    }
+
+    /// The members that `path(to:)` has passed.
+    var pathStepCount: Int {
+        get { Int(storage[2]) }
+        set { storage[2] = UInt64(newValue) }
     }
 
     // MARK: Values
@@ -116,6 +122,7 @@ final class Document {
         let (end, content, count, converts) = (word(object).place, content, name.count, options.convertsSnakeCase)
         while place < end {
             let word = word(place)
+            if converts, SnakeCase.isDoubtful(bytes(word)) { _ = refusal() }
             if converts
                 ? SnakeCase.isEqual(bytes(word), name)
                 : word.count == count && memcmp(content + word.place, address, count) == 0

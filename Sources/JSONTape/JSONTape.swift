@@ -49,10 +49,12 @@ package struct JSONTape: Sendable {
             content.withMemoryRebound(to: UInt8.self) { content in
                 guard var document = Document(content, self) else { return nil }
                 let value = try? document.value(type, 0)
-                let isRefused = document.isRefused
-                // A type may have kept a decoder.
-                if !isKnownUniquelyReferenced(&document) { document.keepContent() }
-                return isRefused ? nil : value
+                // A type has kept a decoder, whose failures nobody would ask Foundation about.
+                guard isKnownUniquelyReferenced(&document) else {
+                    document.keepContent()
+                    return nil
+                }
+                return document.isRefused ? nil : value
             }
         }
     }

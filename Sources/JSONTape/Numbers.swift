@@ -26,7 +26,11 @@ extension Document {
         let word = word(place)
         guard word.kind == Word.Kind.integer || word.kind == Word.Kind.number else { throw refusal() }
         let bytes = bytes(word)
-        if let value = Decimal10(bytes).exact(as: type) { return value }
+        if let value = Decimal10(bytes).exact(as: type) {
+            // Of `-0.0e1` Foundation says that it is no JSON.
+            if value == 0, word.count > 2, bytes[0] == UInt8(ascii: "-") { throw refusal() }
+            return value
+        }
         guard let value = Value(String(decoding: bytes, as: UTF8.self)), value.isNormal else { throw refusal() }
         return value
     }

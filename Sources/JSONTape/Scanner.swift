@@ -5,23 +5,27 @@
 /// It refuses more than a decoder may have to: names and numbers that nobody asks for are looked at too, and so are
 /// content in UTF-16 and lone surrogates.
 struct Scanner {
-    // SAFETY: `scan` reads before `end` alone, and writes at most one word for two bytes of content: each value takes a
-    // byte and the separator or the bracket behind it.
+    // SAFETY: `scan` reads before `end` alone, and looks before each word that it is below `capacity`.
     private let content: UnsafePointer<UInt8>
     private let end: Int
     private let words: UnsafeMutablePointer<UInt64>
+    private let capacity: Int
 
     /// Containers in each other; Foundation's limit is 512.
     static let maximumDepth = 500
 
     /// The most words that content of a length has.
-    static func wordCount(_ byteCount: Int) -> Int { byteCount / 2 + 1 }
+    ///
+    /// Each value takes a byte and the separator or the bracket behind it, apart from the last one, and from brackets
+    /// that the end of the content leaves open.
+    static func wordCount(_ byteCount: Int) -> Int { min(byteCount, (byteCount + maximumDepth) / 2 + 1) }
 
     init(_ content: UnsafeBufferPointer<UInt8>, _ words: UnsafeMutablePointer<UInt64>) {
         // SAFETY: the caller has looked that there is content.
         self.content = content.baseAddress.unsafelyUnwrapped
         end = content.count
         self.words = words
+        capacity = Self.wordCount(content.count)
     }
 
     private enum State {
@@ -49,7 +53,7 @@ struct Scanner {
         var state = State.value
         while true {
             place = behindSpace(place)
-            guard place < end else { return nil }
+            guard place < end, word < capacity || state == .behind else { return nil }
             let byte = content[place]
             switch state {
             case .value:

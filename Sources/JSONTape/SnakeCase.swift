@@ -25,6 +25,20 @@ enum SnakeCase {
 
     private static let underscore = UInt8(ascii: "_")
 
+    /// Whether a name has a word in which Foundation may find a beginning that is none here: a letter behind a digit or
+    /// a sign, as in `is_2fa_on`.
+    static func isDoubtful(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard name.contains(underscore) else { return false }
+        var last = underscore
+        for byte in name {
+            let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            let isLetterBefore = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(last | 0x20)
+            if isLetter, !isLetterBefore, last != underscore { return true }
+            last = byte
+        }
+        return false
+    }
+
     private static func convert(
         _ name: UnsafeBufferPointer<UInt8>, into converted: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {

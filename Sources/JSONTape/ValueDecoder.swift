@@ -69,7 +69,9 @@ extension Dictionary: StringDictionary where Key == String, Value: Decodable {
         guard document.word(decoder.place).kind >= Word.Kind.object else { throw document.refusal() }
         var (value, failure): (Self, (any Error)?) = ([:], nil)
         document.members(decoder.place) { name, place in
-            guard failure == nil, let name = document.text(name), value[name] == nil else { return }
+            guard failure == nil, let name = document.text(name) else { return }
+            // Of two equal names Foundation decodes both values.
+            guard value[name] == nil else { return failure = document.refusal() }
             do { value[name] = try document.value(Value.self, place) } catch { failure = error }
         }
         if let failure { throw failure }
@@ -115,8 +117,14 @@ struct PathKey: CodingKey {
 }
 
 extension Document {
+    /// The members that paths pass in a document: beyond that, a path is of no use to anybody, since Foundation decodes
+    /// once more, and would take long for each of many members.
+    private static let maximumPathStepCount = 100_000
+
+    /// The names and numbers of the containers round a value.
     func path(to place: Int) -> [any CodingKey] {
         _ = refusal()
+        guard pathStepCount < Self.maximumPathStepCount else { return [PathKey(stringValue: "")] }
         var (path, container): ([any CodingKey], Int) = ([], 0)
         while container < place, word(container).isContainer {
             let isObject = word(container).kind != Word.Kind.array
@@ -126,6 +134,7 @@ extension Document {
             while next(member) <= place, next(member) < word(container).place {
                 member = next(member) + (isObject ? 1 : 0)
                 index += 1
+                pathStepCount += 1
             }
             let name = isObject ? text(word(member - 1)) ?? "" : ""
             path.append(isObject ? PathKey(stringValue: name) : PathKey(intValue: index))

@@ -8,7 +8,8 @@ import Glibc
 ///
 /// Each use of the database shares the lock. Who replaces the database, or finds another file at its path than the lock
 /// file names, holds the lock alone: no transaction is under way then, and a journal beside the database is one that a
-/// dead process has left. The lock file names the database that this journal belongs to (`DatabaseIdentity`).
+/// dead process has left. The lock file names the database that this journal belongs to (`DatabaseIdentity`), and its
+/// own inode: a copy of it says nothing.
 final class DatabaseLock: Sendable {
     enum Failure: Error {
         /// Another process has kept the lock for as long as the lock is waited for, or the process has no descriptors.
@@ -19,7 +20,7 @@ final class DatabaseLock: Sendable {
 
     /// The length of a lock file's text, which spaces fill: a text that is written over another one needs no space on
     /// the disk.
-    private static let byteCount = 48
+    private static let byteCount = 64
 
     private let descriptor: Int32
     private let path: String
@@ -41,7 +42,7 @@ final class DatabaseLock: Sendable {
         BlockingCall.check("fstat")
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        return status.st_size <= 64 && text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (48...57).contains($0) }
+        return status.st_size <= Self.byteCount && text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (48...57).contains($0) }
     }
 
     func take(_ kind: FileLock.Kind, waitingMilliseconds: Int) throws(Failure) {
@@ -57,20 +58,30 @@ final class DatabaseLock: Sendable {
     /// Whether the open file is the one at its path: another one would be another lock.
     var isAtPath: Bool { FileLock.isFile(descriptor, at: path) }
 
-    /// The identity in the lock file; `nil` where there is none.
-    var identity: DatabaseIdentity? { DatabaseIdentity(text: text) }
+    /// The identity in the lock file; `nil` where there is none, and in a copy.
+    var identity: DatabaseIdentity? {
+        let parts = text.split(separator: " ")
+        guard parts.count == 3, UInt64(parts[2]) == inode else { return nil }
+        return DatabaseIdentity(text: parts.dropLast().joined(separator: " "))
+    }
+
+    private var inode: UInt64? {
+        BlockingCall.check("fstat")
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+    }
 
     /// Writes an identity, or that none is known; says whether that was possible.
     func note(_ identity: DatabaseIdentity?) -> Bool {
         BlockingCall.check("pwrite")
-        let text = Array((identity?.text ?? "").utf8)
+        let text = Array((identity.map { "\($0.text) \(inode ?? 0)" } ?? "").utf8)
         let padded = text + [UInt8](repeating: UInt8(ascii: " "), count: Self.byteCount - text.count)
         return pwrite(descriptor, padded, padded.count, 0) == padded.count
     }
 
     private var text: String {
         BlockingCall.check("pread")
-        return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
+        return withUnsafeTemporaryAllocation(byteCount: Self.byteCount, alignment: 1) { bytes in
             let count = pread(descriptor, bytes.baseAddress, bytes.count, 0)
             return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
         }

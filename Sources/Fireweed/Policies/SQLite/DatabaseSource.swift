@@ -70,32 +70,34 @@ struct DatabaseSource: Sendable {
 
     /// `nil` where the file, or the lock, was replaced meanwhile.
     private func connect(to path: String, _ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection? {
-        guard let lock = try makeLock(path) else { return try makeConnection(path, nil, waiting) }
+        guard let lock = try makeLock(path) else { return try makeConnection(path, nil, nil, waiting) }
         for kind in [FileLock.Kind.shared, .exclusive] {
-            guard try Self.take(lock, kind, waiting) else { return try makeConnection(path, nil, waiting) }
+            guard try Self.take(lock, kind, waiting) else { return try makeConnection(path, nil, nil, waiting) }
             defer { lock.release() }
             guard lock.isAtPath else { return nil }
+            let identity: DatabaseIdentity?
             if kind == .exclusive {
-                try claimJournal(of: path, lock)
+                identity = try claim(path, lock)
             } else {
                 // The journal there may be another file's.
-                guard let present = DatabaseIdentity(path: path), lock.identity == present else { continue }
+                identity = DatabaseIdentity(path: path)
+                guard identity != nil, lock.identity == identity else { continue }
             }
-            return try makeConnection(path, lock, waiting)
+            return try makeConnection(path, identity, lock, waiting)
         }
         return nil
     }
 
-    /// Opens the file while the lock is held, and names it in the lock file.
+    /// Opens a file while the lock is held that names it; `nil` where another file is there by now.
     private func makeConnection(
-        _ path: String, _ lock: DatabaseLock?, _ waiting: Waiting
+        _ path: String, _ expected: DatabaseIdentity?, _ lock: DatabaseLock?, _ waiting: Waiting
     ) throws(SQLiteFailure) -> CheckedConnection? {
         let connection = try SQLiteConnection(
             path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
-        // On an overlay the file has got its identity by being opened.
+        // Before the first statement, which would use a journal. On an overlay a file gets another identity by being
+        // opened.
         guard let identity = DatabaseIdentity(path: path), !connection.hasMoved else { return nil }
-        // Before the first statement, which would use a journal.
-        if let lock, lock.identity != identity, !lock.note(identity) { throw .full }
+        guard expected == nil || identity == expected else { return nil }
         try prepare(connection, waiting)
         return CheckedConnection(connection: connection, path: path, identity: identity, lock: lock)
     }
@@ -126,20 +128,39 @@ struct DatabaseSource: Sendable {
     /// The ends of the names of a journal, and of the log and the index that former versions made.
     private static let companions = ["-journal", "-wal", "-shm"]
 
-    /// Removes a journal that is not the one of the file at the path; who calls this holds the lock alone.
+    /// Names the file at the path in the lock file, which the caller holds alone, and makes the file if it is missing; a
+    /// journal that is not the file's goes away.
     ///
     /// A file that is replaced by rename(2) leaves its journal in place where its process was killed, and SQLite would
     /// write the old file's pages into the new one. Where nothing says whose journal it is, it goes away with the
     /// file, if the content may be lost.
-    private func claimJournal(of path: String, _ lock: DatabaseLock) throws(SQLiteFailure) {
+    private func claim(_ path: String, _ lock: DatabaseLock) throws(SQLiteFailure) -> DatabaseIdentity {
         let (present, known) = (DatabaseIdentity(path: path), lock.identity)
-        guard present == nil || present != known else { return }
-        let found = Self.companions.map { path + $0 }.filter { FileManager.default.fileExists(atPath: $0) }
+        if let present, present == known { return present }
         if present == nil || known != nil {
-            for companion in found { unlink(companion) }
-        } else if replacesDamaged, !found.isEmpty {
+            for companion in Self.companions { removeCompanion(path + companion) }
+        } else if replacesDamaged, FileManager.default.fileExists(atPath: path + "-journal") {
+            try checkUnused(path)
             try setAside(path)
         }
+        try DatabaseFile(path: path).prepare(becomesPrivate: false)
+        guard let identity = DatabaseIdentity(path: path) else { throw .busy }
+        guard lock.note(identity) else { throw .full }
+        return identity
+    }
+
+    /// Removes another file's journal; one of content that may not be lost is renamed.
+    private func removeCompanion(_ companion: String) {
+        if replacesDamaged || rename(companion, "\(companion)-other") != 0 { unlink(companion) }
+    }
+
+    /// Throws `.busy` where a connection is in the middle of a change: the journal is its own.
+    private func checkUnused(_ path: String) throws(SQLiteFailure) {
+        do throws(SQLiteFailure) {
+            try SQLiteConnection(path: path, busyMilliseconds: 0).run("BEGIN IMMEDIATE; COMMIT")
+        } catch  where error.isBusy {
+            throw error
+        } catch {}
     }
 
     // MARK: Damage
@@ -180,6 +201,7 @@ struct DatabaseSource: Sendable {
 
     /// Whether there is something else than a database, damaged or not, at the path.
     private static func isForeign(_ path: String) -> Bool {
+        BlockingCall.check("lstat")
         var status = stat()
         guard lstat(path, &status) == 0 else { return false }
         guard status.st_mode & S_IFMT == S_IFREG else { return true }

@@ -53,6 +53,9 @@ struct FollowedDatabase {
         do throws(SQLiteFailure) {
             do throws(SQLiteFailure) {
                 return try useOnce(body)
+            } catch  where error.isOfMovedFile {
+                current = nil
+                return try useOnce(body)
             } catch  where error.isDamage {
                 let damaged = current?.identity
                 current = nil

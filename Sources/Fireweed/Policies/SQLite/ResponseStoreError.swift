@@ -59,6 +59,12 @@ struct SQLiteFailure: Error {
         [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT].contains(code & 0xFF) || code == Self.shortRead
     }
 
+    // `SQLITE_READONLY_DBMOVED` and `SQLITE_IOERR_DELETE_NOENT`, sums that Swift does not import.
+    private static let movedCodes: [Int32] = [8 | (4 << 8), 10 | (23 << 8)]
+
+    /// Whether the file, or its journal, was moved away during a use.
+    var isOfMovedFile: Bool { Self.movedCodes.contains(code) }
+
     /// Whether the file is not a database.
     var isOfForeignFile: Bool { code & 0xFF == SQLITE_NOTADB }
 

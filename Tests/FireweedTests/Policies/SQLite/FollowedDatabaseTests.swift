@@ -121,7 +121,9 @@ struct FollowedDatabaseTests {
         case own
         /// That of a database of which this one has the place, and perhaps the inode.
         case other
-        /// There is no lock file, or it says nothing.
+        /// The lock file is a copy, as are the database and the journal perhaps.
+        case copied
+        /// There is no lock file.
         case unknown
     }
 
@@ -138,13 +140,18 @@ struct FollowedDatabaseTests {
         try connection.run("COMMIT")
         try FileManager.default.copyItem(at: file, to: left)
         let identity = try #require(DatabaseIdentity(path: left.path))
-        let text: String? =
-            switch journal {
-            case .own: identity.text
-            case .other: identity.text.prefix { $0 != " " } + " 1"
-            case .unknown: nil
-            }
-        if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: left.path + "-lock")) }
+        let lock = try DatabaseLock(besideDatabaseAt: left.path)
+        switch journal {
+        case .own: #expect(lock.note(identity))
+        case .other: #expect(lock.note(DatabaseIdentity(text: identity.text.prefix { $0 != " " } + " 1")))
+        case .copied:
+            #expect(lock.note(identity))
+            let file = URL(fileURLWithPath: left.path + "-lock")
+            let text = try Data(contentsOf: file)
+            try FileManager.default.moveItem(at: file, to: folder.file("former-lock"))
+            try text.write(to: file)
+        case .unknown: unlink(left.path + "-lock")
+        }
     }
 
     @Test(
@@ -162,10 +169,26 @@ struct FollowedDatabaseTests {
         switch journal {
         case .own: #expect(number == 1)
         case .other: #expect(number == 2)
-        case .unknown: #expect(number == (replacesDamaged ? 0 : 1))
+        case .copied, .unknown: #expect(number == (replacesDamaged ? 0 : 1))
         }
-        #expect(!FileManager.default.fileExists(atPath: left + "-journal"))
-        #expect(FileManager.default.fileExists(atPath: left + "-damaged") == (journal == .unknown && replacesDamaged))
+        func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: left + suffix) }
+        #expect(!exists("-journal"))
+        #expect(exists("-damaged") == ([.copied, .unknown].contains(journal) && replacesDamaged))
+        #expect(exists("-journal-other") == (journal == .other && !replacesDamaged), "content that may not be lost")
+    }
+
+    @Test("a file in the middle of a change is not set aside when its lock file is missing")
+    func unknownAndUsed() throws {
+        let source = DatabaseSource(path: file.path, replacesDamaged: true) { (_, _) throws(SQLiteFailure) in }
+        let waiting = DatabaseSource.Waiting(milliseconds: 0, lockMilliseconds: 0)
+        let connection = try source.connect(waiting).connection
+        try connection.run("CREATE TABLE numbers (number INTEGER)")
+        try connection.run("BEGIN IMMEDIATE; INSERT INTO numbers VALUES (1)")
+        #expect(unlink(file.path + "-lock") == 0)
+        #expect { try source.connect(waiting) } throws: { ($0 as? SQLiteFailure)?.isBusy ?? false }
+        try connection.run("COMMIT")
+        #expect(try source.connect(waiting).connection.number("SELECT number FROM numbers") == 1)
+        try expectNothingDamaged()
     }
 
     // MARK: The lock file
@@ -228,12 +251,12 @@ struct FollowedDatabaseTests {
     @Test("a full lock file's text takes the place of a longer one, and of none")
     func notes() throws {
         let lock = try DatabaseLock(besideDatabaseAt: file.path)
-        for text in ["18446744073709551615 18446744073709551615", "1 2", "99 100"] {
+        for text in ["9446744073709551615 9446744073709551615", "1 2", "99 100"] {
             let identity = try #require(DatabaseIdentity(text: text))
             #expect(lock.note(identity) && lock.identity == identity)
             #expect(lock.note(nil) && lock.identity == nil)
         }
-        #expect(try Data(contentsOf: folder.file("database.sqlite-lock")).count == 48)
+        #expect(try Data(contentsOf: folder.file("database.sqlite-lock")).count == 64)
     }
 
     @Test("a pause that a damaged row names holds a day at most")
