@@ -116,6 +116,50 @@ struct AuthenticationOptionTests {
         #expect(other.requests.map { $0.field("Authorization") } == [nil])
     }
 
+    @Test("a session keeps header fields for their origin, but those of content and of conditions")
+    func sessionFields() throws {
+        let other = try FixtureServer.start()
+        let file = folder.file("fields.json").path
+        let url = server.url("/get").absoluteString
+        #expect(
+            try run(
+                "--session", file, url, "X-Token:1", "X-Two:a", "X-Two:b", "If-Match:e", "Content-X:c", "Cookie:k=v"
+            ).code == 0)
+        _ = try run("--session", file, url)
+        _ = try run("--session", file, url, "x-token:2", "X-Two:")
+        _ = try run("--session", file, url)
+        _ = try run("--session", file, other.url("/get").absoluteString)
+        #expect(server.requests.map { $0.field("X-Token") } == ["1", "1", "2", "2"])
+        #expect(server.requests.map { $0.field("X-Two") != nil } == [true, true, false, true])
+        #expect(server.requests.dropFirst().allSatisfy { $0.field("If-Match") == nil && $0.field("Content-X") == nil })
+        #expect(server.requests.last?.field("Cookie") == "k=v")
+        #expect(other.requests.map { $0.field("X-Token") } == [nil])
+    }
+
+    @Test("runs of one session beside one another lose nothing")
+    func parallelRuns() throws {
+        let url = server.url("/cookies/set").absoluteString
+        let script =
+            "for i in 1 2 3 4 5 6 7 8; do \"$0\" --session ./s.json \"\(url)?c$i=1\" X-$i:1 >/dev/null & done; wait"
+        #expect(try Command.run(script: script, in: folder.url).code == 0)
+        let saved = try SessionFile(name: folder.file("s.json").path).load()
+        #expect(Set(saved.cookies.map(\.name)) == Set((1...8).map { "c\($0)" }))
+        #expect(saved.fields?.count == 8)
+    }
+
+    @Test("what a run has removed stays removed, and what another run has added stays")
+    func merging() {
+        func cookie(_ name: String, _ value: String) -> SavedSession.Cookie {
+            .init(name: name, value: value, domain: "h.example", path: "/", isSecure: false, isHTTPOnly: false)
+        }
+        var (old, new, present) = (SavedSession(), SavedSession(), SavedSession())
+        old.cookies = [cookie("gone", "1"), cookie("kept", "1"), cookie("changed", "1")]
+        new.cookies = [cookie("kept", "1"), cookie("changed", "2")]
+        present.cookies = old.cookies + [cookie("added", "1")]
+        let merged = present.merging(from: old, to: new)
+        #expect(merged.cookies == [cookie("added", "1"), cookie("changed", "2"), cookie("kept", "1")])
+    }
+
     @Test("a file that was open to others is closed to them; a broken one is an error, and stays as it is")
     func sessionFile() throws {
         let file = folder.file("s.json")

@@ -178,6 +178,27 @@ struct FetchTests {
         #expect(await running.rest().code == 143)
     }
 
+    @Test("--continue makes failed requests again, and ends with 1 while one fails", arguments: [true, false])
+    func failedAgain(hasJournal: Bool) throws {
+        let isUp = EventLog<Int>()
+        server.route("/flaky") { _ in .text("0123456789", status: isUp.events.isEmpty ? 200 : 201) }
+        try write("\(url("get"))\n\(url("flaky"))\n", to: "list")
+        let options = hasJournal ? ["--journal", "journal"] : ["-o", "records"]
+        func run(_ limit: String, _ others: [String]) throws -> CommandResult {
+            try Command.run(
+                ["fetch", "--from", "list", "--omit-body", "--max-body", limit] + options + others, in: folder.url,
+                input: "")
+        }
+        #expect(try run("5", []).code == 1)
+        #expect(try run("5", ["--continue"]).code == 1)
+        let count = server.requests.count
+        let rest = try run("1M", ["--continue"])
+        #expect(rest.code == 0, "\(rest.errors)")
+        #expect(server.requests.count > count)
+        let again = try run("1M", ["--continue"])
+        #expect(again.code == 0 && again.errors == "fireweed: all 2 were finished before\n", "\(again.errors)")
+    }
+
     @Test("a full disk, a closed pipe, folders and foreign files are told in words")
     func careless() throws {
         let full = try run(url("get"), "-o", "/dev/full")

@@ -81,6 +81,7 @@ struct GeneratedFileTests {
         let line = words.map { "'\($0)'" }.joined(separator: " ")
         let script = """
             source '\(try write(.bash))'; COMP_WORDS=(fireweed \(line)); COMP_CWORD=\(words.count)
+            COMP_LINE="fireweed \(words.joined(separator: " "))"; COMP_POINT=${#COMP_LINE}
             _fireweed; printf '%s\\n' "${COMPREPLY[@]}"
             """
         return try output("bash", "--norc", "-c", script).split(separator: "\n").map(String.init)
@@ -96,6 +97,38 @@ struct GeneratedFileTests {
         #expect(try completed("--pretty", "=", "f") == ["format"])
         #expect(try completed("--help", "T") == ["TLS"])
         #expect(try completed("--cacert", "\(folder.url.path)/ba") == ["\(folder.url.path)/bash"])
+    }
+
+    @Test("bash completes the files of items, names of fields, and sessions")
+    func bashItems() throws {
+        let bash = try write(.bash)
+        for item in ["f@", "f=@", "f:=@", "@", "Name:@"] {
+            // bash cuts words at "@".
+            #expect(try completed(":8080/", "\(item)\(folder.url.path)/ba") == [bash], "\(item)")
+        }
+        #expect(try completed(":8080/", "Content-T") == ["Content-Type:"])
+        #expect(try completed("ws", ":8080/", "User-") == ["User-Agent:"])
+        #expect(try completed(":8080/", "a=User-") == [])
+        let sessions = folder.file("config/fireweed/sessions")
+        try FileManager.default.createDirectory(at: sessions, withIntermediateDirectories: true)
+        for name in ["work", "walk", "other"] {
+            try Data("{}".utf8).write(to: sessions.appending(path: "\(name).json"))
+        }
+        let script = """
+            export XDG_CONFIG_HOME='\(folder.file("config").path)'; source '\(bash)'
+            COMP_WORDS=(fireweed --session w); COMP_CWORD=2; _fireweed; printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        #expect(try output("bash", "--norc", "-c", script).split(separator: "\n").sorted() == ["walk", "work"])
+    }
+
+    @Test("help is help, and a host of that name needs a path or a scheme")
+    func helpWord() throws {
+        #expect(try ArgumentParser.parse(["help"]).task == .help(topic: nil))
+        #expect(try ArgumentParser.parse(["help", "ws"]).task == .help(topic: "ws"))
+        #expect(try ArgumentParser.parse(["http://help"]).task == .request)
+        #expect(try ArgumentParser.parse(["help/", "a==b"]).url == "https://help/")
+        let result = try Command.run(["help"], in: folder.url)
+        #expect(result.code == 0 && result.output == Data("\(Help.short)\n".utf8))
     }
 
     private static let hasZsh = FileManager.default.isExecutableFile(atPath: "/usr/bin/zsh")

@@ -78,7 +78,7 @@ struct ArgumentParserTests {
         "what is wrong is said in one line",
         arguments: [
             ([], "a URL is missing"), (["--nope"], "no option --nope"),
-            (["--timeout", "soon", "h.example"], "--timeout needs a number of seconds above 0, not \"soon\""),
+            (["--timeout", "soon", "h.example"], "--timeout needs a number of seconds, or 0 for none, not \"soon\""),
             (["--print"], "needs a value"), (["h.example", "junk"], "not an item"),
             (["--raw", "x", "h.example", "a=b"], "cannot go together"),
             (["h.example", "f@x"], "--form"), (["http://"], "not a URL"),
@@ -114,7 +114,7 @@ struct ArgumentParserTests {
         #expect(try ArgumentParser.parse(["--print=", "h.example"]).print == "")
         #expect(try ArgumentParser.parse(["--raw=", "h.example"]).rawBody == "")
         let back = try ArgumentParser.parse(
-            ["--no-cache", "-a", "u:p", "--no-auth", "h.example"], defaults: ["--cache"])
+            ["--no-cache", "-a", "u:p", "--no-auth", "h.example"], defaults: OptionReader.read(["--cache"]).options)
         #expect(!back.usesCache && back.authentication == nil)
         #expect(try ArgumentParser.parse(["--no-follow", "h.example"]).followsRedirects == false)
         #expect(try !ArgumentParser.parse(["--sorted", "--unsorted", "h.example"]).sortsOutput)
@@ -146,6 +146,27 @@ struct ArgumentParserTests {
         #expect(try ArgumentParser.parse(["--default-scheme", "https", ":1/"]).url == "https://localhost:1/")
         #expect(try ArgumentParser.parse(["--default-scheme", "http", "https://h.example"]).url == "https://h.example")
         #expect(throws: UsageError.self) { try ArgumentParser.parse(["--default-scheme", "ftp", "h.example"]) }
+    }
+
+    @Test(
+        "a URL that lacks a slash is an error that says so",
+        arguments: [
+            ("http:/h.example/x", "http://h.example/x"), ("HTTPS:/h.example", "HTTPS://h.example"),
+            ("http:/u:secret@h.example/", "http://h.example/"),
+        ])
+    func missingSlash(url: String, meant: String) {
+        let error = #expect(throws: UsageError.self) { try ArgumentParser.parse([url]) }
+        #expect(error?.message.hasSuffix("lacks a slash; is \(meant) meant?") == true, "\(error?.message ?? "")")
+    }
+
+    @Test("-A is HTTPie's short name of --auth-type; for another word it says where a User-Agent goes")
+    func authenticationType() throws {
+        for type in Invocation.AuthenticationType.allCases {
+            #expect(
+                try ArgumentParser.parse(["-A", type.rawValue, "-a", "u:p", "h.example"]).authenticationType == type)
+        }
+        let error = #expect(throws: UsageError.self) { try ArgumentParser.parse(["-A", "Mozilla", "h.example"]) }
+        #expect(error?.message.contains("User-Agent:value") == true)
     }
 
     @Test("--text takes --binary back")

@@ -144,11 +144,28 @@ struct JSONTests {
         #expect(JSONFormatter(appearance: Appearance()).formatted("{}\n{}")?.text == "{}\n{}")
     }
 
-    @Test("a format of --write-out is filled, and what is not known stays")
+    @Test("a format of --write-out is filled, for both streams, and at a failure alone")
     func writeOut() {
-        let out = WriteOut(values: [("http_code", .literal("200")), ("url", .string("h"))]) { _ in ["a", "b"] }
-        #expect(out.text(#"%{http_code}\t%{url} %header{x} %{nope} %%{url}\n"#) == "200\th a, b %{nope} %{url}\n")
-        #expect(out.text("%{json}") == #"{"http_code": 200, "url": "h"}"#)
+        var out = WriteOut(
+            values: [("http_code", .literal("200")), ("url", .string("h"))],
+            fields: [("X", "a"), ("y", "c"), ("x", "b")])
+        #expect(out.text(#"%{http_code}\t%{url} %header{x} %%{url}\n"#).output == "200\th a, b %{url}\n")
+        #expect(out.text("%{json}").output == #"{"http_code": 200, "url": "h"}"#)
+        #expect(out.text("%{header_json}").output == #"{"x": ["a", "b"], "y": ["c"]}"#)
+        #expect(out.text("1%{stderr}2%{stdout}3") == WriteOut.Text(output: "13", errors: "2"))
+        #expect(out.text("1%{onerror}2").output == "1")
+        out.isFailure = true
+        #expect(out.text("1%{onerror}2").output == "12")
+    }
+
+    @Test("a variable that --write-out does not know is named")
+    func unknownVariable() throws {
+        #expect(WriteOut.unknownName(in: "%{http_code} %{nope}") == "nope")
+        for name in WriteOut.names + ["json", "header_json", "stdout", "stderr", "onerror"] {
+            #expect(WriteOut.unknownName(in: "%{\(name)}") == nil)
+        }
+        let error = #expect(throws: UsageError.self) { try ArgumentParser.parse(["-w", "%{nope}", "h.example"]) }
+        #expect(error?.message.hasPrefix("%{nope} of --write-out is not known; there are ") == true)
     }
 
     @Test(
@@ -167,18 +184,17 @@ struct JSONTests {
         #expect(CharacterSetDecoder("no-such-set") == nil && CharacterSetDecoder("utf-8//IGNORE") == nil)
     }
 
-    @Test("the configuration file has an option on each line")
-    func configuration() {
-        let words = ConfigurationFile.words(of: "# mine\n--style light\n\n  --no-follow\n--auth 'u:p q'\n--x=1 \n")
-        #expect(words.map(\.text) == ["--style", "light", "--no-follow", "--auth", "u:p q", "--x=1"])
-        #expect(words.filter { !$0.isOption }.isEmpty)
-        #expect(ConfigurationFile.words(of: "GET").first?.isOption == false)
-        let commented = "--timeout 20 # slow\n--check-status # all\n--auth 'u:p # q' # mine\n--raw it's#1 #2\n--x #\n"
-        #expect(
-            ConfigurationFile.words(of: commented).map(\.text)
-                == ["--timeout", "20", "--check-status", "--auth", "u:p # q", "--raw", "it's#1", "--x"])
-        let quoted = ConfigurationFile.words(of: "--auth=\"u:p #q\" # mine").map(\.text)
-        #expect(quoted.joined(separator: " ") == "--auth=\"u:p #q\"")
+    @Test(
+        "a line of the configuration file is an option with its value, or a comment",
+        arguments: [
+            ("# mine", []), ("--style light", ["--style", "light"]), ("", []), ("  --no-follow", ["--no-follow"]),
+            ("--auth 'u:p q'", ["--auth", "u:p q"]), ("--x=1 ", ["--x=1"]), ("GET", ["GET"]),
+            ("--timeout 20 # slow", ["--timeout", "20"]), ("--check-status # all", ["--check-status"]),
+            ("--auth 'u:p # q' # mine", ["--auth", "u:p # q"]), ("--raw it's#1 #2", ["--raw", "it's#1"]),
+            ("--x #", ["--x"]), ("--auth=\"u:p #q\" # mine", ["--auth=\"u:p", "#q\""]),
+        ])
+    func configuration(line: String, expected: [String]) {
+        #expect(ConfigurationFile.words(of: line) == expected)
     }
 
     @Test("--resolve takes addresses of both families, with a port or without")

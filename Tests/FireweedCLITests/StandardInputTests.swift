@@ -30,6 +30,55 @@ struct StandardInputTests {
         return (try? JSONSerialization.jsonObject(with: data) as? [String: Any], process.terminationStatus)
     }
 
+    @Test(
+        "content that is not made of items has the type of -j, -f or its file",
+        arguments: [
+            ("echo a=b | $fireweed -f $url", "application/x-www-form-urlencoded; charset=utf-8"),
+            ("echo a=b | $fireweed $url", "application/json"),
+            ("$fireweed -f $url <form", "application/x-www-form-urlencoded; charset=utf-8"),
+            ("$fireweed --raw a=b -f $url", "application/x-www-form-urlencoded; charset=utf-8"),
+            ("$fireweed --raw a=b -j $url", "application/json"),
+            ("$fireweed --raw a=b $url", "text/plain; charset=utf-8"),
+            ("$fireweed --raw ' {\"a\": 1}' $url", "application/json"),
+            ("$fireweed --raw '{a' $url", "text/plain; charset=utf-8"),
+            ("$fireweed $url @page.html", "text/html"), ("$fireweed $url @link", "application/octet-stream"),
+            ("$fireweed -j $url @page.html", "application/json"),
+            ("$fireweed -f $url @form", "application/x-www-form-urlencoded; charset=utf-8"),
+            ("$fireweed $url '@page.html;type=text/x'", "text/x"),
+            ("$fireweed -j --upload form $url", "application/json"),
+            ("$fireweed $url @/proc/self/comm", "application/octet-stream"),
+            ("echo x | $fireweed -f $url @-", "application/x-www-form-urlencoded; charset=utf-8"),
+            ("$fireweed $url @form Content-Type:text/y", "text/y"),
+        ])
+    func types(line: String, type: String) throws {
+        try Data("a=b".utf8).write(to: folder.file("form"))
+        try Data("<p>".utf8).write(to: folder.file("page.html"))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link").path, withDestinationPath: folder.file("form").path)
+        let result = try shell(line)
+        let request = try #require(server.requests.last)
+        #expect(result.code == 0 && request.method == "POST")
+        #expect(request.field("Content-Type") == type && !request.body.isEmpty, "\(request.fields)")
+    }
+
+    @Test("a symbolic link and a file of /proc are sent whole, as a part of a form too")
+    func unusualFiles() throws {
+        try Data("linked".utf8).write(to: folder.file("target"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link").path, withDestinationPath: "target")
+        #expect(try shell("$fireweed -f $url l@link p@/proc/self/comm t=@/proc/self/comm").code == 0)
+        let body = String(decoding: try #require(server.requests.last).body, as: UTF8.self)
+        #expect(body.contains("\r\n\r\nlinked\r\n") && body.components(separatedBy: "fireweed\n").count == 3, "\(body)")
+        #expect(try shell("$fireweed $url </proc/self/comm").object?["data"] as? String == "fireweed\n")
+    }
+
+    @Test("two contents, and a file beside items, are wrong usage")
+    func twoContents() throws {
+        for words in ["@form @form", "@form a=b", "--raw x @form"] {
+            #expect(try shell("touch form; $fireweed $url \(words) 2>/dev/null").code == 64, "\(words)")
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("a pipe is read to its end, however late its bytes come")
     func latePipe() throws {
         let result = try shell("(sleep 0.3; printf da; sleep 0.3; printf ta) | $fireweed $url")

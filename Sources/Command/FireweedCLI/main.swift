@@ -15,7 +15,8 @@ do {
     let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
     let invocation = try ArgumentParser.parse(
         Array(CommandLine.arguments.dropFirst()),
-        defaults: ConfigurationFile.words() + (isSecureAlias ? ["--default-scheme", "https"] : []))
+        defaults: ConfigurationFile.options()
+            + (isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []))
     let code: ExitCode
     switch invocation.task {
     case .help(let topic):
@@ -36,11 +37,13 @@ do {
         if invocation.showsDebugging {
             Terminal.tell("* fireweed \(AFInfo.version), \(EngineTransport.engineVersion)\n")
         }
-        let input = StandardInput.content(for: invocation)
-        if invocation.urlCount > 1 {
+        if !invocation.following.isEmpty {
+            code = try await FollowingRequests(invocation).run()
+        } else if invocation.urlCount > 1 {
+            let input = StandardInput.content(for: invocation)
             code = try await SeveralRequests(invocation, standardInput: input).run()
         } else {
-            let runner = try RequestRunner(invocation, standardInput: input)
+            let runner = try RequestRunner(invocation, standardInput: StandardInput.content(for: invocation))
             // The process ends after this run. Taking the session apart first would be a twelfth of a short run.
             _ = Unmanaged.passRetained(runner)
             code = await runner.run()

@@ -18,19 +18,31 @@ enum ArgumentParser {
 
     /// Understands a command line without its first word; throws `UsageError`.
     ///
-    /// The words in `defaults` come from the configuration file, and apply where the command line says nothing else.
-    static func parse(_ arguments: [String], defaults: [String] = []) throws -> Invocation {
+    /// The options in `defaults` come from the configuration file, and apply where the command line says nothing else.
+    static func parse(_ arguments: [String], defaults: [OptionUse] = []) throws -> Invocation {
         let (given, words) = try OptionReader.read(arguments)
         let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
         // A default that does not go with what is asked for is not meant for it.
-        let configured = try OptionReader.read(defaults).options.filter { $0.option.scope.contains(kind) }
+        let configured = defaults.filter { $0.option.scope.contains(kind) }
         var invocation = Invocation()
         // The command line goes before a curl command, which goes before the defaults.
         let cancelled = given.filter(\.isCancellation)
         for use in OptionReader.cancelling(configured + cancelled) { try use.apply(to: &invocation) }
         let command = given.last { $0.option.names.contains("--from-curl") }?.value
-        if let command { try CURLInvocation.apply(command, to: &invocation) }
-        for use in OptionReader.cancelling(given) { try use.apply(to: &invocation) }
+        if let command {
+            var all = try CURLReader.invocations(of: command, base: invocation)
+            invocation = all.removeFirst()
+            invocation.following = all
+        }
+        for use in OptionReader.cancelling(given) {
+            try use.apply(to: &invocation)
+            for index in invocation.following.indices { try use.apply(to: &invocation.following[index]) }
+        }
+        // As a word, as of other commands: a host of that name has a scheme, or a path.
+        if words.first == "help", words.count == 1 || words.count == 2 && Help.isTopic(words[1]) {
+            invocation.task = .help(topic: words.dropFirst().first)
+            return invocation
+        }
         switch invocation.task {
         case .help:
             invocation.task = .help(topic: words.first.flatMap { Help.isTopic($0) ? $0 : nil })
@@ -79,6 +91,12 @@ enum ArgumentParser {
         guard folder == nil || invocation.archiveFile == nil else {
             throw UsageError(message: "--har and a folder cannot go together")
         }
+        guard invocation.servedStatus == nil || folder == nil && invocation.archiveFile == nil else {
+            throw UsageError(message: "--status answers every request; it goes without a folder and --har")
+        }
+        guard invocation.servedDelay == nil || folder != nil || invocation.servedStatus != nil else {
+            throw UsageError(message: "--delay needs a folder or --status; /delay/N is an endpoint of the server")
+        }
         invocation.task = .serve(port: port ?? 0, folder: folder)
         return invocation
     }
@@ -92,7 +110,12 @@ enum ArgumentParser {
 
     private static func webSocket(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
-        guard let url = words.first else { throw UsageError(message: "usage: fireweed ws URL [ITEM ...]") }
+        guard var url = words.first else { throw UsageError(message: "usage: fireweed ws URL [ITEM ...]") }
+        // The URL of a page, as it is copied: the handshake is a GET of that scheme (RFC 6455 §4.1).
+        for scheme in ["http", "https"] where url.lowercased().hasPrefix("\(scheme)://") {
+            url = (scheme == "http" ? "ws" : "wss") + url.dropFirst(scheme.count)
+            break
+        }
         invocation.task = .webSocket
         let scheme = invocation.defaultScheme.map { $0 == "http" ? "ws" : "wss" }
         invocation.url = try URLShorthand.expanded(url, schemes: ("ws", "wss"), default: scheme)
@@ -129,6 +152,7 @@ enum ArgumentParser {
             guard words.isEmpty else {
                 throw UsageError(message: "--from-curl has method, URL and content; \"\(words[0])\" cannot go with it")
             }
+            for other in invocation.following { _ = try InvocationRules.checked(other) }
             return try InvocationRules.checked(invocation)
         }
         var words = words[...]
@@ -151,6 +175,15 @@ enum ArgumentParser {
             guard !word.hasPrefix("http://"), !word.hasPrefix("https://") else {
                 throw UsageError(message: "the URL \(word) stands behind an item; URLs come first")
             }
+            if word.hasPrefix("@"), word.count > 1 {
+                guard invocation.uploadFile == nil else {
+                    throw UsageError(
+                        message: "\(word) is the whole content, and there is another file; NAME@FILE is a field")
+                }
+                let file = FileReference(String(word.dropFirst()))
+                (invocation.uploadFile, invocation.uploadType) = (file.path, file.type)
+                continue
+            }
             guard let item = Item(word) else {
                 throw UsageError(
                     message: "\"\(word)\" is not an item: Header:value, name==query, field=text, field:=json or "
@@ -165,7 +198,7 @@ enum ArgumentParser {
     private static func isFurtherURL(_ word: String) -> Bool {
         if word.hasPrefix("http://") || word.hasPrefix("https://") || word.hasPrefix(":/") { return true }
         if word.hasPrefix(":"), word.dropFirst().first?.isNumber == true { return true }
-        return Item(word) == nil && word.contains("/")
+        return Item(word) == nil && !word.hasPrefix("@") && word.contains("/")
     }
 
     /// Methods that are understood in lower case too.

@@ -6,6 +6,32 @@ enum BashCompletion {
         """
         # Completions of fireweed for bash; made by "fireweed --generate bash".
 
+        # The names of the sessions that are kept.
+        _fireweed_sessions()
+        {
+            local file
+            for file in "\(Completions.sessionFolder)"/*.json; do
+                [[ -e $file ]] && file=${file##*/} && echo "${file%.json}"
+            done
+        }
+
+        # An item: the file of "@file", "f@file", "f=@file" and "f:=@file", or the name of a field.
+        _fireweed_item()
+        {
+            local item=${COMP_LINE:0:COMP_POINT}
+            item=${item##*[[:space:]]}
+            if [[ $item == *@* ]]; then
+                local path=${item##*@}
+                COMPREPLY=($(compgen -f -- "$path"))
+                # Where bash does not take "@" for the end of a word, the whole word is completed.
+                [[ $COMP_WORDBREAKS == *@* ]] || COMPREPLY=("${COMPREPLY[@]/#/${item%"$path"}}")
+                compopt -o filenames 2>/dev/null
+            elif [[ $item != *[=:]* ]]; then
+                COMPREPLY=($(compgen -W "\(Completions.fields.joined(separator: " "))" -- "$item"))
+                compopt -o nospace 2>/dev/null
+            fi
+        }
+
         _fireweed()
         {
             local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= options i
@@ -38,6 +64,8 @@ enum BashCompletion {
             elif [[ $command == serve ]]; then
                 COMPREPLY=($(compgen -d -- "$word"))
                 compopt -o filenames 2>/dev/null
+            elif [[ $command != status ]]; then
+                _fireweed_item
             fi
         }
 
@@ -68,6 +96,9 @@ enum BashCompletion {
             case .words(let words):
                 return
                     "        \(names)) COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\")); return ;;"
+            case .sessions:
+                return "        \(names)) COMPREPLY=($(compgen -W \"$(_fireweed_sessions)\" -- \"$word\") "
+                    + "$([[ $word == */* ]] && compgen -f -- \"$word\")); return ;;"
             case .nothing: return "        \(names)) compopt +o default 2>/dev/null; return ;;"
             }
         }

@@ -4,6 +4,19 @@
 enum Completions {
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
+    /// Fields that people type, with the colon that makes a word an item.
+    static let fields = [
+        "Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Content-Disposition",
+        "Content-Encoding", "Content-Language", "Content-Type", "Cookie", "Expect", "Forwarded", "Host",
+        "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
+        "Origin",
+        "Prefer", "Range", "Referer", "TE", "User-Agent", "X-Forwarded-For", "X-Forwarded-Proto", "X-Request-ID",
+        "X-Requested-With",
+    ].map { "\($0):" }
+
+    /// The folder of the sessions, for a shell of POSIX.
+    static let sessionFolder = "${XDG_CONFIG_HOME:-$HOME/.config}/fireweed/sessions"
+
     /// What may follow `--help`.
     static var topics: [String] { ["all"] + Subcommand.allCases.map(\.rawValue) + Help.groupTopics }
 

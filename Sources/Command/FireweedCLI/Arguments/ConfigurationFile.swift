@@ -13,34 +13,52 @@ enum ConfigurationFile {
         return ConfigurationFolder.path(environment: environment) + "/config"
     }
 
-    /// The words of the file; none when it is not there; throws `UsageError`.
-    static func words(environment: [String: String] = ConfigurationFolder.environment) throws -> [String] {
+    /// The options of the file; none when it is not there; throws `UsageError`, which names the file and the line.
+    static func options(environment: [String: String] = ConfigurationFolder.environment) throws -> [OptionUse] {
         guard let path = path(environment: environment), FileManager.default.fileExists(atPath: path) else { return [] }
         guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
             throw UsageError(message: "the configuration file \(path) is not UTF-8 text")
         }
-        let words = words(of: text)
-        if let word = words.first(where: { !$0.isOption }) {
-            throw UsageError(message: "\(path) may hold options alone, and not \"\(word.text)\"")
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        return try lines.enumerated().flatMap { number, line in
+            let place = "\(path), line \(number + 1)"
+            do {
+                return try options(of: line).map { use in
+                    var use = use
+                    use.place = place
+                    return use
+                }
+            } catch let error as UsageError {
+                throw UsageError(message: "\(place): \(error.message)")
+            }
         }
-        return words.map(\.text)
     }
 
-    /// An option on each line, with its value behind a space or `=`; `#` begins a comment, also behind a space and
-    /// outside of quotes.
-    static func words(of text: String) -> [(text: String, isOption: Bool)] {
-        text.split(whereSeparator: \.isNewline).flatMap { line -> [(text: String, isOption: Bool)] in
-            let line = line.trimmingCharacters(in: .whitespaces)
-            guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
-            let halves = withoutComment(line).split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
-            let isOption = line.hasPrefix("-")
-            guard halves.count == 2 else { return halves.map { ($0, isOption) } }
-            var value = halves[1].trimmingCharacters(in: .whitespaces)
-            if value.count >= 2, let quote = value.first, "\"'".contains(quote), value.last == quote {
-                value = String(value.dropFirst().dropLast())
-            }
-            return [(halves[0], isOption), (value, true)]
+    private static func options(of line: Substring) throws -> [OptionUse] {
+        let words = words(of: line)
+        guard words.first?.hasPrefix("-") ?? true else {
+            throw UsageError(message: "only options can stand here, and not \"\(words[0])\"")
         }
+        let (options, others) = try OptionReader.read(words)
+        if let other = others.first {
+            throw UsageError(message: "\(words[0]) takes no value, and \"\(other)\" stands behind it")
+        }
+        return options
+    }
+
+    /// The words of a line: an option, with its value behind a space or `=`.
+    ///
+    /// `#` begins a comment, also behind a space and outside of quotes.
+    static func words(of line: some StringProtocol) -> [String] {
+        let line = line.trimmingCharacters(in: .whitespaces)
+        guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
+        let halves = withoutComment(line).split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
+        guard halves.count == 2 else { return halves }
+        var value = halves[1].trimmingCharacters(in: .whitespaces)
+        if value.count >= 2, let quote = value.first, "\"'".contains(quote), value.last == quote {
+            value = String(value.dropFirst().dropLast())
+        }
+        return [halves[0], value]
     }
 
     /// A line up to its comment.

@@ -11,13 +11,40 @@ enum FishCompletion {
         let lines =
             [
                 "# Completions of fireweed for fish; made by \"fireweed --generate fish\".", "",
-                "set -l commands \(commands)",
+                functions, "set -l commands \(commands)",
                 "complete -c fireweed -n __fish_use_subcommand -a '\(Completions.methods.joined(separator: " "))' -d Method",
             ] + subcommands + [
-                "complete -c fireweed -n 'test (commandline -opc)[-1] = --help' -f -a '\(topics)'", "",
+                "complete -c fireweed -n 'test (commandline -opc)[-1] = --help' -f -a '\(topics)'",
+                "complete -c fireweed -n 'not __fish_seen_subcommand_from status serve' -a '(__fireweed_item)'", "",
             ] + Option.all.map(line) + ["", "complete -c fw -w fireweed", "complete -c fws -w fireweed"]
         return lines.joined(separator: "\n") + "\n"
     }
+
+    /// Words that fish makes when it completes: sessions, files of items, and names of fields.
+    private static let functions = """
+        function __fireweed_sessions
+            set -l folder $HOME/.config
+            set -q XDG_CONFIG_HOME; and set folder $XDG_CONFIG_HOME
+            for file in $folder/fireweed/sessions/*.json
+                string replace -r '.*/(.*)\\.json$' '$1' -- $file
+            end
+        end
+
+        function __fireweed_item
+            set -l word (commandline -ct)
+            if string match -q '*@*' -- $word
+                set -l path (string replace -r '.*@' '' -- $word)
+                set -l start (string replace -r '[^@]*$' '' -- $word)
+                for file in $path*
+                    test -d $file; and set file $file/
+                    echo $start$file
+                end
+            else if not string match -qr '[=:]' -- $word
+                printf '%s\\n' \(Completions.fields.joined(separator: " "))
+            end
+        end
+
+        """
 
     private static func line(_ option: Option) -> String {
         var words = ["complete -c fireweed"]
@@ -29,6 +56,7 @@ enum FishCompletion {
         case nil: break
         case .files: words.append("-r -F")
         case .words(let choices): words.append("-x -a '\(choices.joined(separator: " "))'")
+        case .sessions: words.append("-x -a '(__fireweed_sessions)'")
         case .nothing: words.append("-x")
         }
         words.append("-d '\(quoted(Completions.summary(option)))'")

@@ -8,7 +8,7 @@ enum ForeignOption {
     private static let hints: [String: String] = {
         let rows: [(names: [String], hint: String)] = [
             (["-H", "--header"], "a field is an item behind the URL: Name:value"),
-            (["-A", "--user-agent"], "a field is an item behind the URL: User-Agent:value"),
+            (["--user-agent"], "a field is an item behind the URL: User-Agent:value"),
             (["-e", "--referer"], "a field is an item behind the URL: Referer:value"),
             (["--cookie"], "a field is an item behind the URL: Cookie:name=value; --session keeps cookies"),
             (["--cookie-jar"], "--session keeps cookies"),
@@ -28,7 +28,6 @@ enum ForeignOption {
             (["--compressed"], "compressed content is asked for and decoded without an option"),
             (["--path-as-is"], "a path is always sent as it is typed"),
             (["--format-options"], "--indent, --sorted and --unsorted change the format"),
-            (["--http2"], "HTTP/2 is used without an option, where the server has it"),
         ]
         return Dictionary(uniqueKeysWithValues: rows.flatMap { row in row.names.map { ($0, row.hint) } })
     }()

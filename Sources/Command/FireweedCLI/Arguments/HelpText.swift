@@ -6,7 +6,7 @@ import CommandLanguage
 enum HelpText {
     static let usage =
         ["[OPTIONS] [METHOD] URL [ITEM ...]", "[OPTIONS] --from-curl 'curl …'"]
-        + Subcommand.allCases.map(\.usage) + ["--help all"]
+        + Subcommand.allCases.map(\.usage) + ["help [all|TOPIC]"]
 
     static let about = [
         "Sends an HTTP request and prints the response: on a terminal with its head, in colour and with JSON indented; "
@@ -25,14 +25,15 @@ enum HelpText {
         ("field=text", "a field of the content, as text;  field=@file"),
         ("field:=json", "a field of the content, as JSON;  field:=@file"),
         ("field@file", "a file, with --form;  field@file;type=T;filename=N"),
+        ("@file", "the whole content, as the only item of the content;  @file;type=T"),
         ("a[b][]=x [0][c]:=1", "a place in nested JSON"),
     ]
 
     static let escapes = "A backslash before a separator takes its meaning away."
 
     static let content =
-        "Content comes from data items, --raw, --upload or --from-curl; without these, from standard input, read to "
-        + "its end, when that is a pipe, a file or a socket. More than 1 MiB from a pipe is sent as it is read, in "
+        "Content comes from data items, --raw, @file, --upload or --from-curl; without these, from standard input, read "
+        + "to its end, when that is a pipe, a file or a socket. More than 1 MiB from a pipe is sent as it is read, in "
         + "chunks. In a loop that reads a list from standard input, use -I."
 
     static let examples = [
@@ -58,9 +59,9 @@ enum HelpText {
     static let serve =
         "fireweed serve starts a server on loopback to try things out against; it logs each request, lists its "
         + "endpoints at /, and stops with Ctrl-C. It has a WebSocket at /websocket and server-sent events at /sse. "
-        + "With FOLDER it serves the files of the folder, with --tls or --cert it speaks TLS. With --har it answers "
-        + "from an HTTP archive, whatever the scheme and host of its URLs; what is not in it gets a 501 that says what "
-        + "is nearest."
+        + "With FOLDER it serves the files of the folder, in ranges and under conditions too; with --tls or --cert it "
+        + "speaks TLS. With --har it answers from an HTTP archive, whatever the scheme and host of its URLs; what is "
+        + "not in it gets a 501 that says what is nearest."
 
     static let fetch =
         "fireweed fetch makes the requests of a list: of the URLs on the command line, of a file (--from), or of standard "

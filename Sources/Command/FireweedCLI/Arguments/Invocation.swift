@@ -59,10 +59,13 @@ struct Invocation: Sendable, Equatable {
     /// User and password of the URL, decoded, as `USER:PASSWORD`.
     var userInfo: String?
     var items: [Item] = []
-    var bodyForm = BodyForm.json
+    /// As it was asked for; `nil` leaves the type of other content than items to that content.
+    var givenForm: BodyForm?
     var boundary: String?
     var rawBody: String?
     var uploadFile: String?
+    /// The media type of `uploadFile`, where the command line has one.
+    var uploadType: String?
     var sendsChunks = false
     var defaultScheme: String?
     /// What to print, in the letters of `--print`.
@@ -93,7 +96,8 @@ struct Invocation: Sendable, Equatable {
     var isDownload = false
     var goesOn = false
     var isStreamed = false
-    var timeout = 60.0
+    /// Seconds without a byte; `nil` for no limit.
+    var timeout: Double? = 60
     var connectTimeout: Double?
     var maximumTime: Double?
     var followsRedirects = true
@@ -135,6 +139,10 @@ struct Invocation: Sendable, Equatable {
     var printsCURL = false
     /// A curl command instead of URL and items.
     var curlCommand: String?
+    /// What the curl command says, until its `--next`.
+    var curl: CURLTransfer?
+    /// The invocations of what follows each `--next` of the curl command.
+    var following: [Invocation] = []
     /// `USER:PASSWORD`, or a token.
     var authentication: String?
     var authenticationType: AuthenticationType?
@@ -176,6 +184,10 @@ struct Invocation: Sendable, Equatable {
     var maximumContentLength: Int?
     /// `fireweed serve` speaks TLS.
     var servesTLS = false
+    /// The status of every response of `fireweed serve`.
+    var servedStatus: Int?
+    /// Seconds that `fireweed serve` waits before each response.
+    var servedDelay: Double?
     var watches = false
 
     /// Whether `--output` names standard output, which is written to directly.
@@ -194,6 +206,9 @@ struct Invocation: Sendable, Equatable {
     /// Whether a status decides about the exit code.
     var failsWithStatus: Bool { checksStatus || failsWithContent }
 
+    /// How data items become content.
+    var bodyForm: BodyForm { givenForm ?? .json }
+
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {
         method ?? (rawBody != nil || uploadFile != nil || items.contains(where: \.isData) ? "POST" : "GET")
@@ -207,29 +222,39 @@ extension Invocation {
     /// Takes one of the URLs; throws `UsageError` for a word that is not a URL.
     mutating func takeURL(at index: Int) throws {
         var rest = index
-        for pattern in urlPatterns {
+        for (number, pattern) in urlPatterns.enumerated() {
             guard rest >= pattern.count else {
                 let (text, values) = pattern.url(at: rest)
-                let read = try URLShorthand.read(text, default: defaultScheme)
+                let read = try curl?.read(text) ?? URLShorthand.read(text, default: defaultScheme)
                 (url, parsedURL, userInfo) = (read.text, read.url, read.userInfo)
                 patternValues = values
+                if let curl { try take(curl, number, text) }
                 return
             }
             rest -= pattern.count
         }
     }
 
+    /// Takes the file and the credentials that a curl command has for one of its URLs.
+    private mutating func take(_ curl: CURLTransfer, _ number: Int, _ text: String) throws {
+        outputFile = try curl.file(ofURL: number, text)
+        isDownload = curl.isNamedByResponse(number)
+        if isDownload { outputFile = nil }
+        guard authentication == nil, let parsedURL else { return }
+        userInfo = try curl.credentials(for: parsedURL, ofURL: userInfo)
+    }
+
     /// The invocation of one of several URLs, with a file of its own; throws `UsageError` for a word that is not a URL.
     func invocation(at index: Int) throws -> Invocation {
         var invocation = self
         try invocation.takeURL(at: index)
-        invocation.outputFile = outputFile.map { Self.fileName($0, invocation.patternValues) }
+        invocation.outputFile = invocation.outputFile.map { Self.fileName($0, invocation.patternValues) }
         return invocation
     }
 
     /// A file that `--output` names for two of the URLs, among the first 100,000; `nil` where each has its own.
     var sharedFile: String? {
-        guard let outputFile, !["/dev/null", "-", "/dev/stdout"].contains(outputFile) else { return nil }
+        guard curl == nil, let outputFile, !["/dev/null", "-", "/dev/stdout"].contains(outputFile) else { return nil }
         var names: Set<String> = []
         for pattern in urlPatterns {
             for index in 0..<pattern.count where names.count < 100_000 {

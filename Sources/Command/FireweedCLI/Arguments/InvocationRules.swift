@@ -7,6 +7,11 @@ import Fireweed
 enum InvocationRules {
     /// The invocation, when all of it goes together; throws `UsageError`.
     static func checked(_ invocation: Invocation) throws -> Invocation {
+        if let name = invocation.writeOut.flatMap(WriteOut.unknownName) {
+            let known = WriteOut.names.joined(separator: ", ")
+            throw UsageError(
+                message: "%{\(name)} of --write-out is not known; there are \(known), json and header_json")
+        }
         let rules = content(invocation) + output(invocation) + connection(invocation) + several(invocation)
         for (isBroken, message) in rules where isBroken {
             throw UsageError(message: message)
@@ -51,7 +56,7 @@ enum InvocationRules {
             (invocation.rawBody != nil && hasData, "--raw and data items cannot go together"),
             (
                 invocation.uploadFile != nil && (invocation.rawBody != nil || hasData),
-                "--upload, --raw and data items cannot go together"
+                "--upload or @FILE, --raw and data items cannot go together"
             ),
             (
                 invocation.boundary != nil && invocation.bodyForm == .json,
@@ -99,8 +104,14 @@ enum InvocationRules {
                 invocation.savesToFile && invocation.expectations.contains(where: \.needsContent),
                 "--expect json… and body… need the content in memory; they cannot go with --download and --output"
             ),
-            (invocation.savesAnyStatus && !invocation.savesToFile, "--any-status needs --download or --output"),
-            (invocation.keepsRemoteTime && !invocation.savesToFile, "--remote-time needs --download or --output"),
+            (
+                invocation.savesAnyStatus && !invocation.savesToFile && invocation.curl == nil,
+                "--any-status needs --download or --output"
+            ),
+            (
+                invocation.keepsRemoteTime && !invocation.savesToFile && invocation.curl == nil,
+                "--remote-time needs --download or --output"
+            ),
         ]
     }
 

@@ -5,15 +5,18 @@ import CommandLanguage
 extension Option {
     static let contentOptions: [Option] = [
         Option(
-            names: ["-j", "--json"], group: .content, effect: .flag { $0.bodyForm = .json },
+            names: ["-j", "--json"], group: .content, effect: .flag { $0.givenForm = .json },
             example: "fireweed --json :8080/users name=Ada age:=36",
-            help: "Send data items as JSON (the default).", scope: .request),
+            help: "Send data items as JSON (the default); with --raw, a file or standard input: say that it is JSON.",
+            scope: .request),
         Option(
-            names: ["-f", "--form"], group: .content, effect: .flag { $0.bodyForm = .form },
+            names: ["-f", "--form"], group: .content, effect: .flag { $0.givenForm = .form },
             example: "fireweed --form :8080/login user=ada password=secret",
-            help: "Send data items as a form; with files, as multipart/form-data.", scope: .request),
+            help:
+                "Send data items as a form, with files as multipart/form-data; with --raw, a file or standard input: say "
+                + "that it is a form.", scope: .request),
         Option(
-            names: ["--multipart"], group: .content, effect: .flag { $0.bodyForm = .multipart },
+            names: ["--multipart"], group: .content, effect: .flag { $0.givenForm = .multipart },
             example: "fireweed --multipart :8080/notes title=Plan",
             help: "Send data items as multipart/form-data, without a file too.", scope: .request),
         Option(
@@ -26,11 +29,16 @@ extension Option {
         Option(
             names: ["--raw"], group: .content, effect: .text("TEXT") { $0.rawBody = $1 },
             example: "fireweed --raw 'one two' :8080/echo Content-Type:text/plain",
-            help: "Send this text as the content.", scope: .request),
+            help:
+                "Send this text as the content: an object or array of JSON as JSON, other text as text, unless -j or -f "
+                + "says what it is.", scope: .request),
         Option(
             names: ["--upload"], group: .content, effect: .word("FILE") { $0.uploadFile = $1 },
             example: "fireweed PUT --upload backup.tar :8080/backups/7",
-            help: "Send this file as the content, of whatever size; \"-\" is standard input.", scope: .request),
+            help:
+                "Send this file as the content, of whatever size; \"-\" is standard input. @FILE behind the URL does "
+                + "the same.",
+            scope: .request),
         Option(
             names: ["--chunked"], group: .content, effect: .flag { $0.sendsChunks = true },
             example: "fireweed --chunked --upload backup.tar :8080/backups",

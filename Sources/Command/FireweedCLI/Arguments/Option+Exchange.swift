@@ -5,17 +5,18 @@ import Fireweed
 extension Option {
     static let exchangeOptions: [Option] = [
         Option(
-            names: ["--timeout"], group: .exchange, effect: .seconds { $0.timeout = $1 },
+            names: ["--timeout"], group: .exchange, effect: .limit { $0.timeout = $1 },
             example: "fireweed --timeout 5 api.example/slow",
-            help: "Give up after so many seconds without a byte. Default: 60.", scope: .exchange),
+            help: "Give up after so many seconds without a byte; 0 never does. Default: 60.", scope: .exchange),
         Option(
-            names: ["--connect-timeout"], group: .exchange, effect: .seconds { $0.connectTimeout = $1 },
+            names: ["--connect-timeout"], group: .exchange, effect: .limit { $0.connectTimeout = $1 },
             example: "fireweed --connect-timeout 2 api.example",
-            help: "Give up when there is no connection after so many seconds.", scope: .exchange),
+            help: "Give up when there is no connection after so many seconds; 0, the default, never does.",
+            scope: .exchange),
         Option(
-            names: ["--max-time"], group: .exchange, effect: .seconds { $0.maximumTime = $1 },
+            names: ["--max-time"], group: .exchange, effect: .limit { $0.maximumTime = $1 },
             example: "fireweed --max-time 30 -d api.example/report.pdf",
-            help: "Give up when the whole takes longer.", scope: .anyRequest),
+            help: "Give up when the whole takes longer; 0, the default, never does.", scope: .anyRequest),
         Option(
             names: ["--follow"], group: .exchange, effect: .flag { $0.followsRedirects = true },
             example: "fireweed --follow api.example/old",
@@ -50,10 +51,13 @@ extension Option {
             help: "Credentials for the URL's origin alone; a token for bearer. Without \":\" the password is asked "
                 + "for.", scope: .single),
         Option(
-            names: ["--auth-type"], group: .identity,
-            effect: .choice("TYPE", Invocation.AuthenticationType.allCases.map { ($0.rawValue, $0) }) {
+            names: ["-A", "--auth-type"], group: .identity,
+            effect: .choice(
+                "TYPE", Invocation.AuthenticationType.allCases.map { ($0.rawValue, $0) },
+                hint: " (a User-Agent is an item: User-Agent:value)"
+            ) {
                 $0.authenticationType = $1
-            }, example: "fireweed --auth-type bearer --auth abc123 api.example/me",
+            }, example: "fireweed -A bearer -a abc123 api.example/me",
             help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm.", scope: .single),
         Option(
             names: ["--netrc"], group: .identity, effect: .flag { $0.usesNetrc = true },
@@ -62,8 +66,11 @@ extension Option {
         Option(
             names: ["--session"], group: .identity, effect: .word("NAME") { $0.sessionName = $1 },
             example: "fireweed --session work api.example/login name=ada",
-            help: "Keep cookies and credentials between runs, in a file that only you can read; a NAME with \"/\" is "
-                + "its path."),
+            help:
+                "Keep cookies, credentials and header fields between runs, in a file that only you can read; a NAME "
+                + "with \"/\" is its path. Credentials and fields are for the URL's origin alone; Content-* and If-* "
+                + "are not kept."
+        ),
         Option(
             names: ["--session-read-only"], group: .identity,
             effect: .word("NAME") {
@@ -161,6 +168,10 @@ extension Option {
             names: ["--http1.1"], group: .connection, effect: .flag { $0.httpVersion = .http1Only },
             example: "fireweed --http1.1 -v api.example",
             help: "Speak HTTP/1.1 only.", scope: .anyRequest),
+        Option(
+            names: ["--http2"], group: .connection, effect: .flag { $0.httpVersion = .automatic },
+            example: "fireweed --http2 -v api.example",
+            help: "Offer HTTP/2 to servers of TLS, which choose it or HTTP/1.1 (the default).", scope: .anyRequest),
         Option(
             names: ["--http2-prior-knowledge"], group: .connection, effect: .flag { $0.httpVersion = .http2 },
             example: "fireweed --http2-prior-knowledge :8080/",

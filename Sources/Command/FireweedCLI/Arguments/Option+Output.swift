@@ -20,7 +20,8 @@ extension Option {
                 $0.print = $0.isVerbose ? "HBhbm" : "HBhb"
                 $0.isVerbose = true
             }, example: "fireweed --verbose api.example name=Ada",
-            help: "Print request and response whole; -vv prints the time that it took too.", scope: .response),
+            help: "Print request and response whole; -vv prints the time that it took too. With ws: the head of the "
+                + "handshake's response.", scope: [.response, .webSocket]),
         Option(
             names: ["-h", "--headers"], group: .output, effect: .flag { $0.print = "h" },
             example: "fireweed --headers api.example",
@@ -164,6 +165,6 @@ extension Option {
             names: ["-w", "--write-out"], group: .checks, effect: .text("FORMAT") { $0.writeOut = $1 },
             example: "fireweed -q --write-out '%{http_code} %{time_total}\\n' example.org",
             help: "At the end, print FORMAT on standard output, with curl's %{http_code}, %{time_total}, "
-                + "%{size_download} and so on; %{json} has them all."),
+                + "%{size_download} and so on; %{json} has them all, %{stderr} and %{onerror} say where and when."),
     ]
 }

@@ -18,6 +18,8 @@ enum ValueCompletion: Equatable, Sendable {
     case files
     /// One of these words.
     case words([String])
+    /// The names of the sessions that are kept.
+    case sessions
     /// Nothing: only the user knows the value.
     case nothing
 }
@@ -92,12 +94,14 @@ struct Option: Sendable {
     var completion: ValueCompletion? {
         guard case .value(let name, _, let choices, _) = effect else { return nil }
         if !choices.isEmpty { return .words(choices) }
+        if names.contains(where: { $0.hasPrefix("--session") }) { return .sessions }
         return name.contains("FILE") ? .files : .nothing
     }
 
     static let all: [Option] =
         contentOptions + outputOptions + fileOptions + checkOptions + exchangeOptions + identityOptions
-        + connectionOptions + trustOptions + curlOptions + socketOptions + fetchOptions + generalOptions
+        + connectionOptions + trustOptions + curlOptions + socketOptions + serveOptions + fetchOptions
+        + generalOptions
 
     /// The option of a name, or of the beginning of one that no other has; throws `UsageError`.
     static func named(_ name: String) throws -> Option {
@@ -145,6 +149,15 @@ extension OptionEffect {
         }
     }
 
+    /// A time in seconds; 0, and `nil` for the setter, is none.
+    static func limit(_ set: @escaping @Sendable (inout Invocation, Double?) -> Void) -> OptionEffect {
+        .value("SECONDS", expected: "a number of seconds, or 0 for none") { invocation, text in
+            guard let seconds = Double(text), seconds >= 0, seconds <= 1e9 else { return false }
+            set(&invocation, seconds == 0 ? nil : seconds)
+            return true
+        }
+    }
+
     /// A whole number in a range.
     static func count(
         _ range: ClosedRange<Int>, _ set: @escaping @Sendable (inout Invocation, Int) -> Void
@@ -156,13 +169,13 @@ extension OptionEffect {
         }
     }
 
-    /// One of a few words.
+    /// One of a few words; `hint` follows them in the error for another word.
     static func choice<Value: Sendable>(
-        _ name: String, _ choices: [(String, Value)],
+        _ name: String, _ choices: [(String, Value)], hint: String = "",
         _ set: @escaping @Sendable (inout Invocation, Value) -> Void
     ) -> OptionEffect {
         let words = choices.map(\.0)
-        let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "") + hint
         return .value(name, expected: expected, choices: words) { invocation, text in
             guard let choice = choices.first(where: { $0.0 == text.lowercased() }) else { return false }
             set(&invocation, choice.1)

@@ -11,6 +11,8 @@ struct OptionUse: Sendable {
     let value: String?
     /// True for `--no-NAME`, which takes earlier uses back.
     var isCancellation = false
+    /// The line of the configuration file that has it; `nil` for the command line.
+    var place: String?
 
     func apply(to invocation: inout Invocation) throws {
         switch option.effect {
@@ -18,7 +20,8 @@ struct OptionUse: Sendable {
         case .value(_, let expected, _, let set):
             let value = value ?? ""
             guard set(&invocation, value) else {
-                throw UsageError(message: "\(written) needs \(expected), not \"\(value)\"")
+                let message = "\(written) needs \(expected), not \"\(value)\""
+                throw UsageError(message: place.map { "\($0): \(message)" } ?? message)
             }
         }
     }

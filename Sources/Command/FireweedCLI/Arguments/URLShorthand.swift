@@ -32,6 +32,14 @@ enum URLShorthand {
             let shown = withoutUserInfo(text).url.debugDescription
             throw UsageError(message: "\(shown) has a control character in it, such as a line break")
         }
+        let start = text.prefix { $0 != "/" }
+        if text.dropFirst(start.count).first == "/", !text.dropFirst(start.count).hasPrefix("//"),
+            ["http:", "https:", "ws:", "wss:"].contains(start.lowercased())
+        {
+            let shown =
+                "\(start)//\(withoutUserInfo("\(start)/\(text.dropFirst(start.count))").url.dropFirst(start.count + 2))"
+            throw UsageError(message: "\(start)/ lacks a slash; is \(shown) meant?")
+        }
         var full = text
         if let given = self.scheme(of: text) {
             guard [schemes.clear, schemes.secure].contains(given.lowercased()) else {

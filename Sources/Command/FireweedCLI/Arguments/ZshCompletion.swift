@@ -7,6 +7,22 @@ enum ZshCompletion {
         #compdef fireweed fw fws
         # Completions of fireweed for zsh; made by "fireweed --generate zsh".
 
+        # The names of the sessions that are kept.
+        _fireweed_sessions() {
+            local -a names
+            names=("\(Completions.sessionFolder)"/*.json(N:t:r))
+            compadd -- $names
+        }
+
+        # An item: the file of "@file", "f@file", "f=@file" and "f:=@file", or the name of a field.
+        _fireweed_item() {
+            if compset -P '*@'; then
+                _files
+            else
+                compadd -S '' -- \(Completions.fields.joined(separator: " "))
+            fi
+        }
+
         local command='' word
         for word in ${words[2,CURRENT-1]}; do
             case $word in
@@ -27,7 +43,7 @@ enum ZshCompletion {
         """
     }
 
-    private static let firstWord = "'1: :((\(words)))' '*: :_files'"
+    private static let firstWord = "'1: :((\(words)))' '*: :_fireweed_item'"
 
     private static var words: String {
         (Subcommand.allCases.map { "\($0.rawValue)\\:\"\(described($0.summary))\"" }
@@ -36,7 +52,11 @@ enum ZshCompletion {
 
     /// `_arguments` counts the subcommand as the first word.
     private static func rest(of command: Subcommand) -> String {
-        command == .serve ? "'*: :_files -/'" : "'*: :'"
+        switch command {
+        case .serve: "'*: :_files -/'"
+        case .status: "'*: :'"
+        case .ws, .fetch: "'*: :_fireweed_item'"
+        }
     }
 
     private static func cases(_ pattern: String, _ options: [Option], rest: String) -> String {
@@ -54,6 +74,7 @@ enum ZshCompletion {
                 switch option.completion {
                 case .files: "_files"
                 case .words(let words): "(\(words.joined(separator: " ")))"
+                case .sessions: "_fireweed_sessions"
                 case .nothing, nil: ""
                 }
             let sign = name.hasPrefix("--") ? "=" : "+"

@@ -5,50 +5,114 @@ import Foundation
 
 /// Fills a format of curl's (curl(1), `--write-out`).
 struct WriteOut {
-    /// Names and values: texts, numbers and, for `header`, a function.
+    /// Names and values: texts and numbers.
     var values: [(name: String, value: JSONNode)]
-    /// The values of a field of this name, in their order.
-    var fields: (String) -> [String]
+    /// The names and values of the last response's fields, in their order.
+    var fields: [(name: String, value: String)]
+    /// Whether the exchange has failed.
+    var isFailure = false
 
-    /// The text of a format: `%{name}`, `%header{name}`, `%{json}`, `%%`, and `\n`, `\t`, `\r`, `\\`.
-    ///
-    /// A name that is not known stays as it is written, so that it is seen.
-    func text(_ format: String) -> String {
-        var text = ""
+    /// The text for each of the two streams.
+    struct Text: Equatable {
+        var output = ""
+        var errors = ""
+    }
+
+    /// The names that stand for values; `json` and `header_json` have all of them.
+    static let names = [
+        "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_version", "local_ip",
+        "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip",
+        "remote_port", "response_code", "scheme", "size_download", "size_header", "size_request", "size_upload",
+        "speed_download", "speed_upload", "ssl_verify_result", "time_appconnect", "time_connect", "time_namelookup",
+        "time_pretransfer", "time_redirect", "time_starttransfer", "time_total", "url", "url_effective",
+    ]
+    private static let otherNames = ["json", "header_json", "stdout", "stderr", "onerror"]
+
+    /// The first name of a format that stands for nothing; `nil` when there is none.
+    static func unknownName(in format: String) -> String? {
+        pieces(of: format).lazy.compactMap { piece in
+            guard case .variable(let name) = piece, !names.contains(name), !otherNames.contains(name) else {
+                return nil
+            }
+            return name
+        }.first
+    }
+
+    /// A part of a format.
+    private enum Piece {
+        case text(String)
+        case variable(String)
+        case field(String)
+    }
+
+    /// `%{name}`, `%header{name}`, `%%`, and `\n`, `\t`, `\r`, `\\`; everything else stands for itself.
+    private static func pieces(of format: String) -> [Piece] {
+        var pieces: [Piece] = []
         var rest = format[...]
         while let character = rest.first {
             if character == "\\", rest.count > 1 {
                 let escapes: [Character: String] = ["n": "\n", "t": "\t", "r": "\r", "\\": "\\"]
                 let next = rest[rest.index(after: rest.startIndex)]
-                text += escapes[next] ?? "\\\(next)"
+                pieces.append(.text(escapes[next] ?? "\\\(next)"))
                 rest = rest.dropFirst(2)
             } else if rest.hasPrefix("%%") {
-                text += "%"
+                pieces.append(.text("%"))
                 rest = rest.dropFirst(2)
-            } else if let (value, length) = variable(rest) {
-                text += value
+            } else if let (name, length) = braced(rest, behind: "%{") {
+                pieces.append(.variable(name))
+                rest = rest.dropFirst(length)
+            } else if let (name, length) = braced(rest, behind: "%header{") {
+                pieces.append(.field(name))
                 rest = rest.dropFirst(length)
             } else {
-                text.append(character)
+                pieces.append(.text(String(character)))
                 rest = rest.dropFirst()
             }
+        }
+        return pieces
+    }
+
+    private static func braced(_ rest: Substring, behind prefix: String) -> (name: String, length: Int)? {
+        guard rest.hasPrefix(prefix), let end = rest.firstIndex(of: "}") else { return nil }
+        let name = rest[rest.index(rest.startIndex, offsetBy: prefix.count)..<end]
+        return (String(name), rest.distance(from: rest.startIndex, to: end) + 1)
+    }
+
+    /// The text of a format.
+    func text(_ format: String) -> Text {
+        var text = Text()
+        var isForErrors = false
+        for piece in Self.pieces(of: format) {
+            let part: String
+            switch piece {
+            case .text(let own): part = own
+            case .field(let name):
+                part = fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value).joined(separator: ", ")
+            case .variable("stdout"), .variable("stderr"):
+                if case .variable(let name) = piece { isForErrors = name == "stderr" }
+                continue
+            case .variable("onerror"):
+                guard isFailure else { return text }
+                continue
+            case .variable("json"): part = json
+            case .variable("header_json"): part = fieldsAsJSON
+            case .variable(let name): part = values.first { $0.name == name }.map(\.value.plainText) ?? ""
+            }
+            if isForErrors { text.errors += part } else { text.output += part }
         }
         return text
     }
 
-    private func variable(_ rest: Substring) -> (text: String, length: Int)? {
-        for (prefix, isField) in [("%{", false), ("%header{", true)] where rest.hasPrefix(prefix) {
-            guard let end = rest.firstIndex(of: "}") else { return nil }
-            let name = String(rest[rest.index(rest.startIndex, offsetBy: prefix.count)..<end])
-            let length = rest.distance(from: rest.startIndex, to: end) + 1
-            if isField { return (fields(name).joined(separator: ", "), length) }
-            if name == "json" { return (json, length) }
-            return values.first { $0.name == name }.map { ($0.value.plainText, length) }
-        }
-        return nil
+    private var json: String { Self.object(values) }
+
+    /// An array of texts for each name in lower case.
+    private var fieldsAsJSON: String {
+        let groups = Dictionary(grouping: fields) { $0.name.lowercased() }
+        return Self.object(
+            groups.sorted { $0.key < $1.key }.map { ($0.key, .array($0.value.map { JSONNode(text: $0.value) })) })
     }
 
-    private var json: String {
-        JSONNode.object(values.map { JSONNode.Member(name: JSONEscapes.escaped($0.name), value: $0.value) }).text
+    private static func object(_ members: [(name: String, value: JSONNode)]) -> String {
+        JSONNode.object(members.map { JSONNode.Member(name: JSONEscapes.escaped($0.name), value: $0.value) }).text
     }
 }

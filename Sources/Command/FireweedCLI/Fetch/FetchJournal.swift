@@ -34,6 +34,7 @@ struct FetchJournal {
         var head: [UInt8] = []
         var position: off_t = 0
         var lineCount = 0
+        var hasRecords = false
         while true {
             let read = pread(descriptor, &buffer, buffer.count, position)
             if read < 0, errno == EINTR { continue }
@@ -45,7 +46,15 @@ struct FetchJournal {
             while let lineEnd = rest.firstIndex(of: 0x0A) {
                 head += rest[..<lineEnd].prefix(Self.headLength - head.count)
                 lineCount += 1
-                if let entry = Self.entry(head) { insert(index: entry.index, key: entry.key) }
+                if let entry = Self.entry(Array(head.prefix(80))) {
+                    hasRecords = true
+                    // A request that failed is made again.
+                    if Self.hasError(head) {
+                        remove(index: entry.index)
+                    } else {
+                        insert(index: entry.index, key: entry.key)
+                    }
+                }
                 head = []
                 end = position + off_t(lineEnd + 1)
                 rest = rest[(lineEnd + 1)...]
@@ -54,7 +63,7 @@ struct FetchJournal {
             position += off_t(read)
         }
         // What is not ours is not cut off.
-        guard count > 0 || lineCount == 0 && (head.isEmpty || head.starts(with: "{\"index\":".utf8)) else {
+        guard hasRecords || lineCount == 0 && (head.isEmpty || head.starts(with: "{\"index\":".utf8)) else {
             throw OutputError(errorDescription: "\(name) has no records of fireweed fetch in it")
         }
     }
@@ -62,7 +71,20 @@ struct FetchJournal {
     /// Makes a journal without entries.
     init() {}
 
-    private static let headLength = 80
+    private static let headLength = 16 * 1024
+
+    private static let errorMember = Array(", \"error\": \"".utf8)
+
+    /// Whether a record says that its request failed: quotes within its texts have backslashes.
+    private static func hasError(_ head: [UInt8]) -> Bool {
+        head.indices.contains { head[$0] == errorMember[0] && head[$0...].starts(with: errorMember) }
+    }
+
+    private mutating func remove(index: Int) {
+        guard keys.indices.contains(index), keys[index] != 0 else { return }
+        keys[index] = 0
+        count -= 1
+    }
 
     /// The beginning of a record: `{"index": 12, "key": "0123456789abcdef"`.
     static func head(index: Int, key: UInt64) -> String {

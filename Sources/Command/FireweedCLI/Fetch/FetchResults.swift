@@ -93,9 +93,10 @@ final class FetchResults: Sendable {
     /// Writes a record, given with its line end, and remembers that its item is finished.
     ///
     /// Records that come while others are written are written together.
-    func write(_ record: [UInt8], index: Int, key: UInt64) async -> Answer {
+    /// A failed one is not finished: the next run makes it again.
+    func write(_ record: [UInt8], index: Int, key: UInt64, isFailure: Bool = false) async -> Answer {
         await withCheckedContinuation { continuation in
-            let entry = journal == nil ? "" : "\(FetchJournal.head(index: index, key: key))}\n"
+            let entry = journal == nil || isFailure ? "" : "\(FetchJournal.head(index: index, key: key))}\n"
             let isFirst = waiting.withLock { waiting in
                 waiting.records += record
                 waiting.entries += Array(entry.utf8)

@@ -39,6 +39,10 @@ struct FetchRunner: Sendable {
     }
 
     private static func make(_ folder: String) throws {
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), !isFolder.boolValue {
+            throw OutputError(errorDescription: "the folder \(folder) cannot be made: a file is there")
+        }
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
@@ -149,7 +153,8 @@ struct FetchRunner: Sendable {
         let record = await exchange.record(of: item)
         let isStopped = interruption.code != nil || sign.isSet.load(ordering: .acquiring)
         if isStopped, record.error != nil { return .abandoned(item) }
-        let answer = await results.write(record.line, index: item.index, key: item.key)
+        let answer = await results.write(
+            record.line, index: item.index, key: item.key, isFailure: record.error != nil)
         guard case .written = answer else { return .failedToWrite(item, answer) }
         if let failure = await fleet?.finish(item) { return .failedToWrite(item, .failure(failure)) }
         return .finished(item, isFailure: record.error != nil)
@@ -218,7 +223,7 @@ struct FetchRunner: Sendable {
                 : isResumable ? "; the same command with --continue resumes" : ""
             Terminal.tell("fireweed: interrupted with \(progress.finished) finished\(way)\n")
             return signal ?? .interrupted
-        case .readerGone: return .success
+        case .readerGone: return .failure
         case .failure(let message):
             Terminal.tell("fireweed: \(message)\n")
             return .failure

@@ -26,15 +26,13 @@ struct RequestPlan {
     /// The fields of the command line, in its order; `headers` has those of one name joined.
     let lines: [Field]
     let content: Content
-    /// Seconds without a byte after which to give up, where the request has its own word for it.
-    let timeout: Double?
 
     /// Makes a plan; reads the files that items name.
     ///
     /// Throws `UsageError`, and what reading throws.
     init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
-        if let command = invocation.curlCommand {
-            self = try RequestPlan(command)
+        if let transfer = invocation.curl {
+            self = try RequestPlan(transfer, invocation, standardInput)
             return
         }
         query = try Self.query(invocation)
@@ -52,18 +50,30 @@ struct RequestPlan {
         if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
             headers.add(.accept("application/json, */*;q=0.5"))
         }
-        // Several fields of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265
-        // §4.2).
-        for same in Self.byName(lines) {
-            let separator = same[0].name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
-            headers.update(name: same[0].name, value: same.map(\.value).joined(separator: separator))
-        }
+        for header in Self.joined(lines) { headers.update(header) }
         let names = Set(lines.map { $0.name.lowercased() })
         removedHeaders = invocation.items.filter { $0.kind == .removedHeader }.map(\.name)
             .filter { !names.contains($0.lowercased()) }
         for name in removedHeaders { headers.remove(name: name) }
         self.headers = headers
-        timeout = nil
+    }
+
+    /// Makes a plan of what is known already.
+    init(url: URL, method: HTTPMethod, lines: [Field], removedHeaders: [String], content: Content) {
+        (self.url, self.method, self.lines, self.content) = (url, method, lines, content)
+        self.removedHeaders = removedHeaders
+        query = []
+        headers = HTTPHeaders(Self.joined(lines))
+    }
+
+    /// The fields of some lines.
+    ///
+    /// Several of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265 §4.2).
+    private static func joined(_ lines: [Field]) -> [HTTPHeader] {
+        byName(lines).map { same in
+            let separator = same[0].name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
+            return HTTPHeader(name: same[0].name, value: same.map(\.value).joined(separator: separator))
+        }
     }
 
     /// The field that an item is; `nil` for other items.
@@ -115,31 +125,6 @@ struct RequestPlan {
         }
     }
 
-    /// Makes a plan of a curl command, whose files are looked for in the present folder.
-    private init(_ command: String) throws {
-        let request: URLRequest
-        var removedHeaders: [String] = []
-        do {
-            let folder = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
-            request = try URLRequest(
-                cURL: command, readingFilesIn: folder, acceptingSessionOptions: true,
-                removedFields: &removedHeaders)
-        } catch let error as CURLParsingError {
-            throw UsageError(message: error.localizedDescription)
-        }
-        guard let url = request.url else { throw UsageError(message: "the curl command has no URL") }
-        self.url = url
-        query = []
-        lines = []
-        method = request.method ?? .get
-        headers = request.headers
-        self.removedHeaders =
-            removedHeaders
-            .filter { request.value(forHTTPHeaderField: $0) == nil }
-        content = request.httpBody.map { .data($0, type: request.headers["Content-Type"] ?? "") } ?? .none
-        timeout = request.timeoutInterval == URLRequest(url: url).timeoutInterval ? nil : request.timeoutInterval
-    }
-
     /// The same request for another URL.
     func with(url: URL) -> RequestPlan {
         var plan = self
@@ -174,30 +159,54 @@ struct RequestPlan {
     }
 
     private static func content(_ invocation: Invocation, _ standardInput: StandardInput.Content?) throws -> Content {
-        if let raw = invocation.rawBody { return .data(Data(raw.utf8), type: "text/plain; charset=utf-8") }
+        if let raw = invocation.rawBody {
+            return .data(
+                Data(raw.utf8), type: type(invocation, else: isJSON(raw) ? jsonType : "text/plain; charset=utf-8"))
+        }
         if let path = invocation.uploadFile, path != "-" {
             let url = URL(fileURLWithPath: path)
-            let type = MediaTypes.type(ofExtension: url.pathExtension)
+            let type =
+                invocation.uploadType
+                ?? type(invocation, else: MediaTypes.type(ofExtension: url.pathExtension))
             if try LocalFile.isRegular(path) { return .file(url, type: type) }
             return .stream(FileStream(path: path), type: type)
         }
         let items = invocation.items.filter(\.isData)
         guard !items.isEmpty else {
+            let type = invocation.uploadType ?? type(invocation, else: jsonType)
             switch standardInput {
-            case .data(let data): return .data(data, type: "application/json")
-            case .file(let file): return .file(file, type: "application/json")
-            case .rest(let rest): return .input(rest, type: "application/json")
-            case nil: return invocation.uploadFile == nil ? .none : .data(Data(), type: "application/json")
+            case .data(let data): return .data(data, type: type)
+            case .file(let file): return .file(file, type: type)
+            case .rest(let rest): return .input(rest, type: type)
+            case nil: return invocation.uploadFile == nil ? .none : .data(Data(), type: type)
             }
         }
-        if invocation.bodyForm == .json { return .data(try json(items), type: "application/json") }
+        if invocation.bodyForm == .json { return .data(try json(items), type: jsonType) }
         if invocation.bodyForm == .multipart || items.contains(where: \.isFile) {
             return .multipart(try multipart(items, boundary: invocation.boundary))
         }
         let pairs = try items.map {
             "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape(try text(of: $0)))"
         }
-        return .data(Data(pairs.joined(separator: "&").utf8), type: "application/x-www-form-urlencoded; charset=utf-8")
+        return .data(Data(pairs.joined(separator: "&").utf8), type: formType)
+    }
+
+    private static let jsonType = "application/json"
+    private static let formType = "application/x-www-form-urlencoded; charset=utf-8"
+
+    /// The media type of content that is not made of items: what `-j` or `-f` says it is, else `own`.
+    private static func type(_ invocation: Invocation, else own: String) -> String {
+        switch invocation.givenForm {
+        case .json: jsonType
+        case .form: formType
+        case .multipart, nil: own
+        }
+    }
+
+    /// Whether a text is an object or an array of JSON: a word or a number is text for most people.
+    private static func isJSON(_ text: String) -> Bool {
+        guard let first = text.first(where: { !$0.isWhitespace }), "{[".contains(first) else { return false }
+        return (try? JSONReader.read(text)) != nil
     }
 
     /// The value that the items make, in the order of the command line, with JSON as it was written.
@@ -250,12 +259,18 @@ struct RequestPlan {
     }
 }
 
-/// A fifo, a device or a pipe of the shell's, which is read as it is sent.
+/// Content that is sent without its length: of a fifo, a device or a pipe of the shell's, read as it is sent.
 struct FileStream: Sendable {
     let path: String
+    /// The content, where it has been read.
+    private var data: Data?
+
+    init(path: String) { self.path = path }
+
+    init(data: Data) { (path, self.data) = ("-", data) }
 
     /// The content as a stream; to be called once.
-    func stream() -> InputStream { DescriptorStream(path: path) }
+    func stream() -> InputStream { data.map { InputStream(data: $0) } ?? DescriptorStream(path: path) }
 }
 
 extension Invocation {

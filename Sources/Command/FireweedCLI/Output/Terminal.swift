@@ -25,7 +25,8 @@ enum Terminal {
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
-    /// Writes to standard output; ends the process quietly when there is no reader any more.
+    /// Writes to standard output; ends the process with the code of a failure, and without a word, when the reader of a
+    /// pipe has gone.
     static func write(_ bytes: [UInt8]) {
         let ready = gathered.withLock { gathered -> [UInt8]? in
             guard gathered != nil else { return bytes }
@@ -108,7 +109,7 @@ enum Terminal {
                 offset += count
             } else if errno != EINTR {
                 let reason = errno
-                if reason == EPIPE { exit(ExitCode.success.rawValue) }
+                if reason == EPIPE { exit(ExitCode.failure.rawValue) }
                 if descriptor == STDOUT_FILENO {
                     tell("fireweed: standard output cannot be written: \(String(cString: strerror(reason)))\n")
                 }

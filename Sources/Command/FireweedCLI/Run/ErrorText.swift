@@ -31,7 +31,7 @@ struct ErrorText {
         let prefix = "URLSessionTask failed with error: "
         if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         // Foundation's description of an error without one.
-        if text.hasPrefix("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
+        if text.contains("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
         // OpenSSL's words for an answer that is not TLS, and the engine's for a server that hangs up on a handshake.
         if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
         if text.hasPrefix("the TLS handshake with"),
@@ -39,6 +39,9 @@ struct ErrorText {
         {
             text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
         }
+        // Where the download was before is of no interest.
+        if case .downloadedFileMoveFailed(let cause, _, _) = error { text = cause.localizedDescription }
+        if code == .tls, let hint = Self.trustHint(for: error, text) { text += "; \(hint)" }
         // Sign-ins end so: the address is in the response.
         if text.hasPrefix("a redirect leads to") { text += " (--no-follow --headers shows where)" }
         if let option = Self.limitOption(for: error) { text += " (\(option))" }
@@ -52,16 +55,31 @@ struct ErrorText {
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
         let transaction = metrics?.transactionMetrics.last
         let isConnected = transaction.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
-        var limits = [(limit: invocation.timeout, text: "nothing came for", option: "--timeout")]
-        if !isConnected, let limit = invocation.connectTimeout, limit < invocation.timeout {
+        var limits: [(limit: Double, text: String, option: String)] = []
+        if let limit = invocation.timeout { limits = [(limit, "nothing came for", "--timeout")] }
+        if !isConnected, let limit = invocation.connectTimeout, limit < invocation.timeout ?? .infinity {
             limits.insert((limit, "there was no connection after", "--connect-timeout"), at: 0)
         }
         if let limit = invocation.maximumTime {
             limits.insert((limit, "the whole took longer than", "--max-time"), at: 0)
         }
         let elapsed = metrics?.taskInterval.duration ?? 0
-        let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit } ?? limits[0]
+        let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit }
+        // Without a limit of ours it was the kernel's.
+        guard let over else { return "the other side did not answer in time" }
         return "\(over.text) \(seconds(over.limit)) (\(over.option))"
+    }
+
+    /// What would help where a certificate stands in the way; `nil` for other failures of TLS.
+    private static func trustHint(for error: AFError, _ text: String) -> String? {
+        switch urlError(in: error)?.code {
+        case .serverCertificateHasUnknownRoot:
+            "--cacert FILE has another authority trusted, and -k goes on without a check"
+        case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid:
+            text.contains("--") ? nil : "-k goes on without a check"
+        case .clientCertificateRequired, .clientCertificateRejected: "--cert FILE shows a certificate"
+        default: nil
+        }
     }
 
     /// The option that moves the limit which ended the exchange.

@@ -11,9 +11,10 @@ extension RequestRunner {
         let place = invocation.goesOn ? partialFile : nil
         if let place, let code = await codeOfFinished(place) { return code }
         let meter = TransferMeter()
-        let task = session.download(compressedMessage, uploading: sentContent, to: destination(place))
+        let appended = try? invocation.curl?.appendedFile
+        let task = session.download(compressedMessage, uploading: sentContent, to: destination(place, appended))
         authentication?.apply(to: task)
-        validate(task)
+        validate(task, isPart: appended != nil)
         if let place {
             task.resumable(at: place)
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
@@ -31,29 +32,52 @@ extension RequestRunner {
         if let code = interruption.code { return code }
         tell(task.resumption)
         if let recorder, let answer = response.response { heads.showResponse(answer, recorder) }
+        if let appended, let failure = append(response, to: appended) { return failure }
         if let file = response.value, invocation.keepsRemoteTime { setTime(of: file, response.response) }
         return finish(response, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
     }
 
     /// Refuses what may be tried again; at last, what is not to be saved.
-    private func validate(_ task: DownloadRequest) {
+    ///
+    /// A part is appended to what is there: everything else is refused then.
+    private func validate(_ task: DownloadRequest, isPart: Bool) {
         let savesAnyStatus = invocation.savesEveryStatus
         let retries = invocation.retryCount > 0
         task.validate { _, response, _ in
             if retries, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
+            if isPart { return response.statusCode == 206 ? .success(()) : .failure(RefusedStatus()) }
             let isSaved = savesAnyStatus || (200..<300).contains(response.statusCode)
             return isSaved ? .success(()) : .failure(RefusedStatus())
         }
     }
 
     /// Where a complete file goes.
-    private func destination(_ partialFile: URL?) -> DownloadRequest.Destination {
-        let given = invocation.outputFile
+    private func destination(_ partialFile: URL?, _ appended: CURLAppendedFile?) -> DownloadRequest.Destination {
+        let given = appended?.part ?? invocation.outputFile
         let url = plan.url
         return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
             guard let given else { return (FileName.free(for: response, url: url), .waitForValidation) }
             return (URL(fileURLWithPath: given), [.removePreviousFile, .waitForValidation])
+        }
+    }
+
+    /// Appends a part to what is there, as `-C` of a curl command asks; the code, where there is nothing more to do.
+    private func append(_ response: AFDownloadResponse<URL>, to file: CURLAppendedFile) -> ExitCode? {
+        switch response.response?.statusCode {
+        case 206 where response.value != nil:
+            do { try file.append() } catch {
+                Terminal.tell("fireweed: \(file.path) cannot be written: \(error.localizedDescription)\n")
+                return .failure
+            }
+            note("Appended to \(file.path)\n")
+            return finish(RequestOutcome(context: response.context))
+        case 416:  // curl takes that for a file that is whole
+            return finish(RequestOutcome(context: response.context))
+        case 200?:
+            Terminal.tell("fireweed: the server sends no parts: \(file.path) stays as it is\n")
+            return .failure
+        default: return nil
         }
     }
 

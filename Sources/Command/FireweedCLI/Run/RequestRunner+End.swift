@@ -32,15 +32,30 @@ extension RequestRunner {
         if parts.contains("m"), let seconds = outcome.metrics?.taskInterval.duration {
             Terminal.write("Elapsed time: \(String(format: "%.3f", seconds)) s\n")
         }
-        let (code, message) = verdict(outcome)
+        let (code, message) = keepFiles(of: outcome) ?? verdict(outcome)
         if let message { Terminal.tell("fireweed: \(message)\n") }
         let isMet = outcome.error != nil || meetsExpectations(outcome)
         let final = code == .success && !isMet ? ExitCode.serverError : code
         if let format = invocation.writeOut {
-            let line = WriteOut(outcome, plan, recorder?.last, code: final, message: message).text(format)
-            Terminal.writeContent(line)
+            var written = WriteOut(outcome, plan, recorder?.last, code: final, message: message)
+            written.values.append(("filename_effective", JSONNode(text: invocation.outputFile ?? "")))
+            let text = written.text(format)
+            if !text.output.isEmpty { Terminal.writeContent(text.output) }
+            if !text.errors.isEmpty { Terminal.tell("\(text.errors)") }
         }
         return final
+    }
+
+    /// Writes the files that a curl command has for heads and validators; the failure, where one cannot be written.
+    private func keepFiles(of outcome: RequestOutcome) -> (ExitCode, String?)? {
+        guard let curl = invocation.curl, outcome.status != nil else { return nil }
+        do {
+            if let recorder { try curl.writeHeads(recorder.heads) }
+            curl.writeTag(of: outcome.response)
+            return nil
+        } catch {
+            return (.failure, "\(curl.headFile ?? "") cannot be written: \(error.localizedDescription)")
+        }
     }
 
     private func verdict(_ outcome: RequestOutcome) -> (ExitCode, String?) {
@@ -77,6 +92,16 @@ extension RequestRunner {
         }
         for failure in failures { Terminal.tell("\(failure)") }
         return failures.isEmpty
+    }
+}
+
+extension RequestRunner.RequestOutcome {
+    /// Where the response redirects to; `nil` for another one.
+    var redirectTarget: URL? {
+        guard let response, response.isRedirect, let location = response.value(forHTTPHeaderField: "Location") else {
+            return nil
+        }
+        return URL(string: location, relativeTo: response.url)?.absoluteURL
     }
 }
 
@@ -120,6 +145,7 @@ extension WriteOut {
         func number(_ value: some BinaryInteger) -> JSONNode { .literal("\(value)") }
         let total = outcome.metrics?.taskInterval.duration ?? 0
         let received = hops.reduce(0) { $0 + $1.countOfResponseBodyBytesReceived }
+        let sent = hops.reduce(0) { $0 + $1.countOfRequestBodyBytesSent }
         let status = number(outcome.status ?? 0)
         let version = ["h2": "2", "http/1.0": "1.0"][last?.networkProtocolName ?? ""] ?? "1.1"
         values = [
@@ -128,14 +154,21 @@ extension WriteOut {
             ("http_code", status), ("http_version", .string(version)),
             ("local_ip", JSONNode(text: last?.localAddress ?? "")), ("local_port", number(last?.localPort ?? 0)),
             ("method", JSONNode(text: plan.method.rawValue)),
+            ("num_connects", number(hops.count { !$0.isReusedConnection })),
+            ("num_headers", number(exchange?.fields.count ?? 0)),
+            ("redirect_url", JSONNode(text: outcome.redirectTarget?.absoluteString ?? "")),
+            ("referer", JSONNode(text: plan.headers["Referer"] ?? "")),
+            ("ssl_verify_result", number(code == .tls ? 1 : 0)),
             ("num_redirects", number(outcome.metrics?.redirectCount ?? 0)),
             ("remote_ip", JSONNode(text: last?.remoteAddress ?? "")), ("remote_port", number(last?.remotePort ?? 0)),
             ("response_code", status), ("scheme", JSONNode(text: (last?.request.url ?? plan.url).scheme ?? "")),
             ("size_download", number(received)),
             ("size_header", number(hops.reduce(0) { $0 + $1.countOfResponseHeaderBytesReceived })),
             ("size_request", number(hops.reduce(0) { $0 + $1.countOfRequestHeaderBytesSent })),
-            ("size_upload", number(hops.reduce(0) { $0 + $1.countOfRequestBodyBytesSent })),
+            ("size_upload", number(sent)),
             ("speed_download", number(total > 0 ? Int64(Double(received) / total) : 0)),
+            ("speed_upload", number(total > 0 ? Int64(Double(sent) / total) : 0)),
+            ("time_redirect", time(hops.count > 1 ? last?.fetchStartDate : start)),
             ("time_appconnect", time(last?.secureConnectionEndDate)),
             ("time_connect", time(last?.secureConnectionStartDate ?? last?.connectEndDate)),
             ("time_namelookup", time(last?.domainLookupEndDate)), ("time_pretransfer", time(last?.requestStartDate)),
@@ -143,6 +176,7 @@ extension WriteOut {
             ("time_total", .literal(String(format: "%.6f", total))), ("url", JSONNode(text: plan.url.absoluteString)),
             ("url_effective", JSONNode(text: (last?.request.url ?? plan.url).absoluteString)),
         ]
-        fields = { exchange?.values(of: $0) ?? [] }
+        fields = exchange?.fields ?? []
+        isFailure = code != .success
     }
 }

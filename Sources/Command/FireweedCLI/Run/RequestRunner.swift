@@ -16,7 +16,8 @@ final class RequestRunner: @unchecked Sendable {
     private let givenAuthentication: Authentication?
     let authentication: Authentication?
     private let file: SessionFile?
-    private let saved: SavedSession
+    /// The session of the file as it was read, and as this run leaves it but for its cookies.
+    private let (loaded, saved): (SavedSession, SavedSession)
     private let offlineServer: OfflineServer?
     /// Letters of `--print`: as asked, else head and content on a terminal, and the content alone in a pipe.
     let parts: [Character]
@@ -25,24 +26,26 @@ final class RequestRunner: @unchecked Sendable {
     /// `nil` where nothing of what it keeps is asked for.
     let recorder: WireRecorder?
     var session: Session { made.session }
+    var cookies: HTTPCookieStorage? { made.cookies }
 
     /// Makes a runner; throws `UsageError`, and the errors of reading and writing files.
     ///
     /// `standardInput` is what is piped into the command.
     init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
         var invocation = invocation
+        if let curl = invocation.curl { invocation.outputFile = try invocation.outputFile.map(curl.prepared) }
         try OutputFile.check(invocation)
         var plan = try RequestPlan(invocation, standardInput: standardInput)
         try Self.checkScheme(of: plan.url, invocation)
         file = try invocation.sessionName.map { try SessionFile(name: $0) }
-        var saved = try file?.load() ?? SavedSession()
+        var loaded = try file?.load() ?? SavedSession()
+        var saved = loaded
         let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
         givenAuthentication = invocation.takesCredentialsOfURL ? nil : given
         // Without a file, credentials of one URL are not for another one.
         if let given, file != nil { saved.set(given, for: plan.url) }
         authentication = given ?? saved.authentication(for: plan.url)
-        headers = try Self.headers(plan, authentication, invocation)
-        self.saved = saved
+        headers = try Self.headers(plan, authentication, invocation, saved.fields(for: plan.url))
         offlineServer = try invocation.isOffline ? OfflineServer() : nil
         if let offlineServer {
             invocation = invocation.connected(to: offlineServer)
@@ -62,6 +65,11 @@ final class RequestRunner: @unchecked Sendable {
         recorder = Self.recorder(invocation, heads)
         made = try SessionMaker.session(
             for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
+        if file != nil {
+            // As the storage has them: it may write a cookie in another way.
+            loaded.takeCookies(from: made.cookies)
+        }
+        (self.loaded, self.saved) = (loaded, saved)
     }
 
     /// Makes the runner of another URL, beside the runner of the first one: session, content, fields and password are
@@ -69,6 +77,8 @@ final class RequestRunner: @unchecked Sendable {
     ///
     /// Throws `UsageError`, and `OutputError` for a file that cannot be written.
     init(_ invocation: Invocation, beside first: RequestRunner) throws {
+        var invocation = invocation
+        if let curl = invocation.curl { invocation.outputFile = try invocation.outputFile.map(curl.prepared) }
         try OutputFile.check(invocation)
         let url = try first.plan.url(for: invocation)
         try Self.checkScheme(of: url, invocation)
@@ -82,9 +92,10 @@ final class RequestRunner: @unchecked Sendable {
         if let given, file != nil { saved.set(given, for: url) }
         authentication = given ?? saved.authentication(for: url)
         headers =
-            authentication == first.authentication
-            ? first.headers : try Self.headers(first.plan, authentication, invocation)
-        self.saved = saved
+            authentication == first.authentication && saved.fields == nil
+            ? first.headers
+            : try Self.headers(first.plan, authentication, invocation, saved.fields(for: url))
+        (self.loaded, self.saved) = (first.loaded, saved)
         plan = first.plan.with(url: offlineServer == nil ? url : OfflineServer.url(url))
         self.invocation = offlineServer.map { invocation.connected(to: $0) } ?? invocation
     }
@@ -95,9 +106,13 @@ final class RequestRunner: @unchecked Sendable {
     }
 
     private static func headers(
-        _ plan: RequestPlan, _ authentication: Authentication?, _ invocation: Invocation
+        _ plan: RequestPlan, _ authentication: Authentication?, _ invocation: Invocation, _ kept: [Field]
     ) throws -> HTTPHeaders {
         var headers = plan.headers
+        let own = Set((plan.lines.map(\.name) + plan.removedHeaders).map { $0.lowercased() })
+        for (name, fields) in Dictionary(grouping: kept, by: { $0.name.lowercased() }) where !own.contains(name) {
+            headers.update(name: fields[0].name, value: fields.map(\.value).joined(separator: ", "))
+        }
         // A field of the command line wins.
         if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
         if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
@@ -108,7 +123,7 @@ final class RequestRunner: @unchecked Sendable {
     private static func recorder(_ invocation: Invocation, _ heads: HeadPrinter) -> WireRecorder? {
         let isWatched =
             heads.parts.contains(where: "HBh".contains) || invocation.expectations.contains(where: \.needsFields)
-            || invocation.writeOut != nil || invocation.showsDebugging
+            || invocation.writeOut != nil || invocation.showsDebugging || invocation.curl?.headFile != nil
         guard isWatched else { return nil }
         let tell: @Sendable (String) -> Void = { Terminal.tell("* \($0)") }
         return WireRecorder(notes: invocation.showsDebugging ? tell : nil) { heads.show($0) }
@@ -134,10 +149,13 @@ final class RequestRunner: @unchecked Sendable {
         recorder?.begin()
         if invocation.printsCURL { return printCURL() }
         if invocation.isInsecure, plan.url.scheme == "https" {
-            note("fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
+            note(Self.insecurityWarning)
         }
         return invocation.savesToFile ? await download() : await print()
     }
+
+    static let insecurityWarning: TerminalText =
+        "fireweed: warning: the server's certificate is not checked; anyone in between can read along\n"
 
     /// Says something that is not a failure.
     func note(_ text: TerminalText) {
@@ -155,7 +173,13 @@ final class RequestRunner: @unchecked Sendable {
         if let file, !invocation.keepsSessionUnchanged, !invocation.isOffline {
             var saved = saved
             saved.takeCookies(from: made.cookies)
-            do { try file.save(saved) } catch { complain("the session file", file.url.path, error) }
+            saved.keep(plan.lines, for: plan.url)
+            do { try file.save(from: loaded, to: saved) } catch { complain("the session file", file.url.path, error) }
+        }
+        if let curl = invocation.curl, let jar = curl.cookieJar {
+            do { try curl.writeCookies(of: made.cookies, for: plan.url) } catch {
+                complain("the cookie jar", jar, error)
+            }
         }
         if let recorder = made.recorder, let path = invocation.archiveFile {
             do { try recorder.write(to: URL(fileURLWithPath: path)) } catch { complain("the archive", path, error) }

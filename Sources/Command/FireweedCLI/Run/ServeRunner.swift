@@ -50,7 +50,16 @@ struct ServeRunner {
         server.observe { request, response in
             tell(of: request.method, request.target, "\(response.status)", request.bodyByteCount)
         }
-        if let files { server.answer { files.response(to: $0) } }
+        let delay = invocation.servedDelay ?? 0
+        if let status = invocation.servedStatus {
+            server.answer { _ in FixtureResponse(status: status, delay: delay) }
+        } else if let files {
+            server.answer { request in
+                var response = files.response(to: request)
+                response.delay = delay
+                return response
+            }
+        }
         return (server.url.absoluteString, { server.stop() })
     }
 

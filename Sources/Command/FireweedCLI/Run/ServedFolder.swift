@@ -3,7 +3,6 @@
 import Fireweed
 import FixtureServer
 import Foundation
-import Glibc
 
 /// Answers with files of one folder, and with nothing from outside of it.
 struct ServedFolder: Sendable {
@@ -31,9 +30,7 @@ struct ServedFolder: Sendable {
         }
         if isFolder.boolValue { return list(url, path: request.path) }
         guard let file = OpenFile(path: url.path) else { return .text("cannot be read\n", status: 403) }
-        let type = MediaTypes.type(ofExtension: url.pathExtension)
-        return FixtureResponse(
-            fields: [("Content-Type", type)], body: .pieces(byteCount: file.byteCount) { file.piece($0) })
+        return ServedFile(file: file, type: MediaTypes.type(ofExtension: url.pathExtension)).response(to: request)
     }
 
     private func list(_ folder: URL, path: String) -> FixtureResponse {
@@ -47,36 +44,5 @@ struct ServedFolder: Sendable {
         }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return .text(names.sorted().map { $0 + "\n" }.joined())
-    }
-}
-
-/// A file that is read while it is sent: it can be larger than memory.
-private final class OpenFile: Sendable {
-    let byteCount: Int
-    private let descriptor: Int32
-    private static let pieceSize = 256 * 1024
-
-    /// `nil` for what is not a regular file, or cannot be read: a fifo would keep the server waiting.
-    init?(path: String) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(descriptor)
-            return nil
-        }
-        self.descriptor = descriptor
-        byteCount = Int(status.st_size)
-    }
-
-    deinit { close(descriptor) }
-
-    /// The piece of a number; the end also where the file became shorter, which cuts the response.
-    func piece(_ number: Int) -> FixtureResponse.Piece {
-        let offset = number * Self.pieceSize
-        guard offset < byteCount else { return .end }
-        var bytes = [UInt8](repeating: 0, count: min(Self.pieceSize, byteCount - offset))
-        let count = pread(descriptor, &bytes, bytes.count, off_t(offset))
-        return count > 0 ? .bytes(Data(bytes.prefix(count))) : .end
     }
 }

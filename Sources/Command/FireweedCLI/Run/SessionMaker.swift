@@ -23,6 +23,7 @@ enum SessionMaker {
     ) throws -> Made {
         let configuration = configuration(for: invocation, plan: plan)
         saved?.restoreCookies(in: configuration.httpCookieStorage)
+        try invocation.curl?.prepareCookies(of: configuration, for: plan.url)
         let recorder = invocation.archiveFile.map { _ in HARRecorder(includesContent: true) }
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
@@ -53,15 +54,12 @@ enum SessionMaker {
         // Foundation opens the cache of the process with the first configuration, in a folder that it makes.
         URLCache.shared = URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "/dev/null")
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = plan.timeout ?? invocation.timeout
+        configuration.timeoutIntervalForRequest = invocation.timeout ?? 0
         if let seconds = invocation.maximumTime { configuration.timeoutIntervalForResource = seconds }
         configuration.urlCache = nil
         if invocation.parallelCount > 1 { configuration.httpMaximumConnectionsPerHost = invocation.parallelCount }
         // Not the default fields: looking for the name of a program in its bundle takes a millisecond.
-        let headers: [HTTPHeader?] = [
-            .defaultAcceptEncoding, .languageOfUser, .userAgent("fireweed/\(AFInfo.version)"),
-        ]
-        configuration.headers = HTTPHeaders(headers.compactMap(\.self))
+        configuration.headers = [.defaultAcceptEncoding, .userAgent("fireweed/\(AFInfo.version)")]
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration
     }
@@ -132,16 +130,19 @@ enum SessionMaker {
     private static func redirector(for invocation: Invocation) -> Redirector? {
         guard invocation.followsRedirects else { return .doNotFollow }
         let count = invocation.maximumRedirectCount
-        guard let allowed = invocation.allowedSchemes else {
+        let (allowed, transfer) = (invocation.allowedSchemes, invocation.curl)
+        guard allowed != nil || transfer?.changesRedirects == true else {
             return count.map { Redirector(behavior: .follow, maximumRedirectCount: $0) }
         }
-        let behavior = Redirector.Behavior.modify { _, request, _ in
-            allowed.contains(request.url?.scheme?.lowercased() ?? "") ? request : nil
+        let behavior = Redirector.Behavior.modify { _, request, response in
+            guard allowed?.contains(request.url?.scheme?.lowercased() ?? "") ?? true else { return nil }
+            return transfer?.redirected(request, from: response.url) ?? request
         }
         return Redirector(behavior: behavior, maximumRedirectCount: count)
     }
 
     private static func netrc(for invocation: Invocation) throws -> Netrc? {
+        if let netrc = invocation.curl?.netrc { return try netrc.read() }
         guard invocation.usesNetrc else { return nil }
         do {
             return try Netrc.ofUser()

@@ -9,6 +9,8 @@ final class SeveralRequests: Sendable {
     private let invocation: Invocation
     private let first: RequestRunner
 
+    var cookies: HTTPCookieStorage? { first.cookies }
+
     /// Throws what making the first request throws, and `UsageError` for content that can be sent only once.
     init(_ invocation: Invocation, standardInput: StandardInput.Content?) throws {
         self.invocation = invocation

@@ -35,9 +35,9 @@ enum StandardInput {
     /// Waits for the end of standard input, or until more has come than is kept in memory.
     static func content(for invocation: Invocation) -> Content? {
         guard !invocation.ignoresStandardInput, !invocation.goesOn, invocation.rawBody == nil,
-            invocation.curlCommand == nil, !invocation.items.contains(where: \.isData),
+            invocation.curl.map(\.uploadsStandardInput) ?? true, !invocation.items.contains(where: \.isData),
             invocation.uploadFile == nil || invocation.uploadFile == "-",
-            let kind = kind ?? (invocation.uploadFile == nil ? nil : S_IFCHR)
+            let kind = kind ?? (invocation.uploadFile == nil && invocation.curl == nil ? nil : S_IFCHR)
         else { return nil }
         let limit = invocation.isStreamed ? 1 : memoryLimit
         if kind == S_IFREG, let file = file(longerThan: limit) { return .file(file) }

@@ -33,6 +33,9 @@ struct WebSocketRunner {
     }
 
     func run() async -> ExitCode {
+        if invocation.isInsecure, invocation.url.lowercased().hasPrefix("wss:") {
+            Terminal.tell(RequestRunner.insecurityWarning)
+        }
         let console = SocketConsole(terminal: Terminal.isOutput ? RawTerminal() : nil)
         let task = request.webSocketTask()
         let events = task.streamingMessageEvents()
@@ -44,6 +47,7 @@ struct WebSocketRunner {
             switch event.kind {
             case .connected(let name):
                 if input == nil { input = Task { await feed(task, console) } }
+                await show(request.response, console)
                 if isInteractive {
                     await console.note("connected\(name.map { ", \($0)" } ?? ""); /help lists the commands")
                     await console.draw()
@@ -57,6 +61,7 @@ struct WebSocketRunner {
                     code = .interrupted
                     break
                 }
+                await show(completion.response, console)
                 let text = ErrorText(error, invocation)
                 await console.note(text.message)
                 code = text.code
@@ -76,6 +81,14 @@ struct WebSocketRunner {
         let isInteractive = await console.isInteractive
         if !isUsual || isInteractive { await console.note("closed with \(code)\(text)") }
         return isUsual ? .success : .failure
+    }
+
+    /// Shows the head of the handshake's response, where that is wanted.
+    private func show(_ response: HTTPURLResponse?, _ console: SocketConsole) async {
+        guard invocation.isVerbose, let response else { return }
+        let appearance = Appearance(
+            invocation, isTerminal: Terminal.isError, allowsColours: Terminal.allowsColours)
+        await console.showHead(MessageText(appearance: appearance).head(of: response))
     }
 
     // MARK: Input

@@ -9,10 +9,13 @@ struct Authentication: Equatable {
     let type: Invocation.AuthenticationType
     /// `USER:PASSWORD`, or a token for bearer; empty for negotiate.
     let secret: String
+    /// Nothing is sent before a challenge, which chooses the scheme.
+    var waitsForChallenge = false
 
-    init(type: Invocation.AuthenticationType, secret: String) {
+    init(type: Invocation.AuthenticationType, secret: String, waitsForChallenge: Bool = false) {
         self.type = type
         self.secret = secret
+        self.waitsForChallenge = waitsForChallenge
     }
 
     /// What the command line asks for; `nil` when it asks for nothing.
@@ -20,16 +23,18 @@ struct Authentication: Equatable {
     /// `askForPassword` is given the user where no password is; throws `UsageError` when it has no answer.
     init?(_ invocation: Invocation, askForPassword: (String) -> String?) throws {
         let type = invocation.authenticationType ?? .basic
+        let waits = invocation.curl?.waitsForChallenge ?? false
         switch (type, invocation.authentication ?? invocation.userInfo) {
         case (.negotiate, _): self.init(type: .negotiate, secret: "")
         case (_, nil): return nil
         case (.bearer, let token?): self.init(type: .bearer, secret: token)
-        case (_, let secret?) where secret.contains(":"): self.init(type: type, secret: secret)
+        case (_, let secret?) where secret.contains(":"):
+            self.init(type: type, secret: secret, waitsForChallenge: waits)
         case (_, let user?):
             guard let password = askForPassword(user) else {
                 throw UsageError(message: "--auth needs USER:PASSWORD when no password is entered")
             }
-            self.init(type: type, secret: "\(user):\(password)")
+            self.init(type: type, secret: "\(user):\(password)", waitsForChallenge: waits)
         }
     }
 
@@ -38,6 +43,10 @@ struct Authentication: Equatable {
         let parts = secret.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let credential = URLCredential(
             user: parts.first ?? "", password: parts.count > 1 ? parts[1] : "", persistence: .none)
+        if waitsForChallenge {
+            request.authenticate(with: credential)
+            return
+        }
         switch type {
         case .basic: request.authenticate(with: credential, schemes: .basic)
         case .digest: request.authenticate(with: credential, schemes: .digest)

@@ -26,9 +26,18 @@ struct SavedSession: Codable, Equatable {
         var secret: String
     }
 
+    /// A header field of a command line, bound to one origin.
+    struct KeptField: Codable, Equatable {
+        var origin: String
+        var name: String
+        var value: String
+    }
+
     var version = 1
     var cookies: [Cookie] = []
     var credentials: [Credentials] = []
+    /// `nil` in files of earlier versions.
+    var fields: [KeptField]?
 
     // MARK: Cookies
 
@@ -75,5 +84,71 @@ struct SavedSession: Codable, Equatable {
         credentials.removeAll { $0.origin == origin }
         credentials.append(
             Credentials(origin: origin, type: authentication.type.rawValue, secret: authentication.secret))
+    }
+
+    // MARK: Fields
+
+    /// The fields for a URL, in the order in which they were kept.
+    func fields(for url: URL) -> [Field] {
+        let origin = Self.origin(of: url)
+        return (fields ?? []).filter { $0.origin == origin }.map { Field(name: $0.name, value: $0.value) }
+    }
+
+    /// Keeps the fields of a command line for the origin of its URL, instead of those of the same names.
+    ///
+    /// Not those that describe one request's content or condition; the pairs of `Cookie` become cookies of the host.
+    mutating func keep(_ lines: [Field], for url: URL) {
+        let origin = Self.origin(of: url)
+        let kept = lines.filter { line in
+            let name = line.name.lowercased()
+            return !name.hasPrefix("content-") && !name.hasPrefix("if-") && name != "cookie"
+        }
+        let names = Set(kept.map { $0.name.lowercased() })
+        let others = (fields ?? []).filter { $0.origin != origin || !names.contains($0.name.lowercased()) }
+        let all = others + kept.map { KeptField(origin: origin, name: $0.name, value: $0.value) }
+        fields = all.isEmpty ? nil : all
+        for line in lines where line.name.lowercased() == "cookie" { keepCookies(of: line.value, for: url) }
+    }
+
+    private mutating func keepCookies(of text: String, for url: URL) {
+        for pair in text.split(separator: ";") {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            guard halves.count == 2, !halves[0].isEmpty, let host = url.host else { continue }
+            let cookie = Cookie(
+                name: halves[0], value: halves[1], domain: host.lowercased(), path: "/", isSecure: false,
+                isHTTPOnly: false)
+            cookies.removeAll { $0.key == cookie.key }
+            cookies.append(cookie)
+        }
+    }
+}
+
+// MARK: Runs beside one another
+
+extension SavedSession.Cookie {
+    /// What makes another cookie take the place of this one (RFC 6265 §5.3).
+    fileprivate var key: [String] { [domain, path, name] }
+}
+
+extension SavedSession {
+    /// This session, as another run has left it, with what one run has changed between `old` and `new`.
+    func merging(from old: SavedSession, to new: SavedSession) -> SavedSession {
+        var merged = self
+        merged.cookies = Self.merged(cookies, old.cookies, new.cookies) { $0.key }
+        merged.cookies.sort { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) }
+        merged.credentials = Self.merged(credentials, old.credentials, new.credentials) { [$0.origin] }
+        let all = Self.merged(fields ?? [], old.fields ?? [], new.fields ?? []) { [$0.origin, $0.name.lowercased()] }
+        merged.fields = all.isEmpty ? nil : all
+        return merged
+    }
+
+    /// The present elements, apart from those with a key whose elements one run has changed, and those of that run.
+    private static func merged<Element: Equatable>(
+        _ present: [Element], _ old: [Element], _ new: [Element], key: (Element) -> [String]
+    ) -> [Element] {
+        let (before, after) = (Dictionary(grouping: old, by: key), Dictionary(grouping: new, by: key))
+        func isChanged(_ element: Element) -> Bool { before[key(element)] != after[key(element)] }
+        return present.filter { !isChanged($0) } + new.filter(isChanged)
     }
 }

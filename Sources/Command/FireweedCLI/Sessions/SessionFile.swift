@@ -3,6 +3,7 @@
 import CommandLanguage
 import Fireweed
 import Foundation
+import Glibc
 
 /// Reads and writes a session's file, which only its owner can read.
 struct SessionFile {
@@ -30,7 +31,11 @@ struct SessionFile {
 
     /// What the file holds; an empty session when there is none; throws `UsageError` for one that cannot be read.
     func load() throws -> SavedSession {
-        guard FileManager.default.fileExists(atPath: url.path) else { return SavedSession() }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return SavedSession() }
+        guard !isFolder.boolValue else {
+            throw UsageError(message: "--session needs a file, not the folder \(url.path)")
+        }
         do {
             return try JSONDecoder().decode(SavedSession.self, from: Data(contentsOf: url))
         } catch {
@@ -38,14 +43,32 @@ struct SessionFile {
         }
     }
 
-    /// Puts a new file in place of the old one, so that there is always a whole one; throws what writing throws.
-    func save(_ session: SavedSession) throws {
+    /// Writes what a run has changed between `old` and `new`, beside what other runs have changed meanwhile.
+    ///
+    /// Puts a new file in place of the old one, so that there is always a whole one; throws what reading and writing
+    /// throw.
+    func save(from old: SavedSession, to new: SavedSession) throws {
+        let folder = url.deletingLastPathComponent()
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // The file itself is replaced, so that its lock would belong to an old one.
+        let lock = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer {
+            if lock >= 0 {
+                // A child process may still have the descriptor.
+                flock(lock, LOCK_UN)
+                close(lock)
+            }
+        }
+        // Where a file system has no locks, the last run wins, as without one.
+        while lock >= 0, flock(lock, LOCK_EX) != 0, errno == EINTR {}
+        try write(try load().merging(from: old, to: new))
+    }
+
+    private func write(_ session: SavedSession) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let data = try encoder.encode(session)
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(), withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
         try FileInstaller.writePrivately(data, to: url)
     }
 }

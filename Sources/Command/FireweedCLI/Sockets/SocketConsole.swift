@@ -59,6 +59,11 @@ actor SocketConsole {
         if terminal != nil { above("* \(text)") } else { Terminal.tell("fireweed: \(text)\n") }
     }
 
+    /// Shows a head: above the prompt, or on standard error.
+    func showHead(_ head: TerminalText) {
+        if terminal != nil { above(head) } else { Terminal.tell(head) }
+    }
+
     /// Takes the prompt away, for good.
     func end() {
         if isPromptShown { Terminal.write("\r\u{1B}[K") }

@@ -28,14 +28,18 @@ final class WireRecorder: WireObserver {
             return words.count > 1 ? Int(String(decoding: words[1], as: UTF8.self)) : nil
         }
 
+        /// The fields of the last head, in their order.
+        var fields: [(name: String, value: String)] {
+            MessageText.lines(of: response ?? []).dropFirst().compactMap { line in
+                guard let colon = line.firstIndex(of: ":") else { return nil }
+                let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                return (String(line[..<colon]), value)
+            }
+        }
+
         /// The values of a field of the last head, in their order.
         func values(of name: String) -> [String] {
-            MessageText.lines(of: response ?? []).dropFirst().compactMap { line in
-                guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
-                    return nil
-                }
-                return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-            }
+            fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         }
 
         /// True when content follows the request's head.
@@ -67,6 +71,9 @@ final class WireRecorder: WireObserver {
 
     /// What was sent last, and what has come for it.
     var last: Exchange? { exchanges.withLock { $0.last } }
+
+    /// The heads of all responses so far.
+    var heads: [[UInt8]] { exchanges.withLock { $0.flatMap(\.responses) } }
 
     /// Forgets what was sent for another request.
     func begin() {

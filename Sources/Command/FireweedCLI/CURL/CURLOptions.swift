@@ -44,10 +44,10 @@ struct CURLOptions {
             options.append(["-L"])
             options.append(["--max-redirs", "\(invocation.maximumRedirectCount ?? 20)"])
         }
-        if let seconds = invocation.maximumTime ?? plan.timeout { options.append(["-m", "\(seconds)"]) }
+        if let seconds = invocation.maximumTime { options.append(["-m", "\(seconds)"]) }
         // curl has no time-out for silence; a speed below one byte a second for so long is one.
-        if plan.timeout == nil {
-            options.append(["--speed-limit", "1", "--speed-time", "\(Int(invocation.timeout.rounded(.up)))"])
+        if let seconds = invocation.timeout {
+            options.append(["--speed-limit", "1", "--speed-time", "\(Int(seconds.rounded(.up)))"])
         }
         if let seconds = invocation.connectTimeout { options.append(["--connect-timeout", "\(seconds)"]) }
         options += removedFields + connection + trust

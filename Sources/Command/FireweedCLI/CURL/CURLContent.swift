@@ -1,0 +1,199 @@
+// The content of a curl command.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+
+/// What `-d`, `-F` and `-T` say; files are read when the request is made.
+struct CURLContent: Sendable, Equatable {
+    /// How a value becomes content.
+    enum Form: Sendable, Equatable {
+        /// `@file` names a file, whose line breaks and NULs are left out.
+        case text
+        /// As it is.
+        case raw
+        /// `@file` names a file.
+        case binary
+        /// Percent-encoded.
+        case escaped
+        /// `@file` names a file; the pieces are not joined by `&`, and the type is JSON.
+        case json
+        /// A part of a form.
+        case field
+        /// A part of a form, whose value is literal.
+        case literalField
+
+        fileprivate var isPart: Bool { self == .field || self == .literalField }
+    }
+
+    /// One option with content.
+    struct Piece: Sendable, Equatable {
+        let form: Form
+        let option: String
+        let value: [UInt8]
+    }
+
+    private(set) var pieces: [Piece] = []
+    /// The file of `-T`; `-` and `.` are standard input.
+    private(set) var upload: String?
+    var escapesByBackslash = false
+
+    var isEmpty: Bool { pieces.isEmpty && upload == nil }
+    var isForm: Bool { pieces.first?.form.isPart == true }
+    var isJSON: Bool { pieces.contains { $0.form == .json } }
+    /// The first option with content, for messages.
+    var option: String? { pieces.first?.option ?? upload.map { _ in "-T" } }
+
+    mutating func add(_ form: Form, _ use: CURLUse) throws {
+        if let first = pieces.first, first.form.isPart != form.isPart { throw Self.conflict(first.option, use.written) }
+        if upload != nil { throw Self.conflict("-T", use.written) }
+        pieces.append(Piece(form: form, option: use.written, value: use.value))
+    }
+
+    mutating func setUpload(_ use: CURLUse) throws {
+        if let first = pieces.first { throw Self.conflict(first.option, use.written) }
+        guard upload == nil else { throw UsageError(message: "several -T of a curl command cannot be carried out") }
+        upload = try use.text
+    }
+
+    static func conflict(_ first: String, _ second: String) -> UsageError {
+        UsageError(message: "\(first) and \(second) of the curl command exclude each other")
+    }
+
+    // MARK: Data
+
+    /// The content of `-d` and its kin; throws `UsageError` for a file that cannot be read.
+    func data() throws -> [UInt8] {
+        var data: [UInt8] = []
+        for (index, piece) in pieces.enumerated() {
+            if index > 0, piece.form != .json { data.append(UInt8(ascii: "&")) }
+            data += try Self.bytes(of: piece)
+        }
+        return data
+    }
+
+    static func bytes(of piece: Piece) throws -> [UInt8] {
+        if piece.form == .escaped { return try escaped(piece.value) }
+        guard piece.form != .raw, piece.value.first == UInt8(ascii: "@") else { return piece.value }
+        let path = String(decoding: piece.value.dropFirst(), as: UTF8.self)
+        let content = try LocalFile.data(path)
+        return piece.form == .text ? content.filter { ![0x0D, 0x0A, 0x00].contains($0) } : Array(content)
+    }
+
+    /// `content`, `=content`, `name=content`, `@file`, `name@file`.
+    static func escaped(_ value: [UInt8]) throws -> [UInt8] {
+        let separator =
+            value.firstIndex(of: UInt8(ascii: "=")) ?? value.firstIndex(of: UInt8(ascii: "@")) ?? value.endIndex
+        guard separator < value.endIndex else { return formEncoded(value) }
+        var content = Array(value[(separator + 1)...])
+        if value[separator] == UInt8(ascii: "@") {
+            content = Array(try LocalFile.data(String(decoding: content, as: UTF8.self)))
+        }
+        let encoded = formEncoded(content)
+        return separator == 0 ? encoded : value[..<separator] + [UInt8(ascii: "=")] + encoded
+    }
+
+    /// As in a form: a space is "+".
+    private static func formEncoded(_ bytes: [UInt8]) -> [UInt8] {
+        Array(
+            bytes.split(separator: 0x20, omittingEmptySubsequences: false).map { percentEncoded(Array($0)) }
+                .joined(separator: [UInt8(ascii: "+")]))
+    }
+
+    /// Percent-encodes all characters except RFC 3986's unreserved ones.
+    static func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.flatMap { byte -> [UInt8] in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: [byte]
+            default: Array(String(format: "%%%02X", byte).utf8)
+            }
+        }
+    }
+
+    // MARK: Forms
+
+    /// The form of `-F`; throws `UsageError`.
+    ///
+    /// Parts of a content type that is not a form's, such as `multipart/mixed`, are attachments.
+    func multipart(contentType: String?) throws -> MultipartFormData {
+        let isForm = contentType.map { $0.lowercased().hasPrefix("multipart/form-data") } ?? true
+        let form = MultipartFormData(boundary: Self.boundary())
+        for piece in pieces {
+            let use = CURLUse(written: piece.option, value: piece.value)
+            let field =
+                piece.form == .literalField
+                ? CURLFormField(literally: try use.text) : try CURLFormField(try use.text, use)
+            guard let field else { throw use.wrongValue() }
+            try append(field, isForm ? "form-data" : "attachment", to: form)
+        }
+        return form
+    }
+
+    /// As long as curl's, so that a form is as long as curl's.
+    private static func boundary() -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "-", count: 24) + String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    private func append(_ field: CURLFormField, _ kind: String, to form: MultipartFormData) throws {
+        let disposition = field.name.isEmpty ? kind : "\(kind); name=\"\(escapedName(field.name))\""
+        switch field.source {
+        case .text(let text):
+            try append(
+                Data(text.utf8), disposition, field, fileName: field.fileName,
+                type: field.type ?? field.fileName.flatMap(Self.type(ofFile:)), to: form)
+        case .textOfFile(let path):
+            try append(
+                try LocalFile.data(path), disposition, field, fileName: field.fileName, type: field.type, to: form)
+        case .files(let files) where files.count == 1:
+            try append(file: files[0], disposition, field, to: form)
+        case .files(let files):
+            let inner = MultipartFormData(boundary: Self.boundary())
+            for file in files { try append(file: file, "attachment", nil, to: inner) }
+            let type = inner.contentType.replacing("multipart/form-data", with: "multipart/mixed")
+            try append(try inner.encode(), disposition, field, fileName: nil, type: type, to: form)
+        }
+    }
+
+    private func append(
+        file: CURLFormField.File, _ disposition: String, _ field: CURLFormField?, to form: MultipartFormData
+    ) throws {
+        let name = file.fileName ?? (file.path == "-" ? "-" : (file.path as NSString).lastPathComponent)
+        let type =
+            file.type ?? file.fileName.flatMap(Self.type(ofFile:)) ?? Self.type(ofFile: file.path)
+            ?? "application/octet-stream"
+        try append(try LocalFile.data(file.path), disposition, field, fileName: name, type: type, to: form)
+    }
+
+    private func append(
+        _ data: Data, _ disposition: String, _ field: CURLFormField?, fileName: String?, type: String?,
+        to form: MultipartFormData
+    ) throws {
+        var headers: HTTPHeaders = [
+            "Content-Disposition": disposition + (fileName.map { "; filename=\"\(escapedName($0))\"" } ?? "")
+        ]
+        if let type { headers.add(name: "Content-Type", value: type) }
+        for line in field?.fieldLines ?? [] {
+            let halves = line.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            if halves.count == 2 { headers.add(name: halves[0], value: halves[1]) }
+        }
+        try RequestPlan.check(headers)
+        form.append(InputStream(data: data), withLength: UInt64(data.count), headers: headers)
+    }
+
+    /// A name in quotes, as browsers write it (WHATWG HTML §4.10.21.8), or with backslashes.
+    private func escapedName(_ text: String) -> String {
+        if escapesByBackslash { return text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") }
+        return text.replacing("\"", with: "%22").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
+    }
+
+    /// The media types that curl knows by the end of a name.
+    private static func type(ofFile name: String) -> String? {
+        let types = [
+            "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "svg": "image/svg+xml",
+            "txt": "text/plain", "htm": "text/html", "html": "text/html", "pdf": "application/pdf",
+            "xml": "application/xml",
+        ]
+        return types[(name as NSString).pathExtension.lowercased()]
+    }
+}

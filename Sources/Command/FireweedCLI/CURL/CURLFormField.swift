@@ -1,0 +1,149 @@
+// The value of curl's `-F`; pure, apart from the files of `headers=@`.
+
+import CommandLanguage
+import Foundation
+
+/// `name=content`, `name=@file,file`, `name=<file`, each with `;type=…`, `;filename=…` and `;headers=…` behind it.
+struct CURLFormField: Equatable {
+    /// A file with its own parameters.
+    struct File: Equatable {
+        let path: String
+        var type: String?
+        var fileName: String?
+    }
+
+    enum Source: Equatable {
+        case text(String)
+        /// Files as files.
+        case files([File])
+        /// A file's content as text.
+        case textOfFile(path: String)
+    }
+
+    let name: String
+    private(set) var source: Source
+    private(set) var type: String?
+    private(set) var fileName: String?
+    private(set) var fieldLines: [String] = []
+
+    /// Makes a field with a literal value, as `--form-string` does; `nil` without a name.
+    init?(literally text: String) {
+        guard let equals = text.firstIndex(of: "=") else { return nil }
+        name = String(text[..<equals])
+        source = .text(String(text[text.index(after: equals)...]))
+    }
+
+    /// Reads a value of `-F`; `nil` without a name, and for parameters that curl does not know.
+    ///
+    /// Throws `UsageError` for forms within forms, and encodings of parts, which cannot be made.
+    init?(_ text: String, _ use: CURLUse) throws {
+        guard let literal = CURLFormField(literally: text), case .text(let value) = literal.source else { return nil }
+        self = literal
+        var rest = Substring(value).drop { $0 == " " || $0 == "\t" }
+        switch rest.first {
+        case "@":
+            rest = rest.dropFirst()
+            var files: [File] = []
+            repeat {
+                if rest.first == "," { rest = rest.dropFirst() }
+                let path = Self.word(&rest, ending: ";,")
+                guard try readParameters(&rest, use, ending: ";,") else { return nil }
+                files.append(File(path: path, type: type, fileName: fileName))
+                (type, fileName) = (nil, nil)
+            } while rest.first == ","
+            source = .files(files)
+        case "<":
+            rest = rest.dropFirst()
+            source = .textOfFile(path: Self.word(&rest, ending: ";"))
+            guard try readParameters(&rest, use, ending: ";") else { return nil }
+        case "(":
+            throw use.wrongValue("a form within a form cannot be made")
+        default:
+            source = .text(Self.word(&rest, ending: ";"))
+            guard try readParameters(&rest, use, ending: ";") else { return nil }
+        }
+        if !rest.isEmpty { return nil }
+    }
+
+    /// `;type=…`, `;filename=…` and `;headers=…`; what follows a type is its own parameter.
+    private mutating func readParameters(_ rest: inout Substring, _ use: CURLUse, ending: String) throws -> Bool {
+        var followsType = false
+        while rest.first == ";" {
+            rest = rest.dropFirst()
+            let spaces = rest.prefix { $0 == " " }
+            rest = rest.dropFirst(spaces.count)
+            if rest.hasPrefix("type=") {
+                rest = rest.dropFirst("type=".count)
+                type = Self.word(&rest, ending: ending)
+                followsType = true
+            } else if rest.hasPrefix("filename=") {
+                rest = rest.dropFirst("filename=".count)
+                fileName = Self.word(&rest, ending: ending)
+                followsType = false
+            } else if rest.hasPrefix("headers=") {
+                rest = rest.dropFirst("headers=".count)
+                let isFile = rest.first.map { "@<".contains($0) } ?? false
+                if isFile { rest = rest.dropFirst() }
+                let word = Self.word(&rest, ending: ending)
+                fieldLines += isFile ? try Self.lines(ofFile: word) : [word]
+                followsType = false
+            } else if rest.hasPrefix("encoder=") {
+                throw use.wrongValue("encoder= cannot be carried out")
+            } else if followsType {
+                type = "\(type ?? "");\(spaces)\(Self.word(&rest, ending: ending))"
+            } else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private static func lines(ofFile path: String) throws -> [String] {
+        try LocalFile.text(path, for: "headers").split(whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    /// A word up to one of some characters, or in double quotes with backslashes before quotes and backslashes.
+    private static func word(_ rest: inout Substring, ending: String) -> String {
+        guard rest.first == "\"", let end = closingQuote(in: rest) else {
+            let word = rest.prefix { !ending.contains($0) }
+            rest = rest[word.endIndex...]
+            return word.trimmingSuffix(" ")
+        }
+        var word = ""
+        var isEscaped = false
+        for character in rest[..<end].dropFirst() {
+            if character == "\\", !isEscaped {
+                isEscaped = true
+                continue
+            }
+            if isEscaped, character != "\"", character != "\\" { word.append("\\") }
+            word.append(character)
+            isEscaped = false
+        }
+        rest = rest[rest.index(after: end)...].drop { $0 == " " }
+        return word
+    }
+
+    private static func closingQuote(in text: Substring) -> Substring.Index? {
+        var isEscaped = false
+        for index in text.indices.dropFirst() {
+            if isEscaped {
+                isEscaped = false
+            } else if text[index] == "\\" {
+                isEscaped = true
+            } else if text[index] == "\"" {
+                return index
+            }
+        }
+        return nil
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        var text = self
+        while text.last == character { text.removeLast() }
+        return String(text)
+    }
+}

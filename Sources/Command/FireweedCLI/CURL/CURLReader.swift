@@ -1,0 +1,277 @@
+// From the text of a curl command to its options; pure, apart from the files of `-K` and `--variable`.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+
+/// Reads curl commands.
+struct CURLReader {
+    private let base: Invocation
+    private(set) var invocations: [Invocation] = []
+    private var invocation: Invocation
+    private var transfer = CURLTransfer()
+    private var variables = CURLVariables()
+    private var configurationDepth = 0
+
+    /// The invocations of a command, one for each part between `--next`; throws `UsageError`.
+    ///
+    /// Options that curl has beside those of the command are added to `base`.
+    static func invocations(of command: String, base: Invocation) throws -> [Invocation] {
+        var reader = CURLReader(base)
+        try reader.read(words(of: command))
+        try reader.endTransfer(isLast: true)
+        return reader.invocations
+    }
+
+    private init(_ base: Invocation) {
+        var base = base
+        // curl follows redirects when it is asked to, fifty of them, and waits as long as it takes.
+        base.followsRedirects = false
+        base.maximumRedirectCount = 50
+        base.timeout = nil
+        (self.base, invocation) = (base, base)
+    }
+
+    // MARK: Words
+
+    private static func words(of command: String) throws -> [[UInt8]] {
+        try refuseOtherShells(command)
+        var tokens: ArraySlice<ShellToken>
+        do { tokens = try ShellWords.tokens(of: command)[...] } catch let error as CURLParsingError {
+            throw UsageError(message: error.localizedDescription)
+        }
+        if tokens.first == .word(Array("$".utf8)) { tokens = tokens.dropFirst() }  // a prompt
+        guard case .word(let word)? = tokens.popFirst() else {
+            throw UsageError(message: "--from-curl needs a command that begins with curl")
+        }
+        let program = String(decoding: word, as: UTF8.self)
+        guard ["curl", "curl.exe"].contains(program.split(separator: "/").last.map(String.init)) else {
+            throw UsageError(message: "the command is \(program), not curl")
+        }
+        // A browser's "Copy all as cURL" ends each command with a semicolon.
+        if let last = tokens.last, last == .control(";") || last == .control("&") { tokens = tokens.dropLast() }
+        return try tokens.map { token in
+            guard case .control(let text) = token else {
+                if case .word(let word) = token { return word }
+                return []
+            }
+            let shown = text == "\n" ? "a second line" : text
+            throw UsageError(message: "only a shell could understand \(shown); write what it would become")
+        }
+    }
+
+    /// Browsers copy commands for other shells too, with other quotes.
+    private static func refuseOtherShells(_ command: String) throws {
+        let text = command.trimmingCharacters(in: .whitespacesAndNewlines)
+        let isPowerShell =
+            ["invoke-webrequest", "iwr ", "$session"].contains { text.lowercased().hasPrefix($0) }
+            || text.contains("`\n") || text.contains("`\r\n")
+        if isPowerShell {
+            throw UsageError(message: "this command is for PowerShell; choose \"Copy as cURL (bash)\" in the browser")
+        }
+        if text.contains("^\"") || text.contains(" ^\n") || text.contains(" ^\r\n") {
+            throw UsageError(message: "this command is for cmd.exe; choose \"Copy as cURL (bash)\" in the browser")
+        }
+    }
+
+    private mutating func read(_ words: [[UInt8]]) throws {
+        var rest = words[...]
+        var readsOptions = true
+        while let word = rest.popFirst() {
+            let text = String(decoding: word, as: UTF8.self)
+            if readsOptions, text == "--" {
+                readsOptions = false
+            } else if readsOptions, text.hasPrefix("--") {
+                try readLong(word, &rest)
+            } else if readsOptions, text.hasPrefix("-"), text != "-" {
+                try readShort(word, &rest)
+            } else {
+                transfer.urls.append(try CURLUse(written: "the URL", value: word).text)
+            }
+        }
+    }
+
+    private mutating func readLong(_ word: [UInt8], _ rest: inout ArraySlice<[UInt8]>) throws {
+        // curl refuses `--data=x`, which documents write.
+        let nameBytes = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
+        let attached = nameBytes.count + 2 < word.count ? Array(word.dropFirst(nameBytes.count + 3)) : nil
+        var name = String(decoding: nameBytes, as: UTF8.self)
+        let written = "--\(name)"
+        if name == "next" { return try endTransfer() }
+        let expands = name.hasPrefix("expand-")
+        if expands { name.removeFirst("expand-".count) }
+        func value() throws -> [UInt8] {
+            guard let value = attached ?? rest.popFirst() else {
+                throw UsageError(message: "\(written) of the curl command needs a value")
+            }
+            return expands ? try variables.expanded(value, for: written) : value
+        }
+        if name == "variable" { return try variables.set(try value(), written) }
+        if name == "config" { return try readConfiguration(try CURLUse(written: written, value: value()).text) }
+        if let row = CURLRow.named(name) {
+            return try apply(row, CURLUse(written: written, value: row.takesValue ? value() : []))
+        }
+        if name.hasPrefix("no-"), let row = CURLRow.named(String(name.dropFirst(3))), !row.takesValue {
+            return try apply(row, CURLUse(written: written, value: [], isOn: false))
+        }
+        throw Self.unknown(written)
+    }
+
+    private mutating func readShort(_ word: [UInt8], _ rest: inout ArraySlice<[UInt8]>) throws {
+        var letters = word.dropFirst()
+        while let byte = letters.popFirst() {
+            let letter = Character(UnicodeScalar(byte))
+            let written = "-\(letter)"
+            if letter == ":" {
+                try endTransfer()
+                continue
+            }
+            let row = CURLRow.lettered(letter)
+            guard row != nil || letter == "K" else { throw Self.unknown(written) }
+            if let row, !row.takesValue {
+                // `-N` is the letter of `--no-buffer`.
+                try apply(row, CURLUse(written: written, value: []))
+                continue
+            }
+            guard let value = letters.isEmpty ? rest.popFirst() : Array(letters) else {
+                throw UsageError(message: "\(written) of the curl command needs a value")
+            }
+            let use = CURLUse(written: written, value: value)
+            if let row { try apply(row, use) } else { try readConfiguration(try use.text) }
+            return
+        }
+    }
+
+    private static func unknown(_ option: String) -> UsageError {
+        UsageError(message: "the option \(option) of the curl command is unknown here, or cannot be carried out")
+    }
+
+    private mutating func apply(_ row: CURLRow, _ use: CURLUse) throws {
+        try row.effect(&invocation, &transfer, use)
+    }
+
+    private mutating func endTransfer(isLast: Bool = false) throws {
+        // A --next before the first URL begins nothing.
+        if transfer.urls.isEmpty, !isLast || !invocations.isEmpty { return }
+        try invocations.append(transfer.applied(to: invocation))
+        (invocation, transfer) = (base, CURLTransfer())
+    }
+
+    // MARK: Files of options
+
+    private mutating func readConfiguration(_ path: String) throws {
+        // A file can name itself.
+        guard configurationDepth < 8 else { throw UsageError(message: "-K: the files of options name each other") }
+        configurationDepth += 1
+        defer { configurationDepth -= 1 }
+        for line in try LocalFile.text(path, for: "config").split(whereSeparator: \.isNewline) {
+            guard let (name, value) = CURLConfiguration.option(line) else { continue }
+            let option = name.hasPrefix("-") ? name : "--\(name)"
+            do {
+                try read([Array(option.utf8)] + (value.map { [Array($0.utf8)] } ?? []))
+            } catch let error as UsageError {
+                throw UsageError(message: "\(path): \(error.message)")
+            }
+        }
+    }
+}
+
+/// The lines of a file for curl's `-K`.
+enum CURLConfiguration {
+    /// The option of a line, and its value behind a space, `=` or `:`; `nil` for an empty line and a comment.
+    static func option(_ line: some StringProtocol) -> (name: String, value: String?)? {
+        let line = line.drop { $0.isWhitespace }
+        guard let first = line.first, first != "#" else { return nil }
+        let name = line.prefix { !$0.isWhitespace && $0 != "=" && $0 != ":" || $0 == ":" && line.hasPrefix("-:") }
+        var rest = line[name.endIndex...].drop { $0.isWhitespace }
+        if let separator = rest.first, "=:".contains(separator) { rest = rest.dropFirst().drop { $0.isWhitespace } }
+        guard let start = rest.first else { return (String(name), nil) }
+        if start == "\"" { return (String(name), quoted(rest.dropFirst())) }
+        return (String(name), String(rest.prefix { !$0.isWhitespace }))
+    }
+
+    /// Text up to a quote, with `\\`, `\"`, `\t`, `\n`, `\r` and `\v`.
+    private static func quoted(_ text: some StringProtocol) -> String {
+        var value = ""
+        var isEscaped = false
+        for character in text {
+            if isEscaped {
+                let escapes: [Character: Character] = ["t": "\t", "n": "\n", "r": "\r", "v": "\u{0B}"]
+                value.append(escapes[character] ?? character)
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "\"" {
+                break
+            } else {
+                value.append(character)
+            }
+        }
+        return value
+    }
+}
+
+/// The variables of `--variable`, for `--expand-NAME`.
+struct CURLVariables {
+    private var values: [String: [UInt8]] = [:]
+
+    /// Takes `name=text`, `name@file`, `%NAME` and `%NAME=default` of the environment.
+    mutating func set(_ definition: [UInt8], _ option: String) throws {
+        let use = CURLUse(written: option, value: definition)
+        var text = try use.text
+        let isOfEnvironment = text.hasPrefix("%")
+        if isOfEnvironment { text.removeFirst() }
+        let name = String(text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "_" })
+        let rest = text.dropFirst(name.count)
+        guard !name.isEmpty else { throw use.wrongValue() }
+        if isOfEnvironment, let value = getenv(name) {
+            values[name] = Array(String(cString: value).utf8)
+        } else if rest.first == "=" {
+            values[name] = Array(rest.dropFirst().utf8)
+        } else if rest.first == "@" {
+            values[name] = Array(try LocalFile.data(String(rest.dropFirst())))
+        } else {
+            throw use.wrongValue(isOfEnvironment ? "the environment has no variable of that name" : "")
+        }
+    }
+
+    /// The text with `{{name}}` and `{{name:function:…}}` replaced; `\{{` is literal.
+    func expanded(_ value: [UInt8], for option: String) throws -> [UInt8] {
+        let use = CURLUse(written: option, value: value)
+        var rest = try use.text[...]
+        var result: [UInt8] = []
+        while let start = rest.firstRange(of: "{{") {
+            let before = rest[..<start.lowerBound]
+            if before.last == "\\" {
+                result += Array(before.dropLast().utf8) + Array("{{".utf8)
+                rest = rest[start.upperBound...]
+                continue
+            }
+            guard let end = rest[start.upperBound...].firstRange(of: "}}") else { break }
+            result += Array(before.utf8)
+            let words = rest[start.upperBound..<end.lowerBound].split(separator: ":").map(String.init)
+            guard let name = words.first else { throw use.wrongValue("{{}} has no name") }
+            var bytes = values[name] ?? []
+            for function in words.dropFirst() {
+                guard let changed = Self.apply(function, bytes) else {
+                    throw use.wrongValue("there is no function \(function)")
+                }
+                bytes = changed
+            }
+            result += bytes
+            rest = rest[end.upperBound...]
+        }
+        return result + Array(rest.utf8)
+    }
+
+    private static func apply(_ function: String, _ bytes: [UInt8]) -> [UInt8]? {
+        switch function {
+        case "trim": Array(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).utf8)
+        case "json":
+            JSONNode(text: String(decoding: bytes, as: UTF8.self)).text.utf8.dropFirst().dropLast().map { $0 }
+        case "url": CURLContent.percentEncoded(bytes)
+        case "b64": Array(Data(bytes).base64EncodedString().utf8)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// The table of curl's options that the command carries out; every other one is refused by its name.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+import Glibc
+
+extension CURLRow {
+    static let all: [CURLRow] =
+        requestRows + contentRows + fieldRows + credentialRows + cookieRows + fileRows + outputRows + exchangeRows
+        + connectionRows + trustRows + ignoredRows
+
+    private static let requestRows: [CURLRow] = [
+        .text("url") { $0.urls.append($1) },
+        .text("request", "X") { $0.method = $1 },
+        .flag("get", "G") { $1.sendsDataInQuery = $2 },
+        .flag("head", "I") {
+            $1.isHead = $2
+            if $2 { $0.print = "h" }
+        },
+        .value("url-query") { $1.query.append($2.value) },
+        .flag("globoff", "g") { $1.takesURLsLiterally = $2 },
+        .flag("path-as-is") { $1.keepsPath = $2 },
+        .text("range", "r") { $0.range = $1 },
+        .value("time-cond", "z") { $1.timeCondition = try $2.text },
+        .value("max-filesize") { invocation, _, use in
+            guard let count = Option.byteCount(try use.text) else { throw use.wrongValue() }
+            invocation.maximumContentLength = count
+        },
+        .text("etag-compare") { $0.comparedTagFile = $1 },
+        .text("etag-save") { $0.savedTagFile = $1 },
+    ]
+
+    private static let contentRows: [CURLRow] = [
+        .value("data", "d") { try $1.content.add(.text, $2) },
+        .value("data-ascii") { try $1.content.add(.text, $2) },
+        .value("data-raw") { try $1.content.add(.raw, $2) },
+        .value("data-binary") { try $1.content.add(.binary, $2) },
+        .value("data-urlencode") { try $1.content.add(.escaped, $2) },
+        .value("json") { try $1.content.add(.json, $2) },
+        .value("form", "F") { try $1.content.add(.field, $2) },
+        .value("form-string") { try $1.content.add(.literalField, $2) },
+        .flag("form-escape") { $1.content.escapesByBackslash = $2 },
+        .value("upload-file", "T") { try $1.content.setUpload($2) },
+    ]
+
+    private static let fieldRows: [CURLRow] = [
+        .value("header", "H") { _, transfer, use in
+            let text = try use.text
+            guard text.hasPrefix("@") else { return transfer.fieldLines.append(text) }
+            let file = try LocalFile.text(String(text.dropFirst()), for: "header")
+            transfer.fieldLines += file.split(whereSeparator: \.isNewline).map(String.init)
+        },
+        .text("user-agent", "A") { $0.userAgent = $1 },
+        .text("referer", "e") { $0.setReferer($1) },
+    ]
+
+    private static let credentialRows: [CURLRow] = [
+        .value("user", "u") { $0.authentication = try $2.text },
+        .text("oauth2-bearer") { $0.bearerToken = $1 },
+        .flag("basic") { $0.authenticationType = $2 ? .basic : $0.authenticationType },
+        .flag("digest") { $0.authenticationType = $2 ? .digest : nil },
+        .flag("ntlm") { $0.authenticationType = $2 ? .ntlm : nil },
+        .flag("negotiate") { $0.authenticationType = $2 ? .negotiate : nil },
+        .flag("anyauth") { $1.waitsForChallenge = $2 },
+        .flag("netrc", "n") { $1.netrc = $2 ? CURLNetrc(file: $1.netrc?.file) : nil },
+        .flag("netrc-optional") { $1.netrc = $2 ? CURLNetrc(file: $1.netrc?.file, isOptional: true) : nil },
+        .text("netrc-file") { $0.netrc = CURLNetrc(file: $1, isOptional: $0.netrc?.isOptional ?? false) },
+    ]
+
+    private static let cookieRows: [CURLRow] = [
+        .text("cookie", "b") { transfer, text in
+            // Without "=", curl reads cookies from a file; an empty name has it keep those that responses set.
+            if text.contains("=") { transfer.cookies.append(text) } else { transfer.cookieFiles.append(text) }
+        },
+        .text("cookie-jar", "c") { $0.cookieJar = $1 },
+        .flag("junk-session-cookies", "j") { $1.dropsSessionCookies = $2 },
+    ]
+
+    private static let fileRows: [CURLRow] = [
+        .text("output", "o") { $0.outputs.append(.file($1)) },
+        .flag("remote-name", "O") { if $2 { $1.outputs.append(.remoteName) } },
+        .flag("remote-name-all") { $1.namesAllByURL = $2 },
+        .flag("remote-header-name", "J") { $1.takesNameOfResponse = $2 },
+        .text("output-dir") { $0.outputFolder = $1 },
+        .flag("create-dirs") { $1.createsFolders = $2 },
+        .flag("clobber") { $1.replacesFiles = $2 },
+        .flag("remote-time", "R") { $0.keepsRemoteTime = $2 },
+        .value("continue-at", "C") { _, transfer, use in
+            let text = try use.text
+            guard text == "-" || Int64(text).map({ $0 >= 0 }) == true else { throw use.wrongValue() }
+            transfer.offset = text
+        },
+        .text("dump-header", "D") { $0.headFile = $1 },
+    ]
+
+    private static let outputRows: [CURLRow] = [
+        .flag("include", "i") { invocation, transfer, isOn in
+            invocation.print = isOn ? "hb" : transfer.isHead ? "h" : nil
+            invocation.showsAll = isOn
+        },
+        .flag("verbose", "v") {
+            $0.print = $2 ? "HBhb" : nil
+            $0.isVerbose = $2
+        },
+        .flag("fail", "f") { $0.checksStatus = $2 },
+        .flag("fail-with-body") { $0.failsWithContent = $2 },
+        .value("write-out", "w") { invocation, _, use in
+            let text = try use.text
+            invocation.writeOut = text.hasPrefix("@") ? try LocalFile.text(String(text.dropFirst()), for: "w") : text
+        },
+    ]
+
+    private static let exchangeRows: [CURLRow] = [
+        .flag("location", "L") { $0.followsRedirects = $2 },
+        // A negative number is no limit.
+        .own("max-redirs", nil, "--max-redirects") { Int($0).map { $0 < 0 ? "10000" : "\(min($0, 10_000))" } ?? $0 },
+        .own("max-time", "m", "--max-time"), .own("connect-timeout", nil, "--connect-timeout"),
+        .own("retry", nil, "--retry"),
+        // curl takes a retry without a pause for a number of seconds.
+        .own("retry-delay", nil, "--retry-delay") { Double($0) == 0 ? nil : $0 },
+        .own("retry-max-time", nil, "--retry-max-time") { Double($0) == 0 ? nil : $0 },
+        .flag("parallel", "Z") { $0.parallelCount = $2 ? max(50, $0.parallelCount) : 1 },
+        .own("parallel-max", nil, "--parallel"),
+        .own("proto", nil, "--proto"), .own("limit-rate", nil, "--limit-rate"),
+        .flag("http1.1") { $0.httpVersion = $2 ? .http1Only : .automatic },
+        .flag("http2") { invocation, _, _ in invocation.httpVersion = .automatic },
+        .flag("http2-prior-knowledge") { invocation, _, _ in invocation.httpVersion = .http2 },
+    ]
+
+    private static let connectionRows: [CURLRow] = [
+        .text("proxy", "x") { $0.proxy = CURLProxy.url($1, scheme: "http") },
+        .text("socks4") { $0.proxy = CURLProxy.url($1, scheme: "socks4") },
+        .text("socks4a") { $0.proxy = CURLProxy.url($1, scheme: "socks4a") },
+        .text("socks5") { $0.proxy = CURLProxy.url($1, scheme: "socks5") },
+        .text("socks5-hostname") { $0.proxy = CURLProxy.url($1, scheme: "socks5h") },
+        .text("proxy-user", "U") { $0.proxyUser = $1 },
+        .value("noproxy") { invocation, _, use in
+            let hosts = try use.text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            invocation.bypassedHosts = hosts
+            // An empty list has no exceptions, those of the environment included.
+            if hosts.isEmpty { for name in ["no_proxy", "NO_PROXY"] { unsetenv(name) } }
+        },
+        .own("unix-socket", nil, "--unix-socket"),
+        .own("resolve", nil, "--resolve") { $0.hasPrefix("-") ? nil : $0.hasPrefix("+") ? String($0.dropFirst()) : $0 },
+        .own("connect-to", nil, "--connect-to"), .own("interface", nil, "--interface"),
+        .flag("ipv4", "4") { invocation, _, _ in invocation.ipVersion = .v4 },
+        .flag("ipv6", "6") { invocation, _, _ in invocation.ipVersion = .v6 },
+    ]
+
+    private static let trustRows: [CURLRow] = [
+        .flag("insecure", "k") { $0.isInsecure = $2 },
+        .own("cacert", nil, "--cacert"), .own("cert", "E", "--cert"), .own("key", nil, "--key"),
+        .own("pass", nil, "--cert-key-pass"), .own("cert-type", nil, "--cert-type"),
+        .own("tls-max", nil, "--tls-max"), .own("ciphers", nil, "--ciphers"),
+        .own("pinnedpubkey", nil, "--pin"),
+        .flag("tlsv1.2") { invocation, _, _ in invocation.minimumTLSVersion = .tls12 },
+        .flag("tlsv1.3") { invocation, _, _ in invocation.minimumTLSVersion = .tls13 },
+    ]
+
+    /// Output that is not shown here, and what concerns the connection and no message.
+    private static let ignoredRows: [CURLRow] =
+        ignored([
+            ("compressed", nil), ("silent", "s"), ("show-error", "S"), ("buffer", "N"), ("progress-bar", "#"),
+            ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
+            ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
+            ("proxy-basic", nil), ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil),
+        ])
+        + ignoredValues([
+            "keepalive-time", "keepalive-cnt", "happy-eyeballs-timeout-ms", "expect100-timeout", "trace-config",
+        ])
+}

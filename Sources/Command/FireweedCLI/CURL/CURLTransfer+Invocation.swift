@@ -1,0 +1,155 @@
+// From a curl command to an invocation, and to the request of each URL.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+import Glibc
+
+extension CURLTransfer {
+    /// The invocation of this part of a command; throws `UsageError`.
+    func applied(to given: Invocation) throws -> Invocation {
+        var invocation = given
+        guard !urls.isEmpty else { throw UsageError(message: "the curl command has no URL") }
+        if isHead, !sendsDataInQuery, let option = content.option { throw CURLContent.conflict("-I", option) }
+        if let proxy {
+            guard Proxy(proxy) != nil else { throw UsageError(message: "the proxy of the curl command is not a URL") }
+            invocation.proxy = proxy
+            // The environment's exceptions hold for it too.
+            if invocation.bypassedHosts.isEmpty {
+                let names: [String] = ["no_proxy", "NO_PROXY"]
+                let lists = names.compactMap { name in getenv(name).map { String(cString: $0) } }
+                let list = lists.first { !$0.isEmpty } ?? ""
+                invocation.bypassedHosts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            }
+        }
+        if let bearerToken { (invocation.authentication, invocation.authenticationType) = (bearerToken, .bearer) }
+        invocation.urlPatterns = try urls.map {
+            takesURLsLiterally || !Self.hasPattern($0) ? URLGlob(literal: Self.withoutEscapes($0)) : try URLGlob($0)
+        }
+        // What curl saves, it saves whatever the status is, unless -f refuses it.
+        invocation.savesAnyStatus = !invocation.failsWithStatus
+        invocation.curl = self
+        try invocation.takeURL(at: 0)
+        if invocation.urlCount == 1 {
+            invocation.outputFile = try invocation.invocation(at: 0).outputFile
+            invocation.urlPatterns = []
+        }
+        // Without credentials, curl sends none.
+        if invocation.authentication == nil, invocation.userInfo == nil, invocation.authenticationType != .negotiate {
+            invocation.authenticationType = nil
+        }
+        return invocation
+    }
+
+    /// Whether a URL has brackets or braces that are not escaped, and not those of an IPv6 address.
+    private static func hasPattern(_ text: String) -> Bool {
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+        var isEscaped = false
+        for index in text.indices {
+            if isEscaped {
+                isEscaped = false
+            } else if text[index] == "\\" {
+                isEscaped = true
+            } else if text[index] == "{" || text[index] == "[" && index >= end {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// The URL without the backslashes before brackets and braces, as browsers write them.
+    private static func withoutEscapes(_ text: String) -> String {
+        text.replacing(/\\([\[\]{}])/) { String($0.1) }
+    }
+
+    // MARK: URLs
+
+    /// The URL of a word as curl makes it, as a text and parsed, and its user and password, decoded.
+    ///
+    /// Throws `UsageError` for a word that is not a URL of HTTP.
+    func read(_ word: String) throws -> (text: String, url: URL?, userInfo: String?) {
+        let start = word.prefix { $0 != "/" }
+        let lacksSlash =
+            ["http:", "https:"].contains(start.lowercased()) && !word.dropFirst(start.count).hasPrefix("//")
+        let text =
+            word.contains("://")
+            ? word : lacksSlash ? "\(start)/\(word.dropFirst(start.count))" : "http://\(word)"
+        let (address, userInfo) = URLShorthand.withoutUserInfo(text)
+        guard let start = address.firstRange(of: "://")?.upperBound else { throw Self.invalid(word) }
+        let scheme = address[..<start].lowercased()
+        guard ["http://", "https://"].contains(scheme) else {
+            throw UsageError(message: "\(scheme.dropLast(3)) cannot be sent; only http and https can")
+        }
+        var rest = address[start...].prefix { $0 != "#" }
+        let authority = rest.prefix { !"/?".contains($0) }
+        rest = rest[authority.endIndex...]
+        var path = String(rest.prefix { $0 != "?" })
+        var query = rest.dropFirst(path.count).first == "?" ? [String(rest.dropFirst(path.count + 1))] : []
+        if path.isEmpty { path = "/" }
+        if !keepsPath { path = DotSegments.removed(from: path) }
+        if let name = try uploadName, path.hasSuffix("/") { path += name }
+        query += try self.query.map { value in
+            if value.first == UInt8(ascii: "+") { return String(decoding: value.dropFirst(), as: UTF8.self) }
+            return Self.lowerCase(String(decoding: try CURLContent.escaped(value), as: UTF8.self))
+        }
+        if sendsDataInQuery, !content.isEmpty, !content.isForm {
+            query.append(String(decoding: try content.data(), as: UTF8.self))
+        }
+        let full = "\(scheme)\(authority)\(path)" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        guard !full.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), let url = try? full.asURL(),
+            url.host?.isEmpty == false
+        else { throw Self.invalid(word) }
+        return (full, url, userInfo)
+    }
+
+    private static func invalid(_ word: String) -> UsageError {
+        UsageError(message: "\"\(URLShorthand.withoutUserInfo(word).url)\" is not a URL")
+    }
+
+    /// The name of the file of `-T`, which completes a path that ends with a slash; `nil` for standard input.
+    private var uploadName: String? {
+        get throws {
+            guard let path = content.upload, path != "-", path != "." else { return nil }
+            let name = (path as NSString).lastPathComponent
+            let encoded = String(decoding: CURLContent.percentEncoded(Array(name.utf8)), as: UTF8.self)
+            return Self.lowerCase(encoded)
+        }
+    }
+
+    /// Escapes as curl writes them in a URL.
+    private static func lowerCase(_ text: String) -> String { text.replacing(/%[0-9A-F]{2}/) { $0.0.lowercased() } }
+
+    // MARK: Credentials
+
+    /// `USER:PASSWORD` for a URL; the password may be missing, to be asked for.
+    ///
+    /// A netrc file goes before the URL's own, unless it is optional.
+    func credentials(for url: URL, ofURL own: String?) throws -> String? {
+        guard let netrc, let host = url.host else { return own }
+        let user = own.map { String($0.prefix { $0 != ":" }) }
+        let hasPassword = own.map { $0.contains(":") && !$0.hasSuffix(":") } ?? false
+        if netrc.isOptional, hasPassword { return own }
+        return try netrc.credentials(forHost: host, user: netrc.isOptional || !hasPassword ? user : nil) ?? own
+    }
+}
+
+/// Paths without `.` and `..` (RFC 3986 §5.2.4).
+enum DotSegments {
+    static func removed(from path: String) -> String {
+        guard path.contains("/.") else { return path }
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                if !kept.isEmpty { kept.removeLast() }
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}

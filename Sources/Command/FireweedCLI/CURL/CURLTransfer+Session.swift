@@ -1,0 +1,159 @@
+// The session of a curl command: cookies, redirects, and files that are written at the end.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+
+extension CURLTransfer {
+    /// A cookie of the part before a `--next`.
+    struct EarlierCookie: Sendable, Equatable {
+        let cookie: HTTPCookie
+
+        init(_ cookie: HTTPCookie) { self.cookie = cookie }
+    }
+
+    /// Whether standard input is the content.
+    var uploadsStandardInput: Bool { content.upload == "-" || content.upload == "." }
+
+    // MARK: Cookies
+
+    /// Puts the cookies of `-b` into a configuration; without a file, a session of curl keeps no cookies.
+    ///
+    /// Throws `UsageError` for a file that cannot be read.
+    func prepareCookies(of configuration: URLSessionConfiguration, for url: URL) throws {
+        guard keepsCookies, let storage = configuration.httpCookieStorage else {
+            configuration.httpShouldSetCookies = false
+            configuration.httpCookieAcceptPolicy = .never
+            return
+        }
+        for file in cookieFiles {
+            for cookie in try CURLCookieFile.cookies(in: file, for: url, dropsSession: dropsSessionCookies) {
+                storage.setCookie(cookie)
+            }
+        }
+        for earlier in earlierCookies { storage.setCookie(earlier.cookie) }
+        for cookie in ownCookies(for: url) { storage.setCookie(cookie) }
+    }
+
+    /// The cookies of the files for a `Host` of the user's, which curl takes for the host of the URL.
+    func cookieText(forHost host: String, _ url: URL) throws -> String? {
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        parts?.host = host.split(separator: ":").first.map(String.init)
+        guard let url = parts?.url, let storage = URLSessionConfiguration.ephemeral.httpCookieStorage else {
+            return nil
+        }
+        for file in cookieFiles {
+            for cookie in try CURLCookieFile.cookies(in: file, for: url, dropsSession: dropsSessionCookies) {
+                storage.setCookie(cookie)
+            }
+        }
+        // curl's order: longer paths first, then longer names.
+        let found = (storage.cookies(for: url) ?? [])
+            .sorted { ($0.path.count, $0.name.count) > ($1.path.count, $1.name.count) }
+        return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    }
+
+    /// The cookies of `-b NAME=VALUE` where others are kept: both go with each message.
+    private func ownCookies(for url: URL) -> [HTTPCookie] {
+        guard keepsCookies, let host = url.host else { return [] }
+        return cookies.joined(separator: ";").split(separator: ";").compactMap { pair in
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            guard halves.count == 2 else { return nil }
+            return HTTPCookie.make([.name: halves[0], .value: halves[1], .domain: host, .path: "/"], octets: nil)
+        }
+    }
+
+    /// Writes the cookies of a session where `-c` asks for it; throws what writing throws.
+    func writeCookies(of storage: HTTPCookieStorage?, for url: URL) throws {
+        guard let cookieJar else { return }
+        let own = Set(ownCookies(for: url).map { "\($0.name)=\($0.value)" })
+        let kept = (storage?.cookies ?? []).filter { !own.contains("\($0.name)=\($0.value)") }
+        try CURLCookieFile.write(kept, to: cookieJar)
+    }
+
+    // MARK: Redirects
+
+    /// Whether the messages after a redirect are others than ours.
+    var changesRedirects: Bool { method != nil || updatesReferer }
+
+    /// The message after a redirect: with the method of `-X`, and a `Referer` that says where it comes from.
+    func redirected(_ request: URLRequest, from url: URL?) -> URLRequest {
+        var request = request
+        if let method { request.httpMethod = method }
+        if updatesReferer, let url {
+            let text = URLShorthand.withoutUserInfo(url.absoluteString).url
+            request.setValue(String(text.prefix { $0 != "#" }), forHTTPHeaderField: "Referer")
+        }
+        return request
+    }
+
+    // MARK: Files
+
+    /// The file that `-C` appends to; `nil` where there is nothing yet.
+    var appendedFile: CURLAppendedFile? {
+        get throws {
+            guard content.upload == nil, let start = try startOffset, start > 0, let path = try file(ofURL: 0, urls[0])
+            else { return nil }
+            return CURLAppendedFile(path: path)
+        }
+    }
+
+    /// Makes the folder of a file where `--create-dirs` asks for it, and gives a name that is free where an existing
+    /// file is not to be replaced.
+    func prepared(_ file: String) throws -> String {
+        let manager = FileManager.default
+        let folder = (file as NSString).deletingLastPathComponent
+        if createsFolders, !folder.isEmpty {
+            do {
+                try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            } catch {
+                throw OutputError(errorDescription: "the folder \(folder) cannot be made")
+            }
+        }
+        guard !replacesFiles, offset == nil else { return file }
+        let names = [file] + (1...99).map { "\(file).\($0)" }
+        guard let free = names.first(where: { !manager.fileExists(atPath: $0) }) else {
+            throw OutputError(errorDescription: "\(file) is there, and all names beside it too")
+        }
+        return free
+    }
+
+    /// Writes the heads of the responses (`-D`); throws what writing throws.
+    func writeHeads(_ heads: [[UInt8]]) throws {
+        guard let headFile else { return }
+        let bytes = heads.flatMap { $0 }
+        guard headFile != "-" else { return Terminal.write(bytes) }
+        try Data(bytes).write(to: URL(fileURLWithPath: headFile))
+    }
+
+    /// Writes the validator of a response (`--etag-save`).
+    func writeTag(of response: HTTPURLResponse?) {
+        guard let savedTagFile else { return }
+        let tag = response?.value(forHTTPHeaderField: "ETag").map { "\($0)\n" } ?? ""
+        if tag.isEmpty, FileManager.default.fileExists(atPath: savedTagFile) { return }
+        do {
+            try Data(tag.utf8).write(to: URL(fileURLWithPath: savedTagFile))
+        } catch {
+            // As with curl, the response counts.
+            Terminal.tell("fireweed: \(savedTagFile) cannot be written\n")
+        }
+    }
+}
+
+/// A file, and the part that comes behind what it has.
+struct CURLAppendedFile: Sendable {
+    let path: String
+    /// Where the part is until it is whole.
+    var part: String { "\(path).fireweed-part" }
+
+    /// Moves the part's bytes to the end of the file; throws what reading and writing throw.
+    func append() throws {
+        let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: part))
+        let output = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try output.seekToEnd()
+        while let bytes = try input.read(upToCount: 1 << 20), !bytes.isEmpty { try output.write(contentsOf: bytes) }
+        try output.close()
+        try FileManager.default.removeItem(atPath: part)
+    }
+}

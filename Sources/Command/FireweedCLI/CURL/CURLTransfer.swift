@@ -1,0 +1,131 @@
+// The requests of a curl command, up to a `--next`.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+
+/// The part of a curl command's meaning that our own options do not have.
+struct CURLTransfer: Sendable, Equatable {
+    /// Where the content of a URL goes.
+    enum Output: Sendable, Equatable {
+        case file(String), remoteName
+    }
+
+    var urls: [String] = []
+    var method: String?
+    var isHead = false
+    var content = CURLContent()
+    var sendsDataInQuery = false
+    /// What `--url-query` adds, one after the other.
+    var query: [[UInt8]] = []
+    var takesURLsLiterally = false
+    var keepsPath = false
+    var range: String?
+    var timeCondition: String?
+    var comparedTagFile: String?
+    var savedTagFile: String?
+
+    /// The lines of `-H`.
+    var fieldLines: [String] = []
+    /// `nil` for ours; empty for none.
+    var userAgent: String?
+    var referer: String?
+    /// Each message after a redirect says where it comes from.
+    var updatesReferer = false
+    var bearerToken: String?
+    var waitsForChallenge = false
+    var netrc: CURLNetrc?
+
+    var cookies: [String] = []
+    var cookieFiles: [String] = []
+    var cookieJar: String?
+    var dropsSessionCookies = false
+    /// Those that the part before a `--next` has left.
+    var earlierCookies: [EarlierCookie] = []
+
+    var proxyUser: String?
+    private var proxyText: String?
+    /// The URL of a proxy, with user and password of `--proxy-user`, which win over those of the URL.
+    var proxy: String? {
+        get { proxyText.map { text in proxyUser.map { CURLProxy.adding(user: $0, to: text) } ?? text } }
+        set { proxyText = newValue }
+    }
+
+    /// The outputs, for the URLs in their order.
+    var outputs: [Output] = []
+    var namesAllByURL = false
+    var takesNameOfResponse = false
+    var outputFolder: String?
+    var createsFolders = false
+    var replacesFiles = true
+    /// `-`, or the number of bytes to leave out.
+    var offset: String?
+    var headFile: String?
+
+    /// Whether cookies of responses are kept; without a file curl does not.
+    var keepsCookies: Bool { !cookieFiles.isEmpty || cookieJar != nil }
+
+    mutating func setReferer(_ text: String) {
+        updatesReferer = text.hasSuffix(";auto")
+        let own = updatesReferer ? String(text.dropLast(5)) : text
+        referer = own.isEmpty ? nil : own
+    }
+
+    /// The method of the first message.
+    var effectiveMethod: String {
+        if let method { return method }
+        if isHead { return "HEAD" }
+        if content.upload != nil { return "PUT" }
+        return content.isEmpty || sendsDataInQuery ? "GET" : "POST"
+    }
+
+    // MARK: Files
+
+    /// The file of a URL; `nil` for standard output.
+    func file(ofURL number: Int, _ url: String) throws -> String? {
+        let output = number < outputs.count ? outputs[number] : namesAllByURL ? .remoteName : nil
+        let name: String
+        switch output {
+        case nil, .file("-"): return nil
+        case .file(let file): name = file
+        case .remoteName:
+            let path = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+            let whole = path.prefix { $0 != "?" && $0 != "#" }
+            guard let slash = whole.lastIndex(of: "/"), whole.index(after: slash) < whole.endIndex else {
+                throw UsageError(message: "-O of the curl command has no name: the path of \(url) ends with a slash")
+            }
+            name = String(whole[whole.index(after: slash)...])
+        }
+        return outputFolder.map { ($0 as NSString).appendingPathComponent(name) } ?? name
+    }
+
+    /// Whether the response names the file of a URL.
+    func isNamedByResponse(_ number: Int) -> Bool {
+        guard takesNameOfResponse, outputFolder == nil, offset == nil else { return false }
+        return (number < outputs.count ? outputs[number] : namesAllByURL ? .remoteName : nil) == .remoteName
+    }
+}
+
+/// Proxies as curl writes them.
+enum CURLProxy {
+    /// The URL of a proxy: without a scheme it is `scheme`, without a port 1080.
+    static func url(_ text: String, scheme: String) -> String? {
+        guard !text.isEmpty else { return nil }
+        let full = text.contains("://") ? text : "\(scheme)://\(text)"
+        let start = full.firstRange(of: "://")?.upperBound ?? full.startIndex
+        let authority = full[start...].prefix { $0 != "/" }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let host = place.lastIndex(of: "]").map { place[$0...] } ?? place
+        if host.contains(":") { return full }
+        let port = full.lowercased().hasPrefix("https:") ? 443 : 1080
+        return "\(full[..<start])\(authority):\(port)\(full[authority.endIndex...])"
+    }
+
+    static func adding(user: String, to proxy: String) -> String {
+        let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+        let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
+        let rest = proxy[start...].lastIndex(of: "@").map { proxy[proxy.index(after: $0)...] } ?? proxy[start...]
+        return "\(proxy[..<start])\(parts.joined(separator: ":"))@\(rest)"
+    }
+}

@@ -1,0 +1,40 @@
+// The requests of a curl command with `--next`.
+
+import Fireweed
+import Foundation
+
+/// Carries out the parts of a command one after the other; cookies of one are those of the next.
+struct FollowingRequests {
+    private let invocations: [Invocation]
+
+    init(_ invocation: Invocation) {
+        var first = invocation
+        first.following = []
+        invocations = [first] + invocation.following
+    }
+
+    /// Sends all of them; the exit code is the first that is not 0.
+    func run() async throws -> ExitCode {
+        var (code, cookies): (ExitCode, [HTTPCookie]) = (.success, [])
+        for var invocation in invocations {
+            invocation.curl?.earlierCookies = cookies.map { CURLTransfer.EarlierCookie($0) }
+            let input = StandardInput.content(for: invocation)
+            let (next, storage) = try await Self.run(invocation, input)
+            if code == .success { code = next }
+            if next.isInterruption { return next }
+            cookies = storage?.cookies ?? cookies
+        }
+        return code
+    }
+
+    private static func run(
+        _ invocation: Invocation, _ input: StandardInput.Content?
+    ) async throws -> (ExitCode, HTTPCookieStorage?) {
+        if invocation.urlCount > 1 {
+            let several = try SeveralRequests(invocation, standardInput: input)
+            return (await several.run(), several.cookies)
+        }
+        let runner = try RequestRunner(invocation, standardInput: input)
+        return (await runner.run(), runner.cookies)
+    }
+}

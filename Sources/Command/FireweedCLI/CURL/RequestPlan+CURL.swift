@@ -1,0 +1,221 @@
+// The message of a curl command.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+import Glibc
+
+/// The fields of a message, as a curl command gives them.
+struct CURLFields {
+    private(set) var lines: [Field] = []
+    private(set) var removedNames: [String] = []
+
+    /// Reads the lines of `-H`: `Name: value`; `Name;` is a field without a value, and `Name:` removes a field that
+    /// would be added; throws `UsageError`.
+    init(_ texts: [String]) throws {
+        for text in texts {
+            // By scalars, as curl reads bytes: a character that combines with the colon does not hide it.
+            let scalars = text.unicodeScalars
+            // curl leaves out what has neither.
+            guard let end = scalars.firstIndex(where: { $0 == ":" || $0 == ";" }), end > scalars.startIndex else {
+                continue
+            }
+            let name = String(scalars[..<end])
+            let value = String(scalars[scalars.index(after: end)...]).trimmingCharacters(in: .whitespaces)
+            if scalars[end] == ";" {
+                // curl leaves out what has more behind the semicolon.
+                if text.hasSuffix(";"), value.isEmpty { lines.append(Field(name: name, value: "")) }
+            } else if value.isEmpty {
+                removedNames.append(name)
+            } else {
+                lines.append(Field(name: name, value: value))
+            }
+        }
+        // There is one host: curl takes the first.
+        if let host = value("Host") {
+            remove("Host")
+            lines.append(Field(name: "Host", value: host))
+        }
+        let names = Set(lines.map { $0.name.lowercased() })
+        removedNames.removeAll { names.contains($0.lowercased()) }
+    }
+
+    /// The value of the first line of a name.
+    func value(_ name: String) -> String? { lines.first { $0.name.isEqualIgnoringASCIICase(name) }?.value }
+
+    /// Adds what curl adds, unless the command has it or removes it.
+    mutating func addDefault(_ name: String, _ value: String?) {
+        guard let value, !value.isEmpty, self.value(name) == nil,
+            !removedNames.contains(where: name.isEqualIgnoringASCIICase)
+        else { return }
+        lines.append(Field(name: name, value: value))
+    }
+
+    mutating func remove(_ name: String) {
+        lines.removeAll { $0.name.isEqualIgnoringASCIICase(name) }
+    }
+
+    mutating func replace(_ name: String, _ value: String) {
+        remove(name)
+        lines.append(Field(name: name, value: value))
+    }
+
+    mutating func omit(_ name: String) { removedNames.append(name) }
+}
+
+extension CURLTransfer {
+    /// The fields of the message, and its content; reads the files that the command names.
+    ///
+    /// Throws `UsageError`.
+    func message(
+        for url: URL, _ standardInput: StandardInput.Content?
+    ) throws -> (fields: CURLFields, content: RequestPlan.Content) {
+        var fields = try CURLFields(fieldLines)
+        if let userAgent {
+            if userAgent.isEmpty { fields.omit("User-Agent") } else { fields.addDefault("User-Agent", userAgent) }
+        }
+        fields.addDefault("Referer", referer)
+        if !keepsCookies {
+            fields.addDefault("Cookie", cookies.joined(separator: ";"))
+        } else if let host = fields.value("Host") {
+            fields.addDefault("Cookie", try cookieText(forHost: host, url))
+        }
+        // The transport's own.
+        if proxy != nil { fields.remove("Proxy-Connection") }
+        if let range { fields.addDefault("Range", "bytes=\(range.contains("-") ? range : "\(range)-")") }
+        if let offset = try startOffset, offset > 0, content.upload == nil {
+            fields.addDefault("Range", "bytes=\(offset)-")
+        }
+        if let timeCondition { try addCondition(timeCondition, to: &fields) }
+        if let comparedTagFile {
+            let tag =
+                FileManager.default.contents(atPath: comparedTagFile)
+                .map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines) } ?? ""
+            fields.addDefault("If-None-Match", tag.isEmpty ? "\"\"" : tag)
+        }
+        let content = try requestContent(&fields, standardInput)
+        return (fields, content)
+    }
+
+    private func requestContent(
+        _ fields: inout CURLFields, _ standardInput: StandardInput.Content?
+    ) throws -> RequestPlan.Content {
+        if let path = content.upload { return try upload(path, &fields, standardInput) }
+        if content.isForm {
+            let type = fields.value("Content-Type")
+            let form = try content.multipart(contentType: type)
+            if type?.lowercased().contains("boundary=") != true {
+                fields.replace("Content-Type", "\(type ?? "multipart/form-data"); boundary=\(form.boundary)")
+            }
+            // In memory, so that it can be sent again: to another URL, and after a challenge.
+            return .data(try form.encode(), type: "")
+        }
+        if content.isJSON { fields.addDefault("Accept", "application/json") }
+        guard !content.isEmpty, !sendsDataInQuery else { return .none }
+        fields.addDefault(
+            "Content-Type", content.isJSON ? "application/json" : "application/x-www-form-urlencoded")
+        return .data(Data(try content.data()), type: "")
+    }
+
+    private func upload(
+        _ path: String, _ fields: inout CURLFields, _ standardInput: StandardInput.Content?
+    ) throws -> RequestPlan.Content {
+        fields.addDefault("Expect", "100-continue")
+        guard path != "-", path != "." else {
+            // A length that is known makes chunks needless.
+            let hasLength = fields.value("Content-Length") != nil
+            fields.remove("Content-Length")
+            switch standardInput {
+            case .data(let data) where hasLength: return .data(data, type: "")
+            case .data(let data): return .stream(FileStream(data: data), type: "")
+            case .file(let file): return .stream(FileStream(path: file.path), type: "")
+            case .rest(let rest): return .input(rest, type: "")
+            case nil: return .stream(FileStream(data: Data()), type: "")
+            }
+        }
+        guard let offset, let start = offset == "-" ? 0 : Int(offset) else {
+            if try LocalFile.isRegular(path) { return .file(URL(fileURLWithPath: path), type: "") }
+            return .stream(FileStream(path: path), type: "")
+        }
+        let data = try LocalFile.data(path)
+        guard start == 0 || start < data.count else {
+            throw UsageError(message: "-C \(start) is behind the end of \(path)")
+        }
+        if !data.isEmpty { fields.addDefault("Content-Range", "bytes \(start)-\(data.count - 1)/\(data.count)") }
+        return .data(data.dropFirst(start), type: "")
+    }
+
+    /// The number of bytes to leave out: that of `-C`, or the length of the file that is there.
+    var startOffset: Int64? {
+        get throws {
+            guard let offset else { return nil }
+            guard offset == "-" else { return Int64(offset) }
+            guard content.upload == nil, let file = try file(ofURL: 0, urls[0]) else { return nil }
+            return (try? FileManager.default.attributesOfItem(atPath: file)[.size]) as? Int64
+        }
+    }
+
+    /// `-z`: a date, or the file whose date is meant; a minus asks for what is older.
+    private func addCondition(_ text: String, to fields: inout CURLFields) throws {
+        let isOlder = text.hasPrefix("-")
+        let word = text.first.map { "-+=".contains($0) } == true ? String(text.dropFirst()) : text
+        let date =
+            CURLDate.date(of: word)
+            ?? (try? FileManager.default.attributesOfItem(atPath: word)[.modificationDate]) as? Date
+        guard let date else {
+            // curl warns, and sends the request without the condition.
+            return Terminal.tell("fireweed: \"\(word)\" is not a date, and no file; -z has no effect\n")
+        }
+        fields.addDefault(isOlder ? "If-Unmodified-Since" : "If-Modified-Since", HTTPDateText.text(of: date))
+    }
+}
+
+extension RequestPlan {
+    /// Makes a plan of a curl command, for the first of its URLs; throws `UsageError`.
+    init(_ transfer: CURLTransfer, _ invocation: Invocation, _ standardInput: StandardInput.Content?) throws {
+        guard let url = invocation.parsedURL else { throw UsageError(message: "the curl command has no URL") }
+        var (fields, content) = try transfer.message(for: url, standardInput)
+        if fields.value("Transfer-Encoding")?.lowercased() == "chunked" {
+            fields.remove("Transfer-Encoding")
+            if case .data(let data, let type) = content { content = .stream(FileStream(data: data), type: type) }
+            if case .file(let file, let type) = content { content = .stream(FileStream(path: file.path), type: type) }
+        }
+        self.init(
+            url: url, method: HTTPMethod(rawValue: transfer.effectiveMethod), lines: fields.lines,
+            removedHeaders: fields.removedNames, content: content)
+    }
+}
+
+/// Dates as people write them for curl's `-z`.
+enum CURLDate {
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    /// The date of a text with a day, a month, a year and perhaps a time, in any order, in UTC; `nil` for another text.
+    static func date(of text: String) -> Date? {
+        if let date = HTTPDate.parse(text) { return date }
+        var time = tm()
+        var (day, month, year): (Int?, Int?, Int?)
+        for word in text.split(whereSeparator: { " ,-T".contains($0) }) {
+            let numbers = word.split(separator: ":").map { Int($0) }
+            if let found = months.firstIndex(where: { word.lowercased().hasPrefix($0) }) {
+                month = found
+            } else if numbers.count >= 2, let hour = numbers[0], let minute = numbers[1] {
+                (time.tm_hour, time.tm_min) = (Int32(truncatingIfNeeded: hour), Int32(truncatingIfNeeded: minute))
+                time.tm_sec = Int32(truncatingIfNeeded: numbers.count > 2 ? numbers[2] ?? 0 : 0)
+            } else if let number = Int(word), number >= 0 {
+                if word.count == 8 {
+                    (year, month, day) = (number / 10_000, number / 100 % 100 - 1, number % 100)
+                } else if word.count == 4 {
+                    year = number
+                } else if year != nil, month == nil {
+                    month = number - 1
+                } else {
+                    day = number
+                }
+            }
+        }
+        guard let day, let month, let year, (1...31).contains(day), (0...11).contains(month) else { return nil }
+        (time.tm_mday, time.tm_mon, time.tm_year) = (Int32(day), Int32(month), Int32(truncatingIfNeeded: year - 1900))
+        return Date(timeIntervalSince1970: Double(timegm(&time)))
+    }
+}

@@ -1,0 +1,143 @@
+// The responses of `fireweed serve` for a file: whole, a part, or that it has not changed.
+
+import Fireweed
+import FixtureServer
+import Foundation
+import Glibc
+
+/// A file, and the conditions and ranges of requests for it (RFC 9110 §13.1, §14.2).
+struct ServedFile: Sendable {
+    let file: OpenFile
+    let type: String
+
+    /// Changes with each writing of the file.
+    private var tag: String { "\"\(String(file.byteCount, radix: 16))-\(String(file.modified, radix: 16))\"" }
+    private var date: String { HTTPDateText.text(of: Date(timeIntervalSince1970: Double(file.seconds))) }
+
+    func response(to request: ReceivedRequest) -> FixtureResponse {
+        let validators = [("ETag", tag), ("Last-Modified", date)]
+        if isRefused(request) { return FixtureResponse(status: 412, fields: validators) }
+        if isUnchanged(request) { return FixtureResponse(status: 304, fields: validators) }
+        let fields = [("Content-Type", type), ("Accept-Ranges", "bytes")] + validators
+        switch range(of: request) {
+        case .whole: return part(0..<file.byteCount, status: 200, fields)
+        case .part(let bytes):
+            let place = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.byteCount)"
+            return part(bytes, status: 206, fields + [("Content-Range", place)])
+        case .none:
+            return .text("no such range\n", status: 416, fields: [("Content-Range", "bytes */\(file.byteCount)")])
+        }
+    }
+
+    private func part(_ bytes: Range<Int>, status: Int, _ fields: [(String, String)]) -> FixtureResponse {
+        FixtureResponse(
+            status: status, fields: fields.map { (name: $0.0, value: $0.1) },
+            body: .pieces(byteCount: bytes.count) { file.piece($0, of: bytes) })
+    }
+
+    // MARK: Conditions
+
+    private func isRefused(_ request: ReceivedRequest) -> Bool {
+        if let tags = request.field("If-Match") { return !names(tags, isStrong: true) }
+        guard let since = request.field("If-Unmodified-Since").flatMap({ HTTPDate.parse($0) }) else { return false }
+        return Double(file.seconds) > since.timeIntervalSince1970
+    }
+
+    private func isUnchanged(_ request: ReceivedRequest) -> Bool {
+        if let tags = request.field("If-None-Match") { return names(tags, isStrong: false) }
+        guard let since = request.field("If-Modified-Since").flatMap({ HTTPDate.parse($0) }) else { return false }
+        return Double(file.seconds) <= since.timeIntervalSince1970
+    }
+
+    /// Whether a list of validators has the file's.
+    private func names(_ tags: String, isStrong: Bool) -> Bool {
+        tags.split(separator: ",").contains { word in
+            let word = word.trimmingCharacters(in: .whitespaces)
+            return word == "*" || word == tag || !isStrong && word == "W/\(tag)"
+        }
+    }
+
+    // MARK: Ranges
+
+    private enum Part {
+        case whole
+        case part(Range<Int>)
+        /// The range begins behind the end.
+        case none
+    }
+
+    /// One range is a part; several, and what is not understood, are the whole file, as a server may do.
+    private func range(of request: ReceivedRequest) -> Part {
+        guard request.method == "GET", let text = request.field("Range"), text.hasPrefix("bytes="), isCurrent(request)
+        else { return .whole }
+        let halves = text.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
+        guard halves.count == 2, halves.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
+            return .whole
+        }
+        switch (Int(halves[0]), Int(halves[1])) {
+        case (nil, let length?): return length > 0 && file.byteCount > 0 ? tail(length) : .none
+        case (let first?, let last):
+            guard first < file.byteCount else { return .none }
+            guard last ?? first >= first else { return .whole }
+            return .part(first..<min(last.map { $0 + 1 } ?? file.byteCount, file.byteCount))
+        case (nil, nil): return .whole
+        }
+    }
+
+    private func tail(_ length: Int) -> Part { .part(max(0, file.byteCount - length)..<file.byteCount) }
+
+    /// Whether the range is of the version that is there (`If-Range`).
+    private func isCurrent(_ request: ReceivedRequest) -> Bool {
+        guard let validator = request.field("If-Range") else { return true }
+        return validator == tag || validator == date
+    }
+}
+
+/// A file that is read while it is sent: it can be larger than memory.
+final class OpenFile: Sendable {
+    let byteCount: Int
+    /// The time of its last writing: in nanoseconds, and in seconds.
+    let modified: Int
+    let seconds: Int
+    private let descriptor: Int32
+    private static let pieceSize = 256 * 1024
+
+    /// `nil` for what is not a regular file, or cannot be read: a fifo would keep the server waiting.
+    init?(path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+        byteCount = Int(status.st_size)
+        seconds = Int(status.st_mtim.tv_sec)
+        modified = Int(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int(status.st_mtim.tv_nsec)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The piece of a number of a part; the end also where the file became shorter, which cuts the response.
+    func piece(_ number: Int, of part: Range<Int>) -> FixtureResponse.Piece {
+        let offset = part.lowerBound + number * Self.pieceSize
+        guard offset < part.upperBound else { return .end }
+        var bytes = [UInt8](repeating: 0, count: min(Self.pieceSize, part.upperBound - offset))
+        let count = pread(descriptor, &bytes, bytes.count, off_t(offset))
+        return count > 0 ? .bytes(Data(bytes.prefix(count))) : .end
+    }
+}
+
+/// Dates as fields have them (RFC 9110 §5.6.7).
+enum HTTPDateText {
+    static func text(of date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
+        var time = tm()
+        gmtime_r(&seconds, &time)
+        var buffer = [CChar](repeating: 0, count: 64)
+        // Names of days are English: the program sets no locale.
+        strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &time)
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

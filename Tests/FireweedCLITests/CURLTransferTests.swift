@@ -1,0 +1,218 @@
+import CommandLanguage
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("--from-curl, option by option", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct CURLTransferTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ options: String, _ path: String = "/anything", environment: [String: String] = [:]) throws
+        -> CommandResult
+    {
+        try command("curl \(options) '\(url(path))'", environment: environment)
+    }
+
+    private func command(_ text: String, environment: [String: String] = [:]) throws -> CommandResult {
+        try Command.run(["--from-curl", text], in: folder.url, environment: environment)
+    }
+
+    private func url(_ path: String) -> String { server.url(path).absoluteString }
+
+    private func write(_ text: String, _ name: String) throws {
+        try Data(text.utf8).write(to: folder.file(name))
+    }
+
+    private func read(_ name: String) -> String? {
+        FileManager.default.contents(atPath: folder.file(name).path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(
+        "fields and methods are those that curl sends",
+        arguments: [
+            ("-r 0-9", "Range", "bytes=0-9"), ("-e http://a.example/", "Referer", "http://a.example/"),
+            ("-A tool/1", "User-Agent", "tool/1"), ("-b 'a=1;b=2' -b c=3", "Cookie", "a=1;b=2;c=3"),
+            ("-z '21 Oct 2015 07:28:00'", "If-Modified-Since", "Wed, 21 Oct 2015 07:28:00 GMT"),
+            ("-z -2015-10-21", "If-Unmodified-Since", "Wed, 21 Oct 2015 00:00:00 GMT"),
+            ("--etag-compare tag", "If-None-Match", "\"x\""), ("--etag-compare none", "If-None-Match", "\"\""),
+            ("--oauth2-bearer t", "Authorization", "Bearer t"), ("-H @fields", "X-B", "2"),
+            ("-d a -H 'Content-Type: x/y'", "Content-Type", "x/y"), ("--json {}", "Content-Type", "application/json"),
+            ("-T up", "Expect", "100-continue"),
+            ("-T up -H 'Transfer-Encoding: chunked'", "Transfer-Encoding", "chunked"),
+            ("-T - ", "Transfer-Encoding", "chunked"), ("-T up -C 4", "Content-Range", "bytes 4-7/8"),
+        ])
+    func fields(options: String, name: String, value: String) throws {
+        try write("\"x\"\n", "tag")
+        try write("X-A: 1\nX-B: 2\n", "fields")
+        try write("uploaded", "up")
+        let result = try run(options)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(server.requests.last?.field(name) == value, "\(String(describing: server.requests.last?.fields))")
+    }
+
+    @Test(
+        "content is that which curl sends",
+        arguments: [
+            ("--data-urlencode 'a=b c&d'", "a=b+c%26d"), ("-d @lines", "onetwo"),
+            ("--data-binary @lines", "one\ntwo\n"),
+            ("--expand-data 'x{{v}}{{v:url}}\\{{' --variable v='a b'", "xa ba%20b{{"),
+            ("--expand-data '{{v:trim:json}}' --variable v@lines", "one\\ntwo"), ("--next -d y", "y"),
+        ])
+    func content(options: String, expected: String) throws {
+        try write("one\ntwo\n", "lines")
+        let ordered = options.contains("--variable v") ? options.split(separator: " --variable ") : [Substring(options)]
+        let words = ordered.count == 2 ? "--variable \(ordered[1]) \(ordered[0])" : options
+        let first = words.hasPrefix("--next") ? "'\(url("/get"))' " : ""
+        let result = try run(first + words)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(server.requests.last.map { String(decoding: $0.body, as: UTF8.self) } == expected)
+    }
+
+    @Test("a form with an own content type has its boundary, and parts have types, names and fields")
+    func forms() throws {
+        try write("text", "a.txt")
+        let options =
+            "-H 'Content-Type: multipart/form-data; charset=utf-8' -F 'f=@a.txt;filename=\"q\\\"\"' "
+            + "-F 'g=<a.txt;type=x/y' -F 'h=v;headers=\"X-P: 1\"' -F 'm=@a.txt,a.txt'"
+        #expect(try run(options).code == 0)
+        let request = try #require(server.requests.last)
+        let type = try #require(request.field("Content-Type"))
+        #expect(type.hasPrefix("multipart/form-data; charset=utf-8; boundary=------------------------"))
+        let body = String(decoding: request.body, as: UTF8.self)
+        for part in [
+            "form-data; name=\"f\"; filename=\"q%22\"\r\nContent-Type: text/plain\r\n\r\ntext",
+            "form-data; name=\"g\"\r\nContent-Type: x/y\r\n\r\ntext", "X-P: 1\r\n",
+            "Content-Disposition: attachment; filename=\"a.txt\"", "Content-Type: multipart/mixed; boundary=",
+        ] { #expect(body.contains(part), "\(part) in \(body)") }
+    }
+
+    @Test("Digest, NTLM, netrc files and the user of the URL choose the credentials")
+    func credentials() throws {
+        let guarded = "/digest-auth/auth/us/pw"
+        #expect(try run("--digest -u us:pw -f", guarded).code == 0)
+        try write("machine 127.0.0.1 login \"us\" password \"p w\"\nmachine 127.0.0.1 login other password two\n", "rc")
+        #expect(try run("--netrc-file rc -f", "/basic-auth/us/p%20w").code == 0)
+        let named = url("/basic-auth/other/two").replacing("http://", with: "http://other@")
+        #expect(try command("curl --netrc-file rc -f \(named)").code == 0)
+        #expect(try run("-n -f", "/basic-auth/us/p%20w", environment: ["NETRC": folder.file("rc").path]).code == 0)
+        #expect(try run("-u a:b --netrc-file rc").code == 0)
+        #expect(server.requests.last?.field("Authorization") == "Basic \(Data("a:b".utf8).base64EncodedString())")
+        #expect(try run("--netrc-file none", "/get").code == 0)
+    }
+
+    @Test("cookies come from files, are kept where curl keeps them, and written")
+    func cookies() throws {
+        try write("127.0.0.1\tFALSE\t/\tFALSE\t0\tfile\t1\nother.example\tFALSE\t/\tFALSE\t0\tno\t1\n", "jar")
+        #expect(try run("-b jar -b own=2", "/cookies").code == 0)
+        let sent = try #require(server.requests.last?.field("Cookie"))
+        #expect(Set(sent.components(separatedBy: "; ")) == ["file=1", "own=2"])
+        #expect(try run("-L", "/cookies/set?a=1").code == 0)
+        #expect(server.requests.last?.field("Cookie") == nil)
+        #expect(try run("-L -c out", "/cookies/set?a=1").code == 0)
+        #expect(server.requests.last?.field("Cookie") == "a=1")
+        #expect(read("out")?.contains("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\n") == true, "\(read("out") ?? "")")
+        #expect(try command("curl -c out '\(url("/cookies/set?b=2"))' --next '\(url("/get"))'").code == 0)
+    }
+
+    @Test("several URLs, globs and --next are sent in their order, each with its own output")
+    func several() throws {
+        let text =
+            "curl -o 'n#1' '\(url("/anything/"))[1-2]' -o two '\(url("/get"))' --next -X PUT '\(url("/anything/3"))'"
+        let result = try command(text)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(server.requests.map(\.target) == ["/anything/1", "/anything/2", "/get", "/anything/3"])
+        #expect(server.requests.last?.method == "PUT")
+        #expect(["n1", "n2", "two"].allSatisfy { read($0) != nil })
+        #expect(String(decoding: result.output, as: UTF8.self).contains("\"PUT\""))
+    }
+
+    @Test("files go where curl puts them: --output-dir, --create-dirs, -O, --no-clobber, -D, --etag-save and -C")
+    func files() throws {
+        server.route("/tagged") { request in
+            let whole = Data("0123456789".utf8)
+            let start = request.field("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+            return FixtureResponse(
+                status: start > 0 ? 206 : 200,
+                fields: [("ETag", "\"e\""), ("Content-Range", "bytes \(start)-9/10")],
+                body: .data(whole.dropFirst(start)))
+        }
+        #expect(try run("-s --output-dir deep/er --create-dirs -O -D heads --etag-save tag", "/tagged").code == 0)
+        #expect(read("deep/er/tagged") == "0123456789" && read("tag") == "\"e\"\n")
+        #expect(read("heads")?.hasPrefix("HTTP/1.1 200 OK\r\n") == true)
+        try write("012", "part")
+        #expect(try run("-C - -o part", "/tagged").code == 0)
+        #expect(read("part") == "0123456789")
+        #expect(try run("--no-clobber -o part", "/tagged").code == 0)
+        #expect(read("part.1") == "0123456789")
+        #expect(try run("--max-filesize 5 -o part", "/tagged").code != 0)
+    }
+
+    @Test("a file of options is read, and the proxy's exceptions of the environment hold")
+    func configuration() throws {
+        try write("# mine\n-X = PATCH\nheader: \"X-A: \\\"b\\\"\"\nurl=\(url("/anything"))\nsilent\n", "options")
+        #expect(try command("curl -K options").code == 0)
+        #expect(server.requests.last?.method == "PATCH" && server.requests.last?.field("X-A") == "\"b\"")
+        let through = try run("-x http://127.0.0.1:1", "/get", environment: ["no_proxy": "127.0.0.1"])
+        #expect(through.code == 0, "\(through.errors)")
+    }
+
+    @Test("a redirect keeps the method of -X, drops a Host for another origin, and may name its origin")
+    func redirects() throws {
+        let other = try FixtureServer.start()
+        let target = other.url("/anything").absoluteString
+        server.route("/away") { _ in FixtureResponse(status: 302, fields: [("Location", target)]) }
+        #expect(try run("-L -X PUT -H 'Host: own.example' -e 'http://a.example;auto'", "/away").code == 0)
+        #expect(server.requests.last?.field("Host") == "own.example")
+        let request = try #require(other.requests.last)
+        #expect(request.method == "PUT" && request.field("Host") == "127.0.0.1:\(other.port)")
+        #expect(request.field("Referer") == url("/away"))
+    }
+
+    @Test(
+        "what cannot be carried out is refused by its name, and forms for other shells in a sentence",
+        arguments: [
+            ("curl --http3 h.example", "--http3"), ("curl -0 h.example", "-0"), ("curl -k -Q x h.example", "-Q"),
+            ("curl -F 'a=@f;encoder=base64' h.example", "encoder="), ("curl -w '%{nope}' h.example", "%{nope}"),
+            ("curl --proxy-digest -U a:b h.example", "--proxy-digest"), ("curl -T a -T b h.example", "-T"),
+            ("curl -I -d a h.example", "-I"), ("curl ftp://h.example", "ftp"),
+            ("curl ^\"https://h.example/^\" ^\n -H ^\"a: b^\"", "cmd.exe"),
+            ("Invoke-WebRequest -Uri \"https://h.example\"", "PowerShell"),
+            ("curl.exe \"https://h.example\" `\n -H \"a: b\"", "PowerShell"), ("curl", "no URL"),
+            ("curl -d", "-d"), ("curl -F '=(' h.example", "form within a form"),
+        ])
+    func refusals(text: String, part: String) throws {
+        let result = try command(text)
+        #expect(result.code == 64 && result.output.isEmpty, "\(result.errors)")
+        #expect(result.errors.contains(part) && result.errors.count { $0 == "\n" } == 1, "\(result.errors)")
+    }
+
+    @Test(
+        "lines of a file of options are read as curl reads them",
+        arguments: [
+            ("url = \"http://h/\"", "url", "http://h/"), ("-d=x y", "-d", "x"), ("silent", "silent", nil),
+            ("  data : \"a\\tb\\\"\"", "data", "a\tb\""),
+        ] as [(String, String, String?)])
+    func lines(line: String, name: String, value: String?) {
+        let option = CURLConfiguration.option(line)
+        #expect(option?.name == name && option?.value == value)
+        #expect(CURLConfiguration.option("# url") == nil && CURLConfiguration.option("  ") == nil)
+    }
+
+    @Test("dates, dots and proxies are read as curl reads them")
+    func words() {
+        #expect(CURLDate.date(of: "20151021") == CURLDate.date(of: "Oct 21 2015"))
+        #expect(CURLDate.date(of: "yesterday") == nil)
+        #expect(DotSegments.removed(from: "/a/./b/../c/..") == "/a/" && DotSegments.removed(from: "/../x") == "/x")
+        #expect(CURLProxy.url("h.example", scheme: "http") == "http://h.example:1080")
+        #expect(CURLProxy.url("https://u:p@h.example", scheme: "http") == "https://u:p@h.example:443")
+        #expect(CURLProxy.adding(user: "a:b/", to: "http://h.example:1") == "http://a:b%2F@h.example:1")
+    }
+}
