@@ -43,6 +43,8 @@ struct CheckTests {
     func select() throws {
         let url = server.url("/json").absoluteString
         #expect(try text(run(url, "--select", ".slideshow.slides[].title")) == "Fireweed\n")
+        let slide = try text(run(url, "--select", ".slideshow.slides[0]", "--pretty", "format", "--indent", "2"))
+        #expect(slide.hasPrefix("{\n  \""), "\(slide)")
         let missing = try run(url, "--select", ".nothing")
         #expect(missing.code == 1 && missing.output.isEmpty && missing.errors.contains("nothing at .nothing"))
         #expect(try run(server.url("/html").absoluteString, "--select", "a").errors.contains("not JSON"))
@@ -178,6 +180,22 @@ struct CheckTests {
         #expect(try run("--no-check-status", url, environment: environment).code == 0)
         try Data("http://evil.example\n".utf8).write(to: folder.file("config"))
         #expect(try run(url, environment: environment).code == 64)
+    }
+
+    @Test(
+        "an error in the configuration file names the file and the line",
+        arguments: [
+            ("--style light\n\n--frob 3\n", 3, "there is no option --frob"),
+            ("# mine\n--timeout soon\n", 2, "--timeout needs a number"), ("GET\n", 1, "only options can stand here"),
+            ("--timeout\n", 1, "--timeout needs a value"), ("--verbose yes\n", 1, "--verbose takes no value"),
+        ])
+    func faultyConfiguration(text: String, line: Int, complaint: String) throws {
+        let file = folder.file("config")
+        try Data(text.utf8).write(to: file)
+        let result = try run(server.url("/get").absoluteString, environment: ["FIREWEED_CONFIG": file.path])
+        #expect(result.code == 64 && result.errors.hasPrefix("fireweed: \(file.path), line \(line): \(complaint)"))
+        #expect(result.errors.count { $0 == "\n" } == 1, "\(result.errors)")
+        #expect(server.requests.isEmpty)
     }
 
     @Test("an empty configuration, a device and no file have no options, and what cannot be read is an error")

@@ -54,7 +54,7 @@ struct ContentPrinter {
         case .text: return shown(piece)
         case .formatted:
             held.append(piece)
-            guard !isJSON else { return [] }
+            guard !isJSON, !MessageText.isMarkup(type) else { return [] }
             // The first visible byte tells; from here on text comes as it is.
             guard held.contains(where: { $0 > 0x20 }) else { return [] }
             form = .text
@@ -126,15 +126,25 @@ struct ContentPrinter {
             failure = "--select: the content is not JSON"
             return []
         }
-        var lines: [String] = []
+        var output: [UInt8] = []
         for value in values {
             guard let found = path.values(in: value) else {
                 failure = "--select: there is nothing at \(path.text)"
                 return []
             }
-            lines += found.map(\.plainText)
+            output += found.flatMap(line)
         }
-        return lines.flatMap { Terminal.isOutput ? TerminalText(foreign: $0 + "\n").bytes : Array(($0 + "\n").utf8) }
+        return output
+    }
+
+    /// A string without quotes; other values as JSON is shown.
+    private func line(_ value: JSONNode) -> [UInt8] {
+        if case .string = value {
+        } else if text.appearance.isFormatted || text.appearance.isColoured {
+            return (text.json(value.text) + "\n").bytes
+        }
+        let line = value.plainText + "\n"
+        return Terminal.isOutput ? TerminalText(foreign: line).bytes : Array(line.utf8)
     }
 }
 

@@ -62,8 +62,22 @@ struct MessageText {
             return "(\(data.count) bytes that are not text; use -o FILE, --download or a pipe)\n"
         }
         let looksLikeJSON = type?.contains("json") == true || text.hasPrefix("{") || text.hasPrefix("[")
-        let shown = looksLikeJSON ? json(text) : TerminalText(foreign: text)
+        let markup = looksLikeJSON ? nil : markup(text, type: type)
+        let shown = looksLikeJSON ? json(text) : markup ?? TerminalText(foreign: text)
         return shown.text.hasSuffix("\n") ? shown : shown + "\n"
+    }
+
+    /// Whether a media type is one of XML or HTML.
+    static func isMarkup(_ type: String?) -> Bool {
+        guard let essence = type?.prefix(while: { $0 != ";" }).lowercased() else { return false }
+        return essence.contains("html") || essence.hasSuffix("/xml") || essence.hasSuffix("+xml")
+    }
+
+    /// XML or HTML, laid out and coloured as far as that is wanted; `nil` for what is not markup.
+    private func markup(_ text: String, type: String?) -> TerminalText? {
+        guard Self.isMarkup(type), appearance.isFormatted || appearance.isColoured else { return nil }
+        let isHTML = type?.lowercased().contains("text/html") == true
+        return MarkupFormatter(appearance: appearance, isHTML: isHTML).formatted(text)
     }
 
     /// JSON, indented and coloured as far as that is wanted; text that is not JSON as it is.

@@ -1,0 +1,113 @@
+// XML and HTML for people: laid out where white space means nothing, and coloured.
+
+/// Lays out and colours markup; text, attributes and entities stay as they are.
+struct MarkupFormatter {
+    let appearance: Appearance
+    let isHTML: Bool
+
+    /// Elements may be within one another so deep.
+    private static let maximumDepth = 512
+
+    /// The document; `nil` for what is not markup, is nested too deep, or whose tags do not match.
+    func formatted(_ document: String) -> TerminalText? {
+        guard let tokens = MarkupToken.tokens(of: document, isHTML: isHTML),
+            tokens.contains(where: { if case .text = $0 { false } else { true } })
+        else { return nil }
+        guard appearance.isFormatted, let mixed = mixedElements(tokens) else {
+            return isHTML || mixedElements(tokens) != nil ? tokens.map(coloured).joined() : nil
+        }
+        return laidOut(tokens, mixed)
+    }
+
+    /// The positions of the tags whose elements have text beside tags, or whose white space counts.
+    private func mixedElements(_ tokens: [MarkupToken]) -> Set<Int>? {
+        var open: [(index: Int, name: String)] = []
+        var mixed: Set<Int> = []
+        for (index, token) in tokens.enumerated() {
+            switch token {
+            case .open(let name, _):
+                open.append((index, name))
+                guard open.count < Self.maximumDepth else { return nil }
+                if isHTML, MarkupToken.verbatimElements.contains(name) { mixed.insert(index) }
+            case .close(let name, _):
+                guard open.popLast()?.name == name else { return nil }
+            case .text(let text):
+                if let last = open.last, !Self.isSpace(text) { mixed.insert(last.index) }
+            case .aside(let text):
+                if let last = open.last, text.hasPrefix("<![CDATA[") { mixed.insert(last.index) }
+            case .empty: break
+            }
+        }
+        return open.isEmpty ? mixed : nil
+    }
+
+    private func laidOut(_ tokens: [MarkupToken], _ mixed: Set<Int>) -> TerminalText {
+        var output: TerminalText = ""
+        var isMixed: [Bool] = []
+        var follows = false  // the start tag of an element without content so far
+        func begin(_ depth: Int) -> String {
+            output.isEmpty ? "" : "\n" + String(repeating: " ", count: depth * appearance.indent)
+        }
+        for (index, token) in tokens.enumerated() {
+            let isVerbatim = isMixed.contains(true)
+            switch token {
+            case .text(let text):
+                if isVerbatim || !Self.isSpace(text) { output += "\(text)" }
+                continue
+            case .open:
+                output += "\(isVerbatim ? "" : begin(isMixed.count))\(coloured(token))"
+                isMixed.append(mixed.contains(index))
+                follows = true
+                continue
+            case .close:
+                _ = isMixed.popLast()
+                output += "\(isVerbatim || follows ? "" : begin(isMixed.count))\(coloured(token))"
+            case .empty, .aside:
+                output += "\(isVerbatim ? "" : begin(isMixed.count))\(coloured(token))"
+            }
+            follows = false
+        }
+        return output
+    }
+
+    private static func isSpace(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { " \t\r\n".unicodeScalars.contains($0) }
+    }
+
+    // MARK: Colours
+
+    private func coloured(_ token: MarkupToken) -> TerminalText {
+        switch token {
+        case .text(let text): "\(text)"
+        case .aside(let text): appearance.coloured("\(text)", .literal)
+        case .open(_, let text), .close(_, let text), .empty(let text): appearance.isColoured ? tag(text) : "\(text)"
+        }
+    }
+
+    /// A tag with its name, and the names and values of its attributes, in their colours.
+    private func tag(_ text: String) -> TerminalText {
+        var scalars = Array(text.unicodeScalars)[...]
+        func take(while condition: (Unicode.Scalar) -> Bool) -> String {
+            let part = scalars.prefix(while: condition)
+            scalars = scalars.dropFirst(part.count)
+            return String(String.UnicodeScalarView(part))
+        }
+        var output: TerminalText = "\(take { "</".unicodeScalars.contains($0) })"
+        output += appearance.coloured("\(take { !" \t\r\n/>".unicodeScalars.contains($0) })", .key)
+        while let scalar = scalars.first {
+            switch scalar {
+            case "\"", "'":
+                scalars.removeFirst()
+                let value = take { $0 != scalar }
+                let end = scalars.popFirst().map { String($0) } ?? ""
+                output += appearance.coloured("\(scalar)\(value)\(end)", .string)
+            case " ", "\t", "\r", "\n", "/", ">", "=":
+                scalars.removeFirst()
+                output += "\(scalar)"
+            default:
+                output += appearance.coloured("\(take { !" \t\r\n/>=\"'".unicodeScalars.contains($0) })", .fieldName)
+            }
+        }
+        return output
+    }
+}

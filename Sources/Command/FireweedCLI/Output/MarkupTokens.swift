@@ -1,0 +1,132 @@
+// The tokens of XML and HTML, as far as a layout needs them; pure.
+
+/// A piece of a document; the pieces together are the document, character by character.
+enum MarkupToken: Equatable {
+    case open(name: String, text: String)
+    case close(name: String, text: String)
+    /// A tag that has no content: `<a/>`, or one of HTML's void elements.
+    case empty(text: String)
+    /// A comment, a declaration, an instruction or a section of characters.
+    case aside(text: String)
+    case text(String)
+
+    /// Cuts a document; entities are left alone.
+    ///
+    /// `nil` for what is not markup.
+    static func tokens(of document: String, isHTML: Bool) -> [MarkupToken]? {
+        var cutter = MarkupCutter(document, isHTML: isHTML)
+        return cutter.tokens()
+    }
+
+    /// Elements of HTML whose white space is a part of what is seen, or is a program's.
+    static let verbatimElements: Set = ["pre", "textarea", "script", "style"]
+    fileprivate static let voidElements: Set = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    ]
+    /// Elements of HTML whose content has no tags.
+    fileprivate static let rawElements: Set = ["script", "style", "textarea", "title"]
+}
+
+private struct MarkupCutter {
+    private let scalars: [Unicode.Scalar]
+    private let isHTML: Bool
+    private var position = 0
+
+    init(_ document: String, isHTML: Bool) {
+        scalars = Array(document.unicodeScalars)
+        self.isHTML = isHTML
+    }
+
+    mutating func tokens() -> [MarkupToken]? {
+        var tokens: [MarkupToken] = []
+        while position < scalars.count {
+            guard scalars[position] == "<" else {
+                tokens.append(.text(take(to: position(of: "<", from: position) ?? scalars.count)))
+                continue
+            }
+            guard let token = tag() else { return nil }
+            tokens.append(token)
+            if isHTML, case .open(let name, _) = token, MarkupToken.rawElements.contains(name) {
+                let end = endOfRaw(name)
+                if end > position { tokens.append(.text(take(to: end))) }
+            }
+        }
+        return tokens
+    }
+
+    private mutating func tag() -> MarkupToken? {
+        for (start, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] where hasPrefix(start, at: position) {
+            guard let close = index(of: end, from: position + start.unicodeScalars.count) else { return nil }
+            return .aside(text: take(to: close + end.unicodeScalars.count))
+        }
+        guard let end = endOfTag() else { return nil }
+        if hasPrefix("<!", at: position) { return .aside(text: take(to: end)) }
+        let isClosing = hasPrefix("</", at: position)
+        let name = name(from: position + (isClosing ? 2 : 1))
+        guard !name.isEmpty else { return nil }
+        let hasSlash = scalars[end - 2] == "/"
+        let text = take(to: end)
+        if isClosing { return .close(name: name, text: text) }
+        let isEmpty = hasSlash || isHTML && MarkupToken.voidElements.contains(name)
+        return isEmpty ? .empty(text: text) : .open(name: name, text: text)
+    }
+
+    /// Behind the `>` of a tag or declaration; one in quotes, or within brackets, is not its end.
+    private func endOfTag() -> Int? {
+        var quote: Unicode.Scalar?
+        var depth = 0
+        for index in (position + 1)..<max(position + 1, scalars.count) {
+            let scalar = scalars[index]
+            if let open = quote {
+                if scalar == open { quote = nil }
+            } else if scalar == "\"" || scalar == "'" {
+                quote = scalar
+            } else if scalar == "[" {
+                depth += 1
+            } else if scalar == "]" {
+                depth -= 1
+            } else if scalar == ">", depth <= 0 {
+                return index + 1
+            }
+        }
+        return nil
+    }
+
+    private func name(from start: Int) -> String {
+        let name = scalars[min(start, scalars.count)...].prefix { !" \t\r\n/>".unicodeScalars.contains($0) }
+        let text = String(String.UnicodeScalarView(name))
+        return isHTML ? text.lowercased() : text
+    }
+
+    private func endOfRaw(_ name: String) -> Int {
+        var start = position
+        while let found = index(of: "</", from: start) {
+            if self.name(from: found + 2) == name { return found }
+            start = found + 2
+        }
+        return scalars.count
+    }
+
+    private mutating func take(to end: Int) -> String {
+        defer { position = end }
+        return String(String.UnicodeScalarView(scalars[position..<end]))
+    }
+
+    private func position(of scalar: Unicode.Scalar, from start: Int) -> Int? {
+        scalars[start...].firstIndex(of: scalar)
+    }
+
+    private func index(of text: String, from start: Int) -> Int? {
+        guard let first = text.unicodeScalars.first else { return nil }
+        var start = start
+        while start < scalars.count, let found = position(of: first, from: start) {
+            if hasPrefix(text, at: found) { return found }
+            start = found + 1
+        }
+        return nil
+    }
+
+    private func hasPrefix(_ text: String, at start: Int) -> Bool {
+        scalars[min(start, scalars.count)...].starts(with: text.unicodeScalars)
+    }
+}
