@@ -20,14 +20,10 @@ struct FailureTests {
 
     @Test("when the reader of a pipe has gone the exit code is 1, and nothing is printed", arguments: ["", "fetch "])
     func closedPipe(command: String) throws {
-        // The shell opens the pipe again for writing, when its reader has gone.
-        let script = """
-            mkfifo gone; (read -r line <gone) & exec 3>gone; echo >&3; wait
-            "$0" \(command)\(url("/bytes/100000")) >&3; echo "code $?"
-            """
+        // More than a pipe holds, so that the write comes after the end of the reader.
+        let script = "{ \"$0\" \(command)\(url("/bytes/1000000")); echo \"code $?\" >&2; } | true"
         let result = try Command.run(script: script, in: folder.url)
-        #expect(
-            String(decoding: result.output, as: UTF8.self) == "code 1\n" && result.errors.isEmpty, "\(result.errors)")
+        #expect(result.errors == "code 1\n")
     }
 
     @Test("a time-out of 0 is none", arguments: ["--timeout", "--connect-timeout", "--max-time"])
