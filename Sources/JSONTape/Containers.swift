@@ -15,9 +15,11 @@ private final class NameIndex {
         document.members(object) { word, place in
             guard var name = document.text(word) else { return }
             if converts {
-                isPlain = isPlain && name.withUTF8 { name in
-                    name.allSatisfy { $0 < 0x80 } && !SnakeCase.isDoubtful(name)
-                }
+                isPlain =
+                    isPlain
+                    && name.withUTF8 { name in
+                        name.allSatisfy { $0 < 0x80 } && !SnakeCase.isDoubtful(name)
+                    }
                 name = SnakeCase.converted(&name)
             }
             guard places[name] == nil else { return }

@@ -5,8 +5,8 @@ import Foundation
 /// The content of a document, its tape, and whether a decoder was refused something.
 final class Document {
     // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage is the address of the content,
-    // whether anything was refused, the steps of paths, the types that are no dictionaries, then the tape. Properties of a class would be
-    // guarded at each access, which costs half as much as everything else.
+    // whether anything was refused, the steps of paths, the types that are no dictionaries, then the tape. Properties
+    // of a class would be guarded at each access, which costs half as much as everything else.
     private let storage: UnsafeMutablePointer<UInt64>
     private static let headCount = 3 + typeCount
     private static let typeCount = 8
@@ -52,7 +52,7 @@ final class Document {
         return Self.refused
     }
 
-    /// Nobody sees it: Foundation decodes once more, and its error is thrown.
+    /// What a type gets that fails; Foundation decodes once more, and its error is thrown.
     private static let refused = DecodingError.dataCorrupted(
         DecodingError.Context(codingPath: [], debugDescription: "Foundation decodes this content."))
 

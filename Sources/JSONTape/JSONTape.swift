@@ -49,7 +49,7 @@ package struct JSONTape: Sendable {
             content.withMemoryRebound(to: UInt8.self) { content in
                 guard var document = Document(content, self) else { return nil }
                 let value = try? document.value(type, 0)
-                // A type has kept a decoder, whose failures nobody would ask Foundation about.
+                // A type has kept a decoder, whose failures would not lead to Foundation.
                 guard isKnownUniquelyReferenced(&document) else {
                     document.keepContent()
                     return nil

@@ -2,7 +2,7 @@
 
 /// Writes the values of a document to a tape, and refuses what is not JSON by RFC 8259.
 ///
-/// It refuses more than a decoder may have to: names and numbers that nobody asks for are looked at too, and so are
+/// It refuses more than a decoder may have to: names and numbers that no type asks for are looked at too. It refuses
 /// content in UTF-16 and lone surrogates.
 struct Scanner {
     // SAFETY: `scan` reads before `end` alone, and looks before each word that it is below `capacity`.
@@ -58,7 +58,7 @@ struct Scanner {
             switch state {
             case .value:
                 if depth > 0 {
-                    // An array's end, or an object's, in the place of its first member.
+                    // The end of an array without members.
                     let isFirst = open[depth - 1].count == 0
                     if byte == UInt8(ascii: "]"), isFirst, !open[depth - 1].isObject {
                         state = .behind

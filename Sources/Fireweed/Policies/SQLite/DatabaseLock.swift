@@ -42,7 +42,8 @@ final class DatabaseLock: Sendable {
         BlockingCall.check("fstat")
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        return status.st_size <= Self.byteCount && text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (48...57).contains($0) }
+        guard status.st_size <= Self.byteCount else { return false }
+        return text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (48...57).contains($0) }
     }
 
     func take(_ kind: FileLock.Kind, waitingMilliseconds: Int) throws(Failure) {

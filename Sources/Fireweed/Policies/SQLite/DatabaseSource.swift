@@ -128,8 +128,9 @@ struct DatabaseSource: Sendable {
     /// The ends of the names of a journal, and of the log and the index that former versions made.
     private static let companions = ["-journal", "-wal", "-shm"]
 
-    /// Names the file at the path in the lock file, which the caller holds alone, and makes the file if it is missing; a
-    /// journal that is not the file's goes away.
+    /// Names the file at the path in the lock file, which the caller holds alone; makes the file if it is missing.
+    ///
+    /// A journal that is not the file's goes away.
     ///
     /// A file that is replaced by rename(2) leaves its journal in place where its process was killed, and SQLite would
     /// write the old file's pages into the new one. Where nothing says whose journal it is, it goes away with the
