@@ -246,7 +246,7 @@ public final class Fleet: Sendable {
             let sent = now - min(now, limit.wholeNanoseconds)
             health.failed(at: now, since: start, sentAt: sent, with: .timedOut(after: limit))
         case let error as FleetError where error.isOutage: health.failed(at: now, since: start, with: error)
-        default: health.abandoned(at: now, since: start)
+        default: health.abandoned(since: start)
         }
     }
 }

@@ -1,11 +1,12 @@
 // The health of the fleet's server, and its events.
 
+import Fireweed
 import Synchronization
 
 /// Keeps the circuit breaker of a fleet, and reports its changes one after the other.
 final class ServerHealth: Sendable {
     private struct State {
-        var breaker = CircuitBreaker()
+        var breaker = CircuitState(.fleet)
         var refusals = ServerRefusals()
         /// Events that the handler was not called with yet.
         var events: [FleetEvent] = []
@@ -21,16 +22,16 @@ final class ServerHealth: Sendable {
         self.counter = counter
     }
 
-    var stage: CircuitBreaker.Stage { state.withLock { $0.breaker.stage } }
+    var stage: CircuitState.Stage { state.withLock { $0.breaker.stage } }
 
-    func admit(at now: UInt64) -> CircuitBreaker.Admission { state.withLock { $0.breaker.admit(at: now) } }
+    func admit(at now: UInt64) -> CircuitState.Admission { state.withLock { $0.breaker.admit(at: now) } }
 
     /// The server did the work of a command.
     func succeeded(_ command: RESPArgument, at now: UInt64) {
         change { state in
             let isBack = state.breaker.succeeded(at: now)
             let refusalTime = state.refusals.succeeded(command, at: now)
-            if case .recovered(let time)? = isBack { return .recovered(after: .nanoseconds(Int64(clamping: time))) }
+            if case .closed(let time)? = isBack { return .recovered(after: .nanoseconds(Int64(clamping: time))) }
             return refusalTime.map { .recovered(after: .nanoseconds(Int64(clamping: $0))) }
         }
     }
@@ -38,7 +39,7 @@ final class ServerHealth: Sendable {
     /// The server answered, which says nothing of its work.
     func answered(at now: UInt64) {
         change { state in
-            guard case .recovered(let time)? = state.breaker.succeeded(at: now) else { return nil }
+            guard case .closed(let time)? = state.breaker.succeeded(at: now) else { return nil }
             return .recovered(after: .nanoseconds(Int64(clamping: time)))
         }
     }
@@ -48,7 +49,7 @@ final class ServerHealth: Sendable {
         change { state in
             let isBack = state.breaker.succeeded(at: now)
             if state.refusals.refused(command, at: now) { return .degraded(error, pause: .zero) }
-            guard case .recovered(let time)? = isBack else { return nil }
+            guard case .closed(let time)? = isBack else { return nil }
             return .recovered(after: .nanoseconds(Int64(clamping: time)))
         }
     }
@@ -62,7 +63,7 @@ final class ServerHealth: Sendable {
         with error: FleetError
     ) {
         change { state in
-            if case .degraded(let pause)? = state.breaker.failed(at: now, since: start, sentAt: sent) {
+            if case .opened(let pause)? = state.breaker.failed(at: now, since: start, sentAt: sent) {
                 // The end of the pause is the end of the refusals too.
                 state.refusals = ServerRefusals()
                 return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
@@ -75,8 +76,8 @@ final class ServerHealth: Sendable {
     }
 
     /// A command, which was admitted at `start`, has no outcome.
-    func abandoned(at now: UInt64, since start: UInt64) {
-        state.withLock { $0.breaker.abandoned(at: now, since: start) }
+    func abandoned(since start: UInt64) {
+        state.withLock { $0.breaker.abandoned(since: start) }
     }
 
     private func change(_ body: (inout State) -> FleetEvent?) {

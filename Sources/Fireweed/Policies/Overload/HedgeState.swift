@@ -1,0 +1,72 @@
+// The race of two transfers of one message, as a table.
+
+/// Which of two transfers of one message answers it; the owner performs the effect that comes back.
+enum HedgeState: Sendable, Equatable {
+    /// The first transfer or the second one.
+    enum Lane: Sendable, Equatable, CaseIterable {
+        case first
+        case second
+
+        var other: Lane { self == .first ? .second : .first }
+    }
+
+    /// The first transfer alone is under way, and no head has come.
+    case single
+    /// Both are under way, and no head has come.
+    case racing
+    /// One transfer answers: its head came first, or the other one has failed.
+    case decided(Lane)
+    /// The end was reported.
+    case finished
+
+    enum Event: Sendable, Equatable {
+        /// The delay is over, and the budget grants a second transfer.
+        case hedge
+        /// A head came.
+        case head(Lane)
+        /// A transfer ended.
+        case end(Lane)
+    }
+
+    enum Effect: Sendable, Equatable {
+        /// What came is not for the consumer.
+        case none
+        /// Begin the second transfer.
+        case beginSecond
+        /// The consumer gets what came.
+        case deliver
+        /// The consumer gets what came, and the other transfer is cancelled.
+        case deliverAndCancel(Lane)
+    }
+
+    mutating func handle(_ event: Event) -> Effect {
+        switch (self, event) {
+        case (.single, .hedge): return become(.racing, .beginSecond)
+        case (.single, .head(.first)): return become(.decided(.first), .deliver)
+        case (.single, .end(.first)): return become(.finished, .deliver)
+        case (.racing, .head(let lane)): return become(.decided(lane), .deliverAndCancel(lane.other))
+        // The other one may still answer.
+        case (.racing, .end(let lane)): return become(.decided(lane.other), .none)
+        case (.decided(let winner), .head(let lane)) where lane == winner: return .deliver
+        case (.decided(let winner), .end(let lane)) where lane == winner: return become(.finished, .deliver)
+        // What the loser still says, and a delay that ends too late.
+        case (.decided, .head), (.decided, .end), (.decided, .hedge), (.finished, _): return .none
+        // The owner never does these.
+        case (.single, .head(.second)), (.single, .end(.second)), (.racing, .hedge): return .none
+        }
+    }
+
+    /// Whether what a transfer says before its head, and its content, are for the consumer.
+    func delivers(_ lane: Lane) -> Bool {
+        switch self {
+        case .single, .racing: lane == .first
+        case .decided(let winner): lane == winner
+        case .finished: false
+        }
+    }
+
+    private mutating func become(_ next: HedgeState, _ effect: Effect) -> Effect {
+        self = next
+        return effect
+    }
+}

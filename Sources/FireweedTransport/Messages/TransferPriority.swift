@@ -1,0 +1,18 @@
+// The priority of a message.
+
+/// How much a message matters when not all can be sent.
+///
+/// It is for the guards of a session, and changes nothing on the wire.
+public enum TransferPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
+    /// Not sent as soon as its server is busy: prefetching, telemetry.
+    case sheddable
+    /// What most messages have.
+    case normal
+    /// Sent as long as anything is: what a user waits for.
+    case important
+
+    /// Orders priorities, the least first.
+    public static func < (left: TransferPriority, right: TransferPriority) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
