@@ -102,7 +102,9 @@ struct CacheLink: Link {
         case .failed(let failure):
             // A deadline of this request alone is no failure of the requests that wait for it.
             let isOwn = failure.isTimeout && (host.deadlineNanoseconds ?? .max) <= cache.clock.monotonicNanoseconds
-            exchange.lead?.end(isOwn || failure.isCancel ? .handedOver : .failed(failure))
+            // Nor is a refusal, which depends on the request's priority and deadline.
+            let isHandedOver = isOwn || failure.isCancel || failure.overload != nil
+            exchange.lead?.end(isHandedOver ? .handedOver : .failed(failure))
             guard failure.isOfNetwork, let stored = exchange.cacheNote?.staleAnswer,
                 let query = exchange.cacheNote?.lookup?.query
             else { return nil }
@@ -184,8 +186,9 @@ extension TransferFailure {
 
     fileprivate var isTimeout: Bool { if case .exchange(.timedOut, _, _) = self { true } else { false } }
 
-    /// Whether the origin could not be reached or did not answer; false for a refused certificate.
+    /// Whether the origin could not be reached, did not answer, or was to be spared; false for a refused certificate.
     var isOfNetwork: Bool {
+        guard overload == nil else { return true }
         let code: URLError.Code? =
             switch self {
             case .exchange(let code, _, _): code

@@ -29,6 +29,11 @@ package struct RequestTarget: Equatable, Sendable {
     package var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
     /// The authority form with its port, for CONNECT (RFC 9112 §3.2.3).
     package var authorityForm: String { "\(host):\(port)" }
+    /// The origin with its port (RFC 9110 §4.3.1), for people and as a key.
+    package var origin: String {
+        let host = canonicalHost.contains(":") ? "[\(canonicalHost)]" : canonicalHost
+        return "\(isSecure ? "https" : "http")://\(host):\(port)"
+    }
     /// The absolute form without userinfo and fragment, for proxies (RFC 9112 §3.2.2).
     package var absoluteForm: String { "\(isSecure ? "https" : "http")://\(authority)\(originForm)" }
 

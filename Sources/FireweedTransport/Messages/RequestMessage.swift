@@ -57,6 +57,17 @@ public struct RequestMessage: Sendable {
     public var idleTimeout: TimeInterval
     /// The moment of the monotonic clock, in nanoseconds, at which the transfer fails with `timedOut`; `nil` for none.
     public var deadlineNanoseconds: UInt64?
+    /// The moment of the monotonic clock at which the request as a whole, with all of its attempts, has to be over;
+    /// `nil` for none.
+    ///
+    /// It ends no transfer: queues and guards know by it which messages are still of use.
+    public var requestDeadlineNanoseconds: UInt64?
+    /// How much the message matters when not all can be sent; `.normal` by default.
+    public var priority = TransferPriority.normal
+    /// Whether the response may never end, as a stream of events does; false by default.
+    ///
+    /// Guards count the message as under way until its head has come.
+    public var isStream = false
     /// The credentials to answer a challenge with; `nil` for none.
     public var credentials: Credentials?
     /// Asks for a WebSocket in place of a response's content; `nil`, as nearly always, for none.

@@ -18,6 +18,8 @@ public struct TransferReport: Sendable {
     public var startNanoseconds: Int64 = 0
     /// Microseconds from the start that the transfer waited in line for a connection.
     package var waited: Int64 = 0
+    /// Whether the transfer ended in the queue of its origin, without a connection of its own under construction.
+    package var isUnassigned = false
     /// Microseconds that the name's look-up took, where it came before the engine's work.
     package var lookedUp: Int64 = 0
     /// Microseconds from the start until the name was looked up, or 0.

@@ -4,22 +4,22 @@ import Dispatch
 import Synchronization
 
 /// Ends with a failure as soon as it is started.
-final class FailedTransfer: TransferControl {
+package final class FailedTransfer: TransferControl {
     private let failure: TransferFailure
     private let consumer: Mutex<(any TransferConsumer)?>
 
-    init(_ failure: TransferFailure, consumer: any TransferConsumer) {
+    package init(_ failure: TransferFailure, consumer: any TransferConsumer) {
         self.failure = failure
         self.consumer = Mutex(consumer)
     }
 
-    func start(_ flow: Flow) { finish(failure) }
+    package func start(_ flow: Flow) { finish(failure) }
 
-    func setFlow(_ flow: Flow) {}
+    package func setFlow(_ flow: Flow) {}
 
-    func discard() { finish(.cancelled) }
+    package func discard() { finish(.cancelled) }
 
-    func cancel() { finish(.cancelled) }
+    package func cancel() { finish(.cancelled) }
 
     /// Reports from another thread, since there is no loop: the caller may hold a lock that the consumer needs.
     private func finish(_ failure: TransferFailure) {

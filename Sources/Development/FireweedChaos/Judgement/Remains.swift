@@ -1,5 +1,6 @@
 // Files, threads and descriptors that are left after a round.
 
+import Fireweed
 import Foundation
 import Glibc
 import Synchronization
@@ -12,6 +13,8 @@ final class Remains: Sendable {
         let name: String
     }
 
+    /// Counts the messages under way of guarded sessions, and refuses none.
+    private let limit = ConcurrencyLimit(.fixed(1_000_000))
     private let watched = Mutex<[Watched]>([])
     private let folder: URL
     private let baseline: [String: Int]
@@ -20,6 +23,13 @@ final class Remains: Sendable {
     init(temporaryFiles folder: URL) {
         self.folder = folder
         baseline = Self.descriptors()
+    }
+
+    /// The guards of all guarded sessions; every permit has to be back after a round.
+    var guards: [any TransportGuard] {
+        var policy = CircuitBreaker.Policy()
+        policy.minimumCount = .max
+        return [.circuitBreaker(policy), limit]
     }
 
     /// Expects an object to be gone at the end of the round.
@@ -47,6 +57,8 @@ final class Remains: Sendable {
             return watched.map(\.name)
         }
         var problems = alive.isEmpty ? [] : ["\(alive.count) objects live: \(alive.prefix(8).joined(separator: "; "))"]
+        let permitCount = limit.usage.values.reduce(0) { $0 + $1.inFlight }
+        if permitCount > 0 { problems.append("\(permitCount) permits of guards are not back") }
         for (kind, count) in Self.descriptors() {
             let known = baseline[kind, default: 0] + Self.lasting[kind, default: 0]
             if count > known { problems.append("\(count) descriptors of \(kind), \(known) at most expected") }

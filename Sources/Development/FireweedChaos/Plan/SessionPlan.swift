@@ -37,6 +37,8 @@ struct SessionPlan: Sendable {
 
     /// How tokens are renewed.
     var refreshing: Refreshing
+    /// Whether guards, which refuse nothing, stand before the transport.
+    var isGuarded: Bool
 
     struct Refreshing: Sendable {
         var answering: Answering
@@ -57,6 +59,7 @@ struct SessionPlan: Sendable {
             interception: random.maybe(30) { .random(&$0) },
             redirecting: random.maybe(30) { Redirecting(answering: .random(&$0), follows: $0.happens(80)) },
             storing: random.maybe(30) { .random(&$0) },
-            refreshing: Refreshing(answering: .random(&random), fails: random.happens(30)))
+            refreshing: Refreshing(answering: .random(&random), fails: random.happens(30)),
+            isGuarded: random.happens(50))
     }
 }

@@ -4,9 +4,9 @@ import FireweedTransport
 
 /// Counts the failures of one server, and says when messages are sent to it.
 ///
-/// Pure: every event brings the time, in nanoseconds of a clock that never goes back. A closed circuit sends everything,
-/// until failures open it. An open one sends nothing for a pause; then a few probes are sent. When all of them succeed,
-/// it is closed; when one fails, the next pause is twice as long.
+/// Pure: every event brings the time, in nanoseconds of a clock that never goes back. A closed circuit sends
+/// everything, until failures open it. An open one sends nothing for a pause; then a few probes are sent. When all of
+/// them succeed, it is closed; when one fails, the next pause is twice as long.
 package struct CircuitState: Sendable, Equatable {
     /// When a circuit opens and closes; times are in nanoseconds.
     package struct Rule: Sendable, Equatable {

@@ -44,7 +44,7 @@ package struct ConcurrencyState: Sendable, Equatable {
     /// How many messages may be under way when a message of a priority is admitted to them.
     ///
     /// A fifth of the limit, and one place at least, is for the important messages alone, and half of it is not for
-    /// the sheddable ones. Nobody is kept out when nothing is under way: the limit could never grow again.
+    /// the sheddable ones. When nothing is under way every message is admitted, or the limit could never grow again.
     package func limit(for priority: TransferPriority) -> Int {
         let normal = max(1, limit - max(1, limit / 5))
         return switch priority {

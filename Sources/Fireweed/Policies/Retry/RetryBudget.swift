@@ -40,6 +40,11 @@ public final class RetryBudget: Sendable {
         tokens.withLock { $0.takeRetry(at: ProcessInfo.processInfo.systemUptime) }
     }
 
+    /// Records that a request, or a retry of one, was not sent: a guard or a queue refused it.
+    func noteRefusal(ofRetry isRetry: Bool) {
+        tokens.withLock { $0.noteRefusal(ofRetry: isRetry) }
+    }
+
     /// The contents of a budget.
     ///
     /// Pure: the time is an argument.
@@ -75,6 +80,11 @@ public final class RetryBudget: Sendable {
             count -= 1
             grantedCount += 1
             return true
+        }
+
+        /// A retry gives back what it took, and a request what it added.
+        mutating func noteRefusal(ofRetry isRetry: Bool) {
+            count = isRetry ? min(burst, count + 1) : max(0, count - perRequest)
         }
 
         private mutating func refill(at now: TimeInterval) {

@@ -1,5 +1,6 @@
 // Trying again with growing delays.
 
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
@@ -109,6 +110,10 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
+        if error.overload != nil {
+            options.budget?.noteRefusal(ofRetry: request.retryCount > 0)
+            return completion(.doNotRetry)
+        }
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error),
             let seconds = delay(before: request, clock: session.transport.clock), options.budget?.takeRetry() ?? true
         else { return completion(.doNotRetry) }
@@ -205,6 +210,13 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
             exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
             retryableHTTPStatusCodes: [], retryableURLErrorCodes: [.networkConnectionLost], options: options)
+    }
+}
+
+extension Error {
+    /// The refusal of a guard or a queue: this error, or the cause of this `AFError`.
+    fileprivate var overload: OverloadError? {
+        self as? OverloadError ?? asAFError?.underlyingError as? OverloadError
     }
 }
 

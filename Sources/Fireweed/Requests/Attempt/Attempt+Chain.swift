@@ -60,6 +60,7 @@ extension Attempt {
         wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.wantsReadComplete = gathersContent
+        demands.complete(&wire)
         start(core.transport.makeTransfer(of: wire, for: self), of: context)
     }
 

@@ -67,6 +67,9 @@ extension Attempt: TransferConsumer {
     func transferDidFinish(_ end: consuming TransferEnd) {
         var end = end
         end.failure = end.failure?.refined(for: record.url)
+        if let refusal = end.failure?.overload {
+            owningRequest?.notifyMonitors(.refusals) { $0.request($1, wasRefused: refusal) }
+        }
         // A link that answers may end without a response, as a `URLProtocol` may.
         let (lacksHead, isWebSocket) = state.withLock { ($0.lacksResponse, $0.context.webSocket != nil) }
         if lacksHead, !isWebSocket, end.failure == nil { end.failure = .withoutResponse }

@@ -24,6 +24,8 @@ final class Attempt: Sendable {
     let startNanoseconds: UInt64
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?
+    /// What queues and guards have to know about its messages.
+    let demands: RequestDemands
 
     init(record: RequestRecord, message: consuming OutgoingMessage, kind: TaskKind, core: SessionCore, owner: Owner) {
         identifier = core.nextTaskIdentifier()
@@ -37,6 +39,7 @@ final class Attempt: Sendable {
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         startNanoseconds = core.clock.monotonicNanoseconds
         deadlineNanoseconds = core.settings.deadlineNanoseconds(after: startNanoseconds)
+        demands = request?.demands ?? RequestDemands()
         state = Mutex(State(owner: owner, context: ChainContext(message)))
     }
 

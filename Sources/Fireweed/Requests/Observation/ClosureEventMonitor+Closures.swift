@@ -1,5 +1,6 @@
 // The closures of a monitor.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 
@@ -32,6 +33,7 @@ extension ClosureEventMonitor {
         var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)?
         var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)?
         var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)?
+        var requestWasRefused: ((Request, OverloadError) -> Void)?
         var requestIsRetrying: ((Request) -> Void)?
         var requestDidFinish: ((Request) -> Void)?
         var requestDidResume: ((Request) -> Void)?

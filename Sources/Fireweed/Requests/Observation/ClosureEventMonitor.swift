@@ -1,6 +1,7 @@
 // A monitor made of closures.
 
 public import Dispatch
+public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Synchronization
@@ -165,6 +166,12 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     open var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)? {
         get { closures.withLock { $0.requestIsWaitingForRateLimit } }
         set { closures.withLock { $0.requestIsWaitingForRateLimit = newValue } }
+    }
+
+    /// A message of the request was not sent, to spare its server.
+    open var requestWasRefused: ((Request, OverloadError) -> Void)? {
+        get { closures.withLock { $0.requestWasRefused } }
+        set { closures.withLock { $0.requestWasRefused = newValue } }
     }
 
     /// The request is tried again.
@@ -419,6 +426,11 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// Calls `requestIsWaitingForRateLimit`.
     open func request(_ request: Request, isWaitingForRateLimit duration: Duration) {
         requestIsWaitingForRateLimit?(request, duration)
+    }
+
+    /// Calls `requestWasRefused`.
+    open func request(_ request: Request, wasRefused error: OverloadError) {
+        requestWasRefused?(request, error)
     }
 
     /// Calls `requestIsRetrying`.

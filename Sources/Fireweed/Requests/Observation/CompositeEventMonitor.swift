@@ -1,6 +1,7 @@
 // Several monitors as one.
 
 public import Dispatch
+public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
@@ -187,6 +188,11 @@ public final class CompositeEventMonitor: EventMonitor {
     /// Notifies every monitor.
     public func request(_ request: Request, isWaitingForRateLimit duration: Duration) {
         notify(.waiting) { $0.request(request, isWaitingForRateLimit: duration) }
+    }
+
+    /// Notifies every monitor.
+    public func request(_ request: Request, wasRefused error: OverloadError) {
+        notify(.refusals) { $0.request(request, wasRefused: error) }
     }
 
     /// Notifies every monitor.

@@ -1,6 +1,7 @@
 // The events of sessions, requests and tasks.
 
 public import Dispatch
+public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
@@ -175,6 +176,15 @@ public protocol EventMonitor: Sendable {
     ///   - request: the request, which has no task yet.
     ///   - duration: how long the request waits as far as is known.
     func request(_ request: Request, isWaitingForRateLimit duration: Duration)
+    /// A message of the request was not sent, to spare its server.
+    ///
+    /// The request fails with the same error inside `AFError.sessionTaskFailed(error:)`, unless a stored response, or a
+    /// retrier, helps.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - error: who refused the message, and why.
+    func request(_ request: Request, wasRefused error: OverloadError)
     /// The request is about to be retried; the delay that a retrier asked for has not begun.
     func requestIsRetrying(_ request: Request)
     /// The request is finished: validation and retriers are done, and the serialisers run next.
@@ -337,6 +347,8 @@ extension EventMonitor {
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {}
     /// Does nothing.
     public func request(_ request: Request, isWaitingForRateLimit duration: Duration) {}
+    /// Does nothing.
+    public func request(_ request: Request, wasRefused error: OverloadError) {}
     /// Does nothing.
     public func requestIsRetrying(_ request: Request) {}
     /// Does nothing.

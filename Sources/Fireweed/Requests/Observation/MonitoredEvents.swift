@@ -58,6 +58,8 @@ public struct MonitoredEvents: OptionSet, Sendable, Hashable {
     public static let waiting = MonitoredEvents(rawValue: 1 << 15)
     /// `didBecomeInvalidWithError`.
     public static let invalidation = MonitoredEvents(rawValue: 1 << 16)
+    /// `wasRefused`.
+    public static let refusals = MonitoredEvents(rawValue: 1 << 17)
 
     /// Every event, those of later versions too.
     public static let all = MonitoredEvents(rawValue: .max)

@@ -20,6 +20,8 @@ struct RequestExtras: Sendable {
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (URLSessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
+    /// How much the request matters when not all can be sent.
+    var priority = TransferPriority.normal
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
     /// Answers for the retrier that is being asked; `nil` while none is.

@@ -35,6 +35,9 @@ protocol ResponseReceiver: AnyObject, Sendable {
     /// Whether the receiver coalesces content until the transport has no more at hand.
     var coalescesContent: Bool { get }
 
+    /// Whether the content may never end.
+    var isStream: Bool { get }
+
     /// Takes content.
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand
 
@@ -92,6 +95,7 @@ extension ResponseReceiver {
     }
 
     var coalescesContent: Bool { false }
+    var isStream: Bool { false }
 
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand { .wantsMore }
 

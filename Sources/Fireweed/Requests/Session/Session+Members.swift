@@ -39,8 +39,8 @@ extension Session {
     /// The monitors that a session has when it is given none.
     @available(*, deprecated, message: "The default of `eventMonitors` in the initialisers says the same.")
     public var defaultEventMonitors: [any EventMonitor] { [AlamofireNotifications()] }
-    /// What moves the bytes.
-    public var transport: any Transport { core.transport }
+    /// What moves the bytes, without the guards of the session.
+    public var transport: any Transport { core.unguardedTransport }
     /// The transport's clock: retries, time-outs, deadlines, cookies, the cache and refresh windows use it.
     public var clock: any SessionClock { core.clock }
 

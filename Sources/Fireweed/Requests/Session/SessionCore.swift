@@ -15,7 +15,10 @@ final class SessionCore: Sendable {
     /// What the session was made with.
     let arguments: SessionArguments
     let settings: SessionSettings
+    /// What messages are sent by: the transport behind the session's guards.
     let transport: any Transport
+    /// The transport that the session was made with.
+    let unguardedTransport: any Transport
     /// The transport's clock, which all waits and ages of the session use.
     let clock: any SessionClock
     let serializationQueue: DispatchQueue
@@ -49,6 +52,9 @@ final class SessionCore: Sendable {
         let options = arguments.options
         settings = SessionSettings(
             configuration, options: transport.options, maximumRedirectCount: options.maximumRedirectCount)
+        unguardedTransport = transport
+        // The first guard is the outermost.
+        let transport = options.guards.reversed().reduce(transport) { $1.guarding($0) }
         self.transport = transport
         let clock = transport.clock
         self.clock = clock

@@ -1,5 +1,7 @@
 // Options of a session that Alamofire's sessions do not have.
 
+public import FireweedTransport
+
 /// Settings of a session above its transport: stores, credentials from a file, limits.
 ///
 /// Settings of connections are ``TransportOptions``. A session copies its options when it is made.
@@ -58,6 +60,12 @@ public struct SessionOptions: Sendable {
     /// is coalesced.
     public var coalescesRequests: Bool
 
+    /// Guards between the session and its transport, such as ``CircuitBreaker`` and ``ConcurrencyLimit``; none by
+    /// default.
+    ///
+    /// The first guard is asked first. What it refuses, the others never see.
+    public var guards: [any TransportGuard]
+
     /// Makes options; what is left out has its default.
     ///
     /// - Parameters:
@@ -68,10 +76,12 @@ public struct SessionOptions: Sendable {
     ///   - waitsForConnectivity: whether a request without a route waits for one.
     ///   - asyncResponseStore: where responses are stored instead, over a network.
     ///   - coalescesRequests: whether equal requests that are under way at the same time are fetched once.
+    ///   - guards: guards between the session and its transport.
     public init(
         netrc: Netrc? = nil, strictTransportSecurity: StrictTransportSecurity? = nil,
         responseStore: (any ResponseStore)? = nil, maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool = false,
-        asyncResponseStore: (any AsyncResponseStore)? = nil, coalescesRequests: Bool = false
+        asyncResponseStore: (any AsyncResponseStore)? = nil, coalescesRequests: Bool = false,
+        guards: [any TransportGuard] = []
     ) {
         self.netrc = netrc
         self.strictTransportSecurity = strictTransportSecurity
@@ -80,5 +90,6 @@ public struct SessionOptions: Sendable {
         self.waitsForConnectivity = waitsForConnectivity
         self.asyncResponseStore = asyncResponseStore
         self.coalescesRequests = coalescesRequests
+        self.guards = guards
     }
 }

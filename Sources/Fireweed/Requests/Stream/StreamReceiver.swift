@@ -94,6 +94,7 @@ final class StreamReceiver: ResponseReceiver {
     }
 
     var coalescesContent: Bool { true }
+    var isStream: Bool { true }
 
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand {
         enum Arrival { case kept, enough, pass(Data, [any StreamSink]) }

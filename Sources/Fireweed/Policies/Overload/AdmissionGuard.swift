@@ -1,0 +1,53 @@
+// The guards that admit messages.
+
+import FireweedTransport
+import Foundation
+
+/// Admits messages to an origin, and learns what became of those that it has admitted.
+///
+/// Every admission is followed by one release, however the transfer ends. Methods are called on any thread, and must
+/// not wait.
+protocol AdmissionGuard: AnyObject, Sendable {
+    /// What the guard knows about an admitted message.
+    associatedtype Permit: Sendable
+
+    /// Decides about a message that is about to be sent at a moment of the transport's clock.
+    func admit(_ message: borrowing RequestMessage, at now: UInt64) -> GuardAdmission<Permit>
+
+    /// The head of the response came.
+    func noteHead(_ head: ResponseHead, for permit: Permit, clock: any SessionClock)
+
+    /// The transfer has ended.
+    func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64)
+}
+
+/// What a guard decides about a message.
+enum GuardAdmission<Permit: Sendable>: Sendable {
+    /// The guard has no interest in the message.
+    case pass
+    /// The message is sent, and the permit is released afterwards.
+    case admit(Permit)
+    case refuse(OverloadError)
+}
+
+/// The end of a guarded transfer.
+struct GuardedEnd: Sendable {
+    /// Whether a head came.
+    let hasHead: Bool
+    /// Why the transfer failed; `nil` when it did not.
+    let failure: TransferFailure?
+    /// Whether the transfer was cancelled since the deadline of its request had passed.
+    let isPastDeadline: Bool
+    /// Whether the message has never left the queue of its origin.
+    let isUnassigned: Bool
+
+    /// Whether the time of the transfer was over.
+    var isTimeout: Bool {
+        switch failure {
+        case .exchange(.timedOut, _, _): true
+        case .reported(let error): (error as? URLError)?.code == .timedOut
+        case .cancelled: isPastDeadline
+        case .unreadableBody, .untrusted, .refused, .exchange, nil: false
+        }
+    }
+}

@@ -1,0 +1,184 @@
+// The guard that limits the messages under way.
+
+public import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Limits how many messages are under way to each origin, and lets the important ones go first.
+///
+/// A message beyond the limit fails at once with ``OverloadError/limitReached(origin:limit:)``. An adaptive limit finds
+/// out what the origin bears: a round of successes adds one, and each sign of overload takes a tenth. Signs of overload
+/// are a time-out before the head, the statuses 429 and 503, and where there is a target, a head that comes later.
+///
+/// A fifth of the limit, and one place at least, is for messages of ``TransferPriority/important``; half of it is not
+/// for ``TransferPriority/sheddable`` ones. While an important message can be added to a normal one, a limit of one
+/// counts as two.
+///
+/// An origin that answers 429 or 503 with `Retry-After`, or whose `RateLimit` quota is used up, gets no message until
+/// then: ``OverloadError/pauseRequested(origin:pause:)``.
+///
+/// A message counts from its start to its end; that of a ``DataStreamRequest`` to its head, since a stream may last for
+/// ever. WebSockets are exempt.
+///
+/// ```swift
+/// let session = Session(options: SessionOptions(guards: [.concurrencyLimit(.fixed(10))]))
+/// ```
+public final class ConcurrencyLimit: TransportGuard {
+    /// How the limit of an origin is found.
+    public struct Policy: Sendable, Hashable {
+        let initial: Int
+        let bounds: ClosedRange<Int>
+        let latencyTarget: Duration?
+        /// Longest time for which an origin's own fields hold messages back; 30 seconds by default.
+        public var longestPause: Duration = .seconds(30)
+
+        /// A limit that never changes.
+        ///
+        /// - Parameter limit: how many messages may be under way; less than one counts as one.
+        /// - Returns: the policy.
+        public static func fixed(_ limit: Int) -> Policy {
+            Policy(initial: max(1, limit), bounds: max(1, limit)...max(1, limit), latencyTarget: nil)
+        }
+
+        /// A limit that grows while the origin answers, and shrinks when the origin has too much to do.
+        ///
+        /// - Parameters:
+        ///   - initial: the first limit; 20 by default.
+        ///   - bounds: the least and the greatest limit; 1 to 200 by default. Less than one counts as one.
+        ///   - latencyTarget: a head that takes longer is a sign of overload; `nil`, the default, has no target.
+        /// - Returns: the policy.
+        public static func adaptive(
+            initial: Int = 20, in bounds: ClosedRange<Int> = 1...200, latencyTarget: Duration? = nil
+        ) -> Policy {
+            let bounds = max(1, bounds.lowerBound)...max(1, bounds.upperBound)
+            return Policy(initial: initial, bounds: bounds, latencyTarget: latencyTarget)
+        }
+    }
+
+    /// The limit of an origin, and what is used of it.
+    public struct Usage: Sendable, Hashable {
+        /// How many messages may be under way.
+        public let limit: Int
+        /// How many messages are under way.
+        public let inFlight: Int
+    }
+
+    fileprivate struct State {
+        var origins = OriginStates<ConcurrencyState>()
+        var refusalCount = 0
+    }
+
+    private let policy: Policy
+    private let state = Mutex(State())
+    private let enabled = Atomic(true)
+
+    /// Makes a limit, which may serve several sessions.
+    ///
+    /// - Parameter policy: how the limit of each origin is found.
+    public init(_ policy: Policy = .adaptive()) {
+        self.policy = policy
+    }
+
+    /// Whether messages are counted and refused; true at first.
+    ///
+    /// It may change at any time, on any thread. Messages that are sent meanwhile are not counted.
+    public var isEnabled: Bool {
+        get { enabled.load(ordering: .relaxed) }
+        set { enabled.store(newValue, ordering: .relaxed) }
+    }
+
+    /// The limit of each origin and what is used of it, by the origin: scheme, host and port.
+    public var usage: [String: Usage] {
+        state.withLock { $0.origins.states }.mapValues { Usage(limit: $0.limit, inFlight: $0.inFlight) }
+    }
+
+    /// How many messages were refused.
+    public var refusalCount: Int { state.withLock { $0.refusalCount } }
+
+    /// Wraps a transport in one that keeps to the limit.
+    public func guarding(_ transport: any Transport) -> any Transport { GuardedTransport(transport, by: self) }
+}
+
+extension ConcurrencyLimit: AdmissionGuard {
+    struct Permit: Sendable {
+        let origin: String
+        let start: UInt64
+        /// Whether the place is free once the head has come.
+        let isStream: Bool
+    }
+
+    func admit(_ message: borrowing RequestMessage, at now: UInt64) -> GuardAdmission<Permit> {
+        guard isEnabled, let origin = message.originText else { return .pass }
+        let (priority, isStream) = (message.priority, message.isStream)
+        return state.withLock { state in
+            switch state.change(origin, at: now, policy, { $0.admit(priority, at: now) }) {
+            case .send: return .admit(Permit(origin: origin, start: now, isStream: isStream))
+            case .refuse(let limit):
+                state.refusalCount += 1
+                return .refuse(.limitReached(origin: origin, limit: limit))
+            case .pause(let rest):
+                state.refusalCount += 1
+                return .refuse(.pauseRequested(origin: origin, pause: .nanoseconds(Int64(clamping: rest))))
+            }
+        }
+    }
+
+    func noteHead(_ head: ResponseHead, for permit: Permit, clock: any SessionClock) {
+        let now = clock.monotonicNanoseconds
+        let isLate = policy.latencyTarget.map { now - permit.start > $0.nanoseconds } ?? false
+        let isOverload = isLate || head.status == 429 || head.status == 503
+        let pause = min(RateLimitFields(of: head, now: clock.now).requestedPause, policy.longestPause)
+        state.withLock { state in
+            state.change(permit.origin, at: now, policy) { origin in
+                origin.note(isOverload ? .overload : .success)
+                if pause > .zero { origin.pause(until: now.addingSaturating(pause.nanoseconds)) }
+                if permit.isStream { origin.release() }
+            }
+        }
+    }
+
+    func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64) {
+        guard !(end.hasHead && permit.isStream) else { return }
+        let isOverload = end.isTimeout || end.failure?.overload != nil
+        state.withLock { state in
+            state.change(permit.origin, at: now, policy) { origin in
+                if !end.hasHead { origin.note(isOverload ? .overload : .unknown) }
+                origin.release()
+            }
+        }
+    }
+}
+
+extension ConcurrencyLimit.State {
+    fileprivate mutating func change<Result>(
+        _ origin: String, at now: UInt64, _ policy: ConcurrencyLimit.Policy,
+        _ body: (inout ConcurrencyState) -> Result
+    ) -> Result {
+        origins.change(
+            origin, otherwise: { ConcurrencyState(initial: policy.initial, in: policy.bounds) },
+            removing: { $0.isIdle(at: now) }, body)
+    }
+}
+
+extension RateLimitFields {
+    /// Reads the fields of a head.
+    init(of head: ResponseHead, now: Date) {
+        self.init(status: head.status, now: now) { head.value(of: $0) }
+    }
+
+    /// The time in which nothing may be sent: the pause, or the rest of a quota that is used up.
+    fileprivate var requestedPause: Duration {
+        let rest = quota.map { $0.remaining == 0 ? $0.seconds : 0 } ?? 0
+        return .seconds(max(pause ?? 0, rest))
+    }
+}
+
+extension TransportGuard where Self == ConcurrencyLimit {
+    /// A limit of the messages under way to each origin.
+    ///
+    /// - Parameter policy: how the limit is found; it adapts to the origin, by default.
+    /// - Returns: a limit of its own.
+    public static func concurrencyLimit(_ policy: ConcurrencyLimit.Policy = .adaptive()) -> ConcurrencyLimit {
+        ConcurrencyLimit(policy)
+    }
+}

@@ -1,0 +1,48 @@
+// The priority of a request.
+
+public import FireweedTransport
+import Synchronization
+
+extension Request {
+    /// Says how much the request matters when not all can be sent.
+    ///
+    /// It is for the session's guards, such as ``ConcurrencyLimit``, and changes nothing on the wire. A call while an
+    /// attempt is under way counts from the next attempt on.
+    ///
+    /// ```swift
+    /// let user = try await session.request(url).priority(.important).serializingDecodable(User.self).value
+    /// ```
+    ///
+    /// - Parameter priority: the priority; requests have ``TransferPriority/normal`` by default.
+    /// - Returns: the request.
+    @discardableResult
+    public func priority(_ priority: TransferPriority) -> Self {
+        mutable.withLock { state in state.withExtras { $0.priority = priority } }
+        return self
+    }
+
+    /// What guards and queues have to know about the messages of an attempt.
+    var demands: RequestDemands {
+        let isStream = parts.receiver.isStream
+        return mutable.withLock { state in
+            RequestDemands(
+                priority: state.extras?.priority ?? .normal, deadline: state.extras?.deadline?.due,
+                isStream: isStream)
+        }
+    }
+}
+
+/// What a request demands of the queues and guards that its messages pass.
+struct RequestDemands: Sendable {
+    var priority = TransferPriority.normal
+    /// The moment by which the request has to be over, on the session's clock; `nil` for none.
+    var deadline: UInt64?
+    var isStream = false
+
+    /// Writes the demands into a message.
+    func complete(_ message: inout RequestMessage) {
+        message.priority = priority
+        message.requestDeadlineNanoseconds = deadline
+        message.isStream = isStream
+    }
+}
