@@ -23,6 +23,11 @@ final class ConnectionPool {
     private let maximumIdleConnections: Int
     /// The bytes of one read, if the options have a number.
     let readByteCount: Int?
+    // How long exchanges may wait for a connection, and how many; `nil` for no limit.
+    let maximumConnectionWait: Duration?
+    let maximumWaitingRequests: Int?
+    /// The field with the time left to the deadline; `nil` writes none.
+    let deadlineField: String?
     /// One writer for all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
@@ -65,6 +70,9 @@ final class ConnectionPool {
         idleTime = settings.options.maximumConnectionIdleTime.nanoseconds
         maximumIdleConnections = settings.options.maximumIdleConnections
         readByteCount = settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
+        maximumConnectionWait = settings.options.maximumConnectionWait
+        maximumWaitingRequests = settings.options.maximumWaitingRequests
+        deadlineField = settings.options.deadlineField
         writer = HTTP1RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         http2Writer = HTTP2RequestWriter(

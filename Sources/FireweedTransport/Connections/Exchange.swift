@@ -70,6 +70,10 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     var report = TransferReport()
     private(set) var earlierReports: [TransferReport] = []
     private(set) var startInstant: LoopInstant = 0
+    /// When the present wait for a connection began, or the exchange got its connection.
+    private(set) var stageInstant: LoopInstant = 0
+    /// The turn of the loop in which the exchange entered the queue; the last one of all when it got a dialer in it.
+    var entryTurn: UInt64 = .max
     /// Whether content came in this turn and the consumer wants to learn when there is no more of it.
     var isInBurst = false
 
@@ -109,6 +113,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     func attach(to carrier: any ExchangeLane) -> Bool {
         guard stage.handle(.attach) == .send else { return false }
         self.carrier = carrier
+        stageInstant = pool?.context.now ?? 0
         touch()
         setTimer()
         return true
@@ -147,8 +152,13 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         switch effect {
         case .none, .enter, .send, .enterAgain: return
         case .report: break
-        case .leaveAndReport: origin?.leave(self)
-        case .releaseAndReport: break
+        case .leaveAndReport:
+            report.isUnassigned = dialer == nil
+            origin?.leave(self)
+        case .releaseAndReport:
+            if failure == nil, discardedByteCount == nil, let pool {
+                origin?.noteResponse(after: pool.context.now - min(stageInstant, pool.context.now))
+            }
         }
         // A failure while the rest was being discarded is none, apart from a cancel.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
@@ -179,6 +189,16 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         lastActivity = pool?.context.now
     }
 
+    /// Notes that the exchange enters its origin's queue.
+    func beginWaiting(in context: LoopContext) {
+        (stageInstant, entryTurn) = (context.now, context.turnNumber)
+    }
+
+    /// Notes that a connection is made for the exchange: where that begins at once, there is no queue to wait in.
+    func noteDialed(in context: LoopContext) {
+        if entryTurn == context.turnNumber { entryTurn = .max }
+    }
+
     /// Notes that the exchange waits for a connection.
     func forgetActivity() {
         lastActivity = nil
@@ -193,7 +213,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     private var nextLook: LoopInstant? {
         var moment = message.deadlineNanoseconds
         for other in [
-            idleDeadline, discardDeadline, continueDeadline, pool.flatMap { pace?.wakeUp(at: $0.context.now) },
+            idleDeadline, discardDeadline, continueDeadline, connectionWaitEnd,
+            pool.flatMap { pace?.wakeUp(at: $0.context.now) },
         ] {
             if let other { moment = min(moment ?? other, other) }
         }
@@ -214,6 +235,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         if pace?.takeDue(at: now) == true { carrier?.flowChanged() }
         guard stage == .waiting || stage == .running else { return }
         if let due = discardDeadline, due <= now { return end(nil) }
+        if let due = connectionWaitEnd, due <= now { return end(waitFailure) }
         let isOverdue = message.deadlineNanoseconds.map { $0 <= now } ?? false
         let isIdle = idleDeadline.map { $0 <= now } ?? false
         guard isOverdue || isIdle else { return setTimer() }

@@ -8,6 +8,7 @@ struct ExchangeLine {
 
     var count: Int { queue.count }
     var first: Exchange? { queue.first }
+    var last: Exchange? { queue.last }
 
     /// Adds an exchange at the place of its number.
     mutating func enter(_ exchange: Exchange, number: Int) {
@@ -22,6 +23,9 @@ struct ExchangeLine {
 
     /// Removes and returns the first exchange.
     mutating func next() -> Exchange? { queue.next() }
+
+    /// Removes and returns the last exchange.
+    mutating func removeLast() -> Exchange? { queue.removeLast() }
 
     /// The first exchange without a dialer, which stays in the queue.
     mutating func nextUndialed() -> Exchange? {

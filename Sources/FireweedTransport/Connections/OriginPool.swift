@@ -13,7 +13,9 @@ final class OriginPool {
     private var target: DialTarget
     /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
-    private var line = ExchangeLine()
+    private var line: DeadlineLine
+    /// How long the last responses took, from the first byte of the request to the last one of the response.
+    private var latencies = LatencyWindow()
     /// The queue of exchanges that need a new connection.
     private var renewals = ExchangeLine()
     /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
@@ -62,6 +64,7 @@ final class OriginPool {
         self.pool = pool
         let settings = pool.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
+        line = DeadlineLine(settings.options)
         target = DialTarget(key, options: settings.options, digests: pool.digests)
         if !key.isSecure {
             knownProtocol = target.clearTextProtocol
@@ -86,13 +89,15 @@ final class OriginPool {
             number = exchangeNumber
         }
         (exchange.number, exchange.place) = (number, number)
+        exchange.beginWaiting(in: pool.context)
         if exchange.needsFile {
             files.enter(exchange, number: number)
         } else if exchange.wantsNewConnection {
             renewals.enter(exchange, number: number)
         } else {
-            line.enter(exchange, number: number)
+            line.enter(exchange, number: number, at: pool.context.now)
         }
+        if pool.maximumConnectionWait != nil { exchange.setTimer() }
         assignConnections()
     }
 
@@ -140,6 +145,7 @@ final class OriginPool {
             }
         }
         isAssigning = false
+        if let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
         openFiles()
         // The heads of all served exchanges are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
@@ -177,12 +183,20 @@ final class OriginPool {
 
     /// Gives a connection to the first suitable exchange that may run, otherwise keeps it idle.
     private func serve(_ connection: Connection) {
-        while let exchange = nextExchange(for: connection) {
+        var hasRefused = false
+        // A turn that is over refuses one for each call of this method.
+        while !(hasRefused && pool.context.turn.isOver), let turn = nextTurn(for: connection) {
+            guard case .serve(let exchange) = turn else {
+                hasRefused = true
+                refuse(turn)
+                continue
+            }
             exchange.place = nil
             files.endAhead(exchange)
             releaseDialer(of: exchange)
             // A suspended exchange enters the queue again when it is resumed.
             guard exchange.flow.level != .suspended else { continue }
+            if let field = pool.deadlineField { exchange.writeRemainingTime(into: field, at: pool.context.now) }
             return connection.attach(exchange)
         }
         guard connection.isIdle else { return }
@@ -190,14 +204,37 @@ final class OriginPool {
         pool.limitIdle()
     }
 
-    private func nextExchange(for connection: Connection) -> Exchange? {
+    private func nextTurn(for connection: Connection) -> DeadlineLine.Turn? {
         let isMultiplexed = connection is HTTP2Connection
         if let first = renewals.first, connection.number > first.lostConnection ?? 0,
             isMultiplexed || connection.exchangeCount == 0
         {
-            return renewals.next()
+            return renewals.next().map { .serve($0) }
         }
-        return line.next()
+        return line.next(at: pool.context.now, turn: pool.context.turnNumber, &latencies)
+    }
+
+    /// Fails an exchange whose deadline is out of reach.
+    private func refuse(_ turn: DeadlineLine.Turn) {
+        guard case .refuse(let exchange, let remaining, let needed) = turn else { return }
+        exchange.place = nil
+        pool.context.turn.noteCost(TurnBudget.callCost)
+        releaseDialer(of: exchange)
+        refuse(exchange, remaining: remaining, needed: needed)
+    }
+
+    /// Fails the exchanges that would be served last, until no more wait than may; those with a dialer do not count.
+    private func refuseExchanges(beyond limit: Int) {
+        while waitingCount - dialings.count > max(0, limit), let exchange = line.removeLast() {
+            exchange.place = nil
+            releaseDialer(of: exchange)
+            refuse(exchange, beyond: limit)
+        }
+    }
+
+    /// Notes how long a complete response took, in nanoseconds.
+    func noteResponse(after duration: UInt64) {
+        latencies.note(duration)
     }
 
     /// Notes that the peer has processed exchanges, so that refused ones may be sent again.
@@ -283,6 +320,7 @@ final class OriginPool {
             protocolTimer.wait(for: self, until: pool.context.now + Self.protocolWaitLimit)
         }
         exchange.dialer = dialer
+        exchange.noteDialed(in: pool.context)
         // The idle time-out includes the time in which the connection is made.
         exchange.touch()
         exchange.setTimer()
@@ -296,6 +334,7 @@ final class OriginPool {
         guard let place = exchange.place else { return }
         line.noteUndialed(place)
         renewals.noteUndialed(place)
+        if pool.maximumConnectionWait != nil { exchange.setTimer() }
     }
 
     /// Passes the dialer of an exchange on to another exchange, or abandons it when there is none.

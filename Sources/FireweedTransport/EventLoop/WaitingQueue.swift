@@ -68,6 +68,19 @@ struct WaitingQueue<Member> {
         return nil
     }
 
+    /// Removes and returns the last member; `nil` when the queue is empty.
+    mutating func removeLast() -> Member? {
+        while places.count > head {
+            guard let member = places.removeLast().member else { continue }
+            count -= 1
+            return member
+        }
+        return nil
+    }
+
+    /// The last member, which stays in the queue.
+    var last: Member? { places[head...].last { $0.member != nil }?.member }
+
     /// The first member, which stays in the queue.
     var first: Member? { count > 0 ? first { _ in true } : nil }
 

@@ -15,6 +15,35 @@ public struct TransportOptions: Sendable {
     /// `nil`, the default, leaves only the idle time-out; zero or less means `nil`. A reused connection ignores it. On
     /// expiry: `URLError.timedOut`. A retry starts the clock again.
     public var connectTimeout: Duration?
+    /// Whether a request that had to wait for a connection is failed instead of sent when its deadline is out of reach.
+    ///
+    /// Out of reach is a deadline when less time is left than the quickest tenth of the origin's last fifty responses
+    /// took; the request then fails with ``OverloadError/deadlineOutOfReach(origin:remaining:needed:)``. Deadlines are
+    /// `timeoutIntervalForResource` and `Request.deadline(_:)`. Of the requests with a deadline, those that most
+    /// responses would reach in time go first. Requests without a deadline, or with one that is more than an hour away,
+    /// are never failed and keep their order. A request that gets a connection without a wait is never failed.
+    ///
+    /// Default: `true`. A server that has too much to do would otherwise work on requests whose clients are gone.
+    public var refusesUnreachableDeadlines = true
+    /// How many requests may wait for a connection to one origin; others fail with
+    /// ``OverloadError/tooManyWaiting(origin:limit:)``, those first that would be sent last.
+    ///
+    /// Default: `nil`, no limit. With several event loops, each has the limit for itself.
+    public var maximumWaitingRequests: Int?
+    /// Longest time that a request waits for a connection to become free; then it fails with
+    /// ``OverloadError/waitedTooLong(origin:limit:)``.
+    ///
+    /// Default: `nil`, no limit. While a connection is made for it, a request has `connectTimeout` instead.
+    public var maximumConnectionWait: Duration?
+    /// Which of the requests that wait for a connection to an origin is sent next.
+    ///
+    /// Default: `.oldestFirst`.
+    public var waitingOrder: WaitingOrder = .oldestFirst
+    /// The name of a field that carries the milliseconds left to a request's deadline, such as `X-Request-Deadline-Ms`.
+    ///
+    /// A server need not begin, or finish, what comes too late. Default: `nil`, no field. Requests without a deadline
+    /// have no such field.
+    public var deadlineField: String?
     /// The proxy to use.
     ///
     /// `nil`, the default, takes it from the configuration's `connectionProxyDictionary` where there is one, else from
@@ -186,6 +215,16 @@ public struct TransportOptions: Sendable {
         // The rule may say that the host is to see no certificate.
         guard let own = CanonicalHost.rule(for: host, in: clientIdentities) else { return clientIdentity }
         return own
+    }
+}
+
+extension TransportOptions {
+    /// Which of several waiting requests is sent next.
+    public enum WaitingOrder: Sendable, Hashable, CaseIterable {
+        /// The one that has waited longest.
+        case oldestFirst
+        /// The one that came last: under a long overload its client still waits.
+        case newestFirst
     }
 }
 

@@ -8,7 +8,7 @@ import Testing
 /// A control, and the recorder that is told of its transfer.
 final class RecordedTransfer: Sendable {
     let recorder: TransferRecorder
-    private let control: any TransferControl
+    let control: any TransferControl
     private let isOwed = Atomic(false)
 
     init(control: any TransferControl, recorder: TransferRecorder) {

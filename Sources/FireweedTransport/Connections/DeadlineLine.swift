@@ -1,0 +1,130 @@
+// The exchanges of an origin that wait for a connection, with regard to their deadlines.
+
+/// A queue of exchanges in which those that can still meet their deadline go ahead of those that hardly can.
+///
+/// Exchanges without a deadline are served in their order, and never refused. Those with a deadline have the turns of
+/// their own places; of them the first one with a good outlook goes, else the first doubtful one. A hopeless exchange
+/// that had to wait is given back to be failed: its response would come too late, and cost another one its chance.
+struct DeadlineLine {
+    /// What becomes of the exchange whose turn it is.
+    enum Turn {
+        case serve(Exchange)
+        /// Fail it: `remaining` nanoseconds are left, and quick responses take `needed`.
+        case refuse(Exchange, remaining: UInt64, needed: UInt64)
+    }
+
+    /// Exchanges without a deadline.
+    private var open = ExchangeLine()
+    /// Exchanges with a deadline.
+    private var limited = ExchangeLine()
+    /// Exchanges that were doubtful when it was their turn.
+    private var doubtful = ExchangeLine()
+    private let order: TransportOptions.WaitingOrder
+    private let regardsDeadlines: Bool
+
+    init(_ options: TransportOptions) {
+        order = options.waitingOrder
+        regardsDeadlines = options.refusesUnreachableDeadlines
+    }
+
+    /// A deadline that is further away counts as none, as that of a week, which sessions have by default.
+    private static let farthestDeadline: LoopInstant = 3_600_000_000_000
+
+    var count: Int { open.count + limited.count + doubtful.count }
+
+    /// Adds an exchange at the place of its number.
+    mutating func enter(_ exchange: Exchange, number: Int, at now: LoopInstant) {
+        if regardsDeadlines, let deadline = exchange.lineDeadline, deadline < now &+ Self.farthestDeadline {
+            limited.enter(exchange, number: number)
+        } else {
+            open.enter(exchange, number: number)
+        }
+    }
+
+    /// Removes the exchange at a place.
+    mutating func leave(_ place: Int) {
+        open.leave(place)
+        guard limited.count + doubtful.count > 0 else { return }
+        limited.leave(place)
+        doubtful.leave(place)
+    }
+
+    /// Removes the exchange whose turn it is; `nil` when none waits.
+    ///
+    /// `turn` is the number of the loop's turn: an exchange that came in the same turn has not waited.
+    mutating func next(at now: LoopInstant, turn: UInt64, _ latencies: inout LatencyWindow) -> Turn? {
+        if order == .oldestFirst, limited.count + doubtful.count == 0 { return open.next().map { .serve($0) } }
+        let outlook = DeadlineOutlook(&latencies)
+        return order == .oldestFirst ? nextOldest(now, turn, outlook) : nextNewest(now, turn, outlook)
+    }
+
+    private mutating func nextOldest(_ now: LoopInstant, _ turn: UInt64, _ outlook: DeadlineOutlook?) -> Turn? {
+        let place = min(limited.first?.place ?? .max, doubtful.first?.place ?? .max)
+        if let first = open.first?.place, first < place { return open.next().map { .serve($0) } }
+        while let exchange = limited.next() {
+            let decision = Self.decide(exchange, now, turn, outlook)
+            guard decision.verdict == .doubtful, let place = exchange.place else { return decision.turn }
+            doubtful.enter(exchange, number: place)
+        }
+        return doubtful.next().map { Self.decide($0, now, turn, outlook).turn }
+    }
+
+    private mutating func nextNewest(_ now: LoopInstant, _ turn: UInt64, _ outlook: DeadlineOutlook?) -> Turn? {
+        removeNewest().map { Self.decide($0, now, turn, outlook).turn }
+    }
+
+    private static func decide(
+        _ exchange: Exchange, _ now: LoopInstant, _ turn: UInt64, _ outlook: DeadlineOutlook?
+    ) -> (verdict: DeadlineOutlook.Verdict, turn: Turn) {
+        guard let outlook, let deadline = exchange.lineDeadline, exchange.entryTurn < turn else {
+            return (.good, .serve(exchange))
+        }
+        let remaining = deadline - min(now, deadline)
+        let verdict = outlook.verdict(remaining: remaining)
+        guard verdict == .hopeless else { return (verdict, .serve(exchange)) }
+        return (verdict, .refuse(exchange, remaining: remaining, needed: outlook.needed))
+    }
+
+    /// Removes the exchange that would be served last; `nil` when none waits.
+    mutating func removeLast() -> Exchange? {
+        order == .oldestFirst ? removeNewest() : removeOldest()
+    }
+
+    private mutating func removeNewest() -> Exchange? {
+        let (openPlace, limitedPlace) = (open.last?.place ?? -1, limited.last?.place ?? -1)
+        let doubtfulPlace = doubtful.last?.place ?? -1
+        if openPlace > max(limitedPlace, doubtfulPlace) { return open.removeLast() }
+        return limitedPlace > doubtfulPlace ? limited.removeLast() : doubtful.removeLast()
+    }
+
+    private mutating func removeOldest() -> Exchange? {
+        let (openPlace, limitedPlace) = (open.first?.place ?? .max, limited.first?.place ?? .max)
+        let doubtfulPlace = doubtful.first?.place ?? .max
+        if openPlace < min(limitedPlace, doubtfulPlace) { return open.next() }
+        return limitedPlace < doubtfulPlace ? limited.next() : doubtful.next()
+    }
+
+    // MARK: Dialers
+
+    /// The first exchange without a dialer, which stays in the queue.
+    mutating func nextUndialed() -> Exchange? {
+        guard limited.count + doubtful.count > 0 else { return open.nextUndialed() }
+        let candidates = [open.nextUndialed(), limited.nextUndialed(), doubtful.nextUndialed()]
+        return candidates.lazy.compactMap(\.self).min { $0.place ?? .max < $1.place ?? .max }
+    }
+
+    /// Notes that the exchange at a place, if there is one, has no dialer.
+    mutating func noteUndialed(_ place: Int) {
+        open.noteUndialed(place)
+        limited.noteUndialed(place)
+        doubtful.noteUndialed(place)
+    }
+}
+
+extension Exchange {
+    /// The moment by which the exchange has to be answered to be of use; `nil` for none.
+    var lineDeadline: LoopInstant? {
+        guard let request = message.requestDeadlineNanoseconds else { return message.deadlineNanoseconds }
+        return min(request, message.deadlineNanoseconds ?? .max)
+    }
+}

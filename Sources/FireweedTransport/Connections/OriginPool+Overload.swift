@@ -1,0 +1,50 @@
+// Exchanges that are failed in the queue of their origin, to spare the origin.
+
+extension OriginPool {
+    /// Fails a waiting exchange whose deadline is out of reach.
+    func refuse(_ exchange: Exchange, remaining: UInt64, needed: UInt64) {
+        fail(exchange) { origin in
+            .deadlineOutOfReach(
+                origin: origin, remaining: .nanoseconds(Int64(clamping: remaining)),
+                needed: .nanoseconds(Int64(clamping: needed)))
+        }
+    }
+
+    /// Fails an exchange that is one too many in the queue.
+    func refuse(_ exchange: Exchange, beyond limit: Int) {
+        fail(exchange) { .tooManyWaiting(origin: $0, limit: limit) }
+    }
+
+    private func fail(_ exchange: Exchange, _ error: (String) -> OverloadError) {
+        exchange.end(.reported(error(exchange.target?.origin ?? "")))
+    }
+}
+
+extension Exchange {
+    /// The moment at which a wait for a connection is too long; `nil` for none.
+    ///
+    /// An exchange with a dialer of its own waits for the network, which has limits of its own.
+    var connectionWaitEnd: LoopInstant? {
+        guard let limit = pool?.maximumConnectionWait, stage == .waiting, place != nil, dialer == nil else {
+            return nil
+        }
+        return stageInstant.addingSaturating(limit.nanoseconds)
+    }
+
+    /// The failure after a wait that was too long.
+    var waitFailure: TransferFailure {
+        .reported(
+            OverloadError.waitedTooLong(origin: target?.origin ?? "", limit: pool?.maximumConnectionWait ?? .zero))
+    }
+
+    /// Writes the milliseconds left to the deadline into a field of the message; nothing without a deadline.
+    func writeRemainingTime(into name: String, at now: LoopInstant) {
+        let others = message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase(name) }
+        let hadField = others.count < message.fields.fields.count
+        guard let deadline = lineDeadline else { return }
+        let milliseconds = (deadline - min(now, deadline)) / 1_000_000
+        let field = Field(name: name, value: "\(milliseconds)")
+        // A message that is sent again has the field of the last time.
+        message.fields = hadField ? FieldBlock(others + [field]) : FieldBlock(message.fields, adding: [field])
+    }
+}
