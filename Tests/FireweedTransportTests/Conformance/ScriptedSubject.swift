@@ -74,7 +74,8 @@ struct ScriptedSubject: ConformanceSubject {
 /// The transports that the suite judges.
 enum ConformanceSubjects {
     static let all: [any ConformanceSubject] = [
-        ScriptedSubject(), EngineSubject(), EngineUnixSocketSubject(), EngineTLSSubject(),
+        ScriptedSubject(), EngineSubject(), GuardedEngineSubject(), HedgedEngineSubject(), EngineUnixSocketSubject(),
+        EngineTLSSubject(),
         EngineHTTP2Subject(isSecure: false), EngineHTTP2Subject(isSecure: true),
     ]
 }

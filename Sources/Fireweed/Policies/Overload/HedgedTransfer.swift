@@ -1,0 +1,219 @@
+// One message that may be sent twice.
+
+import Dispatch
+import FireweedTransport
+import Synchronization
+
+/// Starts a transfer, and a second one of the same message when the head is late; delivers one of them.
+///
+/// Calls to the consumer must not overlap. So a transfer that has not been chosen tells the consumer nothing: what it
+/// says before its head is kept until then.
+final class HedgedTransfer: TransferControl, @unchecked Sendable {
+    private struct State {
+        var race = HedgeState.single
+        var message: RequestMessage
+        var hasStarted = false
+        var isStopped = false
+        var flow = Flow.undecided
+        var first: (any TransferControl)?
+        var second: (any TransferControl)?
+        /// Begins the second transfer.
+        var delay: (any ScheduledCall)?
+
+        subscript(lane: HedgeState.Lane) -> (any TransferControl)? {
+            get { lane == .first ? first : second }
+            set { if lane == .first { first = newValue } else { second = newValue } }
+        }
+
+        /// The transfers that a call of the owner concerns.
+        var steered: [any TransferControl] {
+            switch race {
+            case .single, .racing: [first, second].compactMap(\.self)
+            case .decided(let lane): [self[lane]].compactMap(\.self)
+            case .finished: []
+            }
+        }
+    }
+
+    private let base: any Transport
+    private let hedging: Hedging
+    private let origin: String
+    private let clock: any SessionClock
+    private let state: Mutex<State>
+    // SAFETY: touched by the thread that ends a transfer before its start, else by the chosen transfer alone, whose
+    // calls never overlap. Released at the end, since the consumer holds the control.
+    private var consumer: (any TransferConsumer)?
+    // SAFETY: written before the first transfer starts.
+    private var startNanoseconds: UInt64 = 0
+
+    private static let queue = DispatchQueue(label: "fireweed.hedging")
+
+    init(
+        of message: consuming RequestMessage, to origin: String, for consumer: any TransferConsumer,
+        on base: any Transport, by hedging: Hedging
+    ) {
+        self.base = base
+        self.hedging = hedging
+        self.origin = origin
+        self.consumer = consumer
+        clock = base.clock
+        state = Mutex(State(message: message))
+    }
+
+    // MARK: Control
+
+    func start(_ flow: Flow) {
+        let message = state.withLock { state -> RequestMessage? in
+            guard !state.hasStarted, !state.isStopped else { return nil }
+            state.hasStarted = true
+            _ = state.flow.follow(flow)
+            return state.message
+        }
+        guard let message else { return }
+        startNanoseconds = clock.monotonicNanoseconds
+        // First: an automatic clock of tests advances as soon as the transfer waits.
+        if let delay = hedging.begin(message, origin: origin) { scheduleHedge(after: delay) }
+        run(message, in: .first)
+    }
+
+    private func scheduleHedge(after delay: UInt64) {
+        let call = clock.schedule(.limit, after: .nanoseconds(Int64(clamping: delay)), on: Self.queue) { [weak self] in
+            self?.hedge()
+        }
+        state.withLock { $0.delay = call }
+    }
+
+    /// Makes and starts the transfer of a lane.
+    private func run(_ message: RequestMessage, in lane: HedgeState.Lane) {
+        let control = base.makeTransfer(of: message, for: HedgedLane(lane, of: self))
+        let flow = state.withLock { state -> Flow? in
+            state[lane] = control
+            // The other one may have answered, or the owner may have cancelled, while this one was made.
+            guard !state.isStopped, state.race == .single || state.race == .racing || state.race == .decided(lane)
+            else { return nil }
+            return state.flow
+        }
+        if let flow { control.start(flow) } else { control.cancel() }
+    }
+
+    private func hedge() {
+        let isLate = state.withLock { $0.race == .single && !$0.isStopped && $0.flow.level != .suspended }
+        guard isLate, hedging.takeHedge() else { return }
+        let message = state.withLock { $0.race.handle(.hedge) == .beginSecond ? $0.message : nil }
+        if let message { run(message, in: .second) }
+    }
+
+    func setFlow(_ flow: Flow) {
+        let controls = state.withLock { state in
+            _ = state.flow.follow(flow)
+            return state.steered
+        }
+        for control in controls { control.setFlow(flow) }
+    }
+
+    func discard() { stop { $0.discard() } }
+
+    func cancel() { stop { $0.cancel() } }
+
+    private func stop(_ stopRunning: (any TransferControl) -> Void) {
+        let (controls, isUnstarted) = state.withLock { state in
+            let isUnstarted = !state.hasStarted && !state.isStopped
+            state.isStopped = true
+            return (state.steered, isUnstarted)
+        }
+        for control in controls { stopRunning(control) }
+        guard isUnstarted, let consumer = consumer.take() else { return }
+        FailedTransfer(.cancelled, consumer: consumer).start(.undecided)
+    }
+
+    // MARK: What the transfers say
+
+    /// A head came: the consumer, if the head is for it.
+    fileprivate func noteHead(of lane: HedgeState.Lane) -> (any TransferConsumer)? {
+        let (effect, loser, delay) = state.withLock {
+            state -> (HedgeState.Effect, (any TransferControl)?, (any ScheduledCall)?) in
+            let effect = state.race.handle(.head(lane))
+            guard case .deliverAndCancel(let other) = effect else { return (effect, nil, state.delay.take()) }
+            return (effect, state[other], state.delay.take())
+        }
+        delay?.cancel()
+        guard effect != .none else { return nil }
+        loser?.cancel()
+        let now = clock.monotonicNanoseconds
+        hedging.noteHead(of: origin, after: now - min(startNanoseconds, now), isSecond: lane == .second)
+        return consumer
+    }
+
+    /// A transfer ended: the consumer, if the end is for it.
+    fileprivate func noteEnd(of lane: HedgeState.Lane) -> (any TransferConsumer)? {
+        let (effect, delay) = state.withLock { state -> (HedgeState.Effect, (any ScheduledCall)?) in
+            state[lane] = nil
+            let effect = state.race.handle(.end(lane))
+            return (effect, effect == .deliver ? state.delay.take() : nil)
+        }
+        delay?.cancel()
+        return effect == .deliver ? consumer.take() : nil
+    }
+}
+
+/// The consumer of one of the two transfers.
+private final class HedgedLane: TransferConsumer, @unchecked Sendable {
+    /// What a transfer says before its head.
+    private enum EarlyEvent {
+        case interim(ResponseHead)
+        case challenge(ResponseHead)
+        case sent(Int, total: Int64, expected: Int64?)
+    }
+
+    private let lane: HedgeState.Lane
+    private let transfer: HedgedTransfer
+    // SAFETY: touched by the calls of one transfer alone, which never overlap.
+    private var earlyEvents: [EarlyEvent] = []
+    /// The consumer, once this transfer was chosen.
+    private var consumer: (any TransferConsumer)?
+
+    init(_ lane: HedgeState.Lane, of transfer: HedgedTransfer) {
+        self.lane = lane
+        self.transfer = transfer
+    }
+
+    func transferDidReceiveInterim(_ head: ResponseHead) { earlyEvents.append(.interim(head)) }
+
+    func transferDidAnswerChallenge(_ head: ResponseHead) { earlyEvents.append(.challenge(head)) }
+
+    func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
+        guard let consumer else { return earlyEvents.append(.sent(byteCount, total: total, expected: expected)) }
+        consumer.transferDidSend(byteCount, total: total, expected: expected)
+    }
+
+    func transferDidReceive(_ head: ResponseHead) -> Flow {
+        consumer = transfer.noteHead(of: lane)
+        tellEarlyEvents()
+        return consumer?.transferDidReceive(head) ?? .undecided
+    }
+
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
+        consumer?.transferDidReceive(content) ?? .undecided
+    }
+
+    func transferDidCompleteRead() { consumer?.transferDidCompleteRead() }
+
+    func transferDidFinish(_ end: consuming TransferEnd) {
+        consumer = transfer.noteEnd(of: lane)
+        tellEarlyEvents()
+        consumer.take()?.transferDidFinish(end)
+    }
+
+    private func tellEarlyEvents() {
+        guard let consumer else { return }
+        for event in earlyEvents {
+            switch event {
+            case .interim(let head): consumer.transferDidReceiveInterim(head)
+            case .challenge(let head): consumer.transferDidAnswerChallenge(head)
+            case .sent(let byteCount, let total, let expected):
+                consumer.transferDidSend(byteCount, total: total, expected: expected)
+            }
+        }
+        earlyEvents = []
+    }
+}

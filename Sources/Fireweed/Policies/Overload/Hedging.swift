@@ -1,0 +1,186 @@
+// The guard that sends slow messages twice.
+
+public import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Sends a message a second time when its response is late, and takes the response that comes first.
+///
+/// It shortens the longest waits where a few responses are slow by chance. A budget keeps the load in bounds. The
+/// response whose head comes first is delivered, and the other transfer is cancelled: over HTTP/2 that resets a stream,
+/// over HTTP/1.1 it closes a connection. When one of the two fails, the other one counts.
+///
+/// Hedged are messages that may be sent twice (RFC 9110 §9.2.2): those with an idempotent method, and those with an
+/// `Idempotency-Key` field. Content that is read from a file or a stream, the messages of a ``DataStreamRequest``, and
+/// WebSockets are never hedged. Interim responses and the progress of content are told together with the head.
+///
+/// Both messages pass the guards that come later in ``SessionOptions/guards``: put a hedging first, so that a
+/// ``ConcurrencyLimit`` counts both.
+///
+/// ```swift
+/// let session = Session(options: SessionOptions(guards: [.hedging(), .concurrencyLimit()]))
+/// ```
+public final class Hedging: TransportGuard {
+    /// When a second message is sent.
+    public enum Delay: Sendable, Hashable {
+        /// After a fixed time.
+        case fixed(Duration)
+        /// After the time within which 95 of 100 heads of the origin came, of the last fifty.
+        ///
+        /// Nothing is hedged as long as fewer than ten are known.
+        case percentile95
+    }
+
+    /// How many second messages may be sent.
+    public struct Budget: Sendable, Hashable {
+        /// How many second messages each message adds; a twentieth by default.
+        public var ratio = 0.05
+        /// How many second messages may come at once, and how many can be saved up; 10 by default.
+        public var burst = 10.0
+
+        /// Makes the default budget.
+        public init() {}
+    }
+
+    /// What has been hedged.
+    public struct Counts: Sendable, Hashable {
+        /// Messages that could have been hedged.
+        public internal(set) var messages = 0
+        /// Second messages that were sent.
+        public internal(set) var hedges = 0
+        /// Second messages whose response was delivered.
+        public internal(set) var wins = 0
+    }
+
+    fileprivate struct State {
+        var tokens: RetryBudget.Tokens
+        var latencies = OriginStates<LatencyWindow>()
+        var counts = Counts()
+    }
+
+    private let delay: Delay
+    private let state: Mutex<State>
+    private let enabled = Atomic(true)
+
+    /// Makes a hedging, which may serve several sessions.
+    ///
+    /// - Parameters:
+    ///   - delay: when a second message is sent; when the response is later than 95 of 100 others, by default.
+    ///   - budget: how many second messages may be sent.
+    public init(after delay: Delay = .percentile95, budget: Budget = Budget()) {
+        self.delay = delay
+        state = Mutex(
+            State(tokens: RetryBudget.Tokens(burst: budget.burst, perRequest: budget.ratio, perSecond: 0, now: 0)))
+    }
+
+    /// Whether messages are hedged; true at first.
+    ///
+    /// It may change at any time, on any thread.
+    public var isEnabled: Bool {
+        get { enabled.load(ordering: .relaxed) }
+        set { enabled.store(newValue, ordering: .relaxed) }
+    }
+
+    /// What has been hedged so far.
+    public var counts: Counts { state.withLock { $0.counts } }
+
+    /// Wraps a transport in one that hedges.
+    public func guarding(_ transport: any Transport) -> any Transport { HedgedTransport(transport, by: self) }
+}
+
+extension Hedging {
+    /// Notes a message, and returns the nanoseconds after which it is hedged; `nil` never hedges it.
+    func begin(_ message: borrowing RequestMessage, origin: String) -> UInt64? {
+        state.withLock { state in
+            state.counts.messages += 1
+            state.tokens.noteRequest(at: 0)
+            switch delay {
+            case .fixed(let duration): return duration.nanoseconds
+            case .percentile95: return state.change(origin) { $0.percentile95() }
+            }
+        }
+    }
+
+    /// Takes a second message from the budget; false when there is none left.
+    func takeHedge() -> Bool {
+        state.withLock { state in
+            guard state.tokens.takeRetry(at: 0) else { return false }
+            // The second message adds nothing to the budget.
+            state.tokens.noteRequest(at: 0)
+            state.counts.hedges += 1
+            return true
+        }
+    }
+
+    /// Notes a head that was delivered, so many nanoseconds after the first message.
+    func noteHead(of origin: String, after duration: UInt64, isSecond: Bool) {
+        state.withLock { state in
+            if isSecond { state.counts.wins += 1 }
+            state.change(origin) { $0.note(duration) }
+        }
+    }
+
+    /// Whether a message may be sent twice at a time.
+    func mayHedge(_ message: borrowing RequestMessage) -> Bool {
+        guard isEnabled, message.webSocket == nil, !message.isStream else { return false }
+        switch message.body {
+        case .none, .data: break
+        case .reader: return false
+        }
+        return Self.idempotentMethods.contains(message.method) || message.fields.contains("Idempotency-Key")
+    }
+
+    private static let idempotentMethods = Set(HTTPMethod.idempotent.map(\.rawValue))
+}
+
+extension Hedging.State {
+    fileprivate mutating func change<Result>(_ origin: String, _ body: (inout LatencyWindow) -> Result) -> Result {
+        latencies.change(origin, otherwise: { LatencyWindow() }, removing: { _ in true }, body)
+    }
+}
+
+/// Hedges the messages that may be sent twice.
+final class HedgedTransport: Transport {
+    private let base: any Transport
+    private let hedging: Hedging
+    let clock: any SessionClock
+
+    init(_ base: any Transport, by hedging: Hedging) {
+        self.base = base
+        self.hedging = hedging
+        clock = base.clock
+    }
+
+    deinit { shutDown() }
+
+    func makeTransfer(
+        of message: consuming RequestMessage, for consumer: any TransferConsumer
+    ) -> any TransferControl {
+        guard hedging.mayHedge(message), let origin = message.originText else {
+            return base.makeTransfer(of: message, for: consumer)
+        }
+        return HedgedTransfer(of: message, to: origin, for: consumer, on: base, by: hedging)
+    }
+
+    var abilities: TransportAbilities { base.abilities }
+    var options: TransportOptions { base.options }
+    var executor: (any TaskExecutor)? { base.executor }
+
+    func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
+    func closeIdleConnections() { base.closeIdleConnections() }
+    func shutDown() { base.shutDown() }
+}
+
+extension TransportGuard where Self == Hedging {
+    /// Sends slow messages twice.
+    ///
+    /// - Parameters:
+    ///   - delay: when a second message is sent; when the response is later than 95 of 100 others, by default.
+    ///   - budget: how many second messages may be sent.
+    /// - Returns: a hedging of its own.
+    public static func hedging(
+        after delay: Hedging.Delay = .percentile95, budget: Hedging.Budget = Hedging.Budget()
+    ) -> Hedging {
+        Hedging(after: delay, budget: budget)
+    }
+}

@@ -1,0 +1,165 @@
+// Messages that are sent twice.
+
+import FireweedTesting
+import FireweedTransport
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Fireweed
+
+@Suite("Hedging", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct HedgingTests {
+    private static let url = "https://api.test/things"
+
+    private static func session(
+        _ hedging: Hedging, clock: any SessionClock = TestClock.automatic, @StubsBuilder _ stubs: () -> [Stub]
+    ) -> Session {
+        Session(
+            transport: StubTransport(clock: clock, stubs), eventMonitors: [],
+            options: SessionOptions(guards: [hedging]))
+    }
+
+    /// Answers slowly at first, and at once afterwards.
+    private static func slowThenQuick(_ second: MockResponse = .text("second")) -> Stub {
+        let count = Mutex(0)
+        return Stub.any().reply { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return number == 1 ? .text("first").delayed(by: .seconds(1)) : second
+        }
+    }
+
+    @Test("the second message answers when the first one is late")
+    func second() async {
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock.automatic)
+        let session = Self.session(hedging, clock: clock) { Self.slowThenQuick() }
+        #expect(await session.request(Self.url).serializingString().response.value == "second")
+        #expect(clock.elapsed == .milliseconds(40))
+        #expect(hedging.counts == .init(messages: 1, hedges: 1, wins: 1))
+        #expect(session.stubs.requests.count == 2)
+    }
+
+    private typealias Counts = Hedging.Counts
+
+    @Test("the first message answers when its head comes before the second's, which is cancelled")
+    func first() async {
+        let hedging = Hedging(after: .fixed(.milliseconds(40)))
+        let session = Self.session(hedging) { Self.slowThenQuick(.text("second").delayed(by: .seconds(5))) }
+        #expect(await session.request(Self.url).serializingString().response.value == "first")
+        #expect(hedging.counts == .init(messages: 1, hedges: 1, wins: 0))
+    }
+
+    @Test("a second message that fails does not fail the request")
+    func secondFails() async {
+        let hedging = Hedging(after: .fixed(.milliseconds(40)))
+        let session = Self.session(hedging) { Self.slowThenQuick(.failure(.cannotConnectToHost)) }
+        #expect(await session.request(Self.url).serializingString().response.value == "first")
+        #expect(hedging.counts == .init(messages: 1, hedges: 1, wins: 0))
+    }
+
+    @Test("a response in time is not hedged")
+    func inTime() async {
+        let hedging = Hedging(after: .fixed(.milliseconds(40)))
+        let session = Self.session(hedging) { Stub.any().reply(.text("first").delayed(by: .milliseconds(39))) }
+        for _ in 0..<10 { #expect(await session.request(Self.url).serializingString().response.value == "first") }
+        #expect(hedging.counts == .init(messages: 10, hedges: 0, wins: 0))
+    }
+
+    @Test("only messages that may be sent twice are hedged")
+    func eligible() {
+        let hedging = Hedging()
+        func message(_ method: String, _ change: (inout RequestMessage) -> Void = { _ in }) -> RequestMessage {
+            var message = RequestMessage(url: Self.url, method: method)
+            change(&message)
+            return message
+        }
+        for method in ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"] {
+            #expect(hedging.mayHedge(message(method)), "\(method)")
+            #expect(hedging.mayHedge(message(method) { $0.body = .data(Data("content".utf8)) }), "\(method)")
+        }
+        for method in ["POST", "PATCH", "CONNECT"] { #expect(!hedging.mayHedge(message(method)), "\(method)") }
+        let key = FieldBlock([Field(name: "idempotency-key", value: "1")])
+        #expect(hedging.mayHedge(message("POST") { $0.fields = key }))
+        #expect(!hedging.mayHedge(message("PUT") { $0.body = .reader { throw URLError(.unknown) } }))
+        #expect(!hedging.mayHedge(message("GET") { $0.isStream = true }))
+        hedging.isEnabled = false
+        #expect(!hedging.mayHedge(message("GET")))
+    }
+
+    @Test("the budget bounds the second messages, and each twentieth message adds one")
+    func budget() async {
+        var budget = Hedging.Budget()
+        (budget.ratio, budget.burst) = (0.05, 2)
+        let hedging = Hedging(after: .fixed(.zero), budget: budget)
+        for _ in 0..<100 { #expect(hedging.begin(RequestMessage(url: Self.url), origin: "") == 0) }
+        #expect((0..<10).map { _ in hedging.takeHedge() }.count { $0 } == 2)
+        for _ in 0..<41 { _ = hedging.begin(RequestMessage(url: Self.url), origin: "") }
+        #expect((0..<10).map { _ in hedging.takeHedge() }.count { $0 } == 2)
+        #expect(hedging.counts == .init(messages: 141, hedges: 4, wins: 0))
+    }
+
+    @Test("the delay is what 95 of 100 heads of the origin took, once ten are known")
+    func percentile() {
+        let hedging = Hedging()
+        let message = RequestMessage(url: Self.url)
+        for _ in 0..<9 { hedging.noteHead(of: "a", after: 10, isSecond: false) }
+        #expect(hedging.begin(message, origin: "a") == nil)
+        for count in 1...41 { hedging.noteHead(of: "a", after: UInt64(count * 100), isSecond: false) }
+        #expect(hedging.begin(message, origin: "a") == 3900)
+        #expect(hedging.begin(message, origin: "b") == nil)
+    }
+
+    @Test("every transfer ends once, whatever its owner calls and whoever answers")
+    func endsOnce() async {
+        let base = ScriptedTransport { _ in
+            Bool.random() ? [.head(ResponseHead(status: 200, fields: [])), .content(Data("content".utf8))] : [.stall]
+        }
+        var budget = Hedging.Budget()
+        (budget.ratio, budget.burst) = (1, 1000)
+        let transport = Hedging(after: .fixed(.zero), budget: budget).guarding(base)
+        await withTaskGroup { group in
+            for _ in 0..<300 {
+                group.addTask {
+                    let recorder = EndRecorder()
+                    let control = transport.makeTransfer(of: RequestMessage(url: Self.url), for: recorder)
+                    if Bool.random() { control.start(.undecided) }
+                    await Task.yield()
+                    control.cancel()
+                    control.start(.undecided)
+                    await recorder.end()
+                    #expect(recorder.endCount == 1 && recorder.headCount <= 1)
+                }
+            }
+        }
+    }
+
+    @Test("where 2 of 100 responses take a second, p99 is at most 100 ms at 5 % more load")
+    func measurement() async {
+        let count = Mutex((sent: 0, random: SeededGenerator(seed: 7)))
+        let clock = TestClock.automatic
+        let hedging = Hedging(after: .fixed(.milliseconds(40)))
+        let session = Self.session(hedging, clock: clock) {
+            Stub.any().reply { _ in
+                let isSlow = count.withLock { count in
+                    count.sent += 1
+                    return Int.random(in: 0..<100, using: &count.random) < 2
+                }
+                return .text("content").delayed(by: isSlow ? .seconds(1) : .milliseconds(9))
+            }
+        }
+        var durations: [Duration] = []
+        for _ in 0..<1000 {
+            let start = clock.elapsed
+            #expect(await session.request(Self.url).serializingString().response.error == nil)
+            durations.append(clock.elapsed - start)
+        }
+        durations.sort()
+        #expect(durations[989] <= .milliseconds(100))
+        #expect(count.withLock { $0.sent } <= 1050)
+        #expect(hedging.counts.hedges >= 10)
+    }
+}
