@@ -40,7 +40,7 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps headers python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo fleet-rounds shared-files \
+.PHONY: help all deps headers python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo overload-demo fleet-rounds shared-files \
         sanitize sanitize-part sanitized fuzz fuzz-run chaos docs clean \
         program small install uninstall deb image
 
@@ -151,6 +151,11 @@ way: deps
 fleet-demo: deps
 	$(SWIFT) build --product TestPrograms
 	Scripts/fleet-demo .build/debug/TestPrograms
+
+# Shows three sessions that send a server three times what it can do.
+overload-demo: deps
+	$(SWIFT) build --product TestPrograms
+	.build/debug/TestPrograms overload
 
 # Plays ROUNDS rounds of processes that share a token, and of processes that are killed meanwhile.
 fleet-rounds: deps
