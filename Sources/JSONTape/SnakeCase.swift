@@ -25,8 +25,8 @@ enum SnakeCase {
 
     private static let underscore = UInt8(ascii: "_")
 
-    /// Whether a name has a word in which Foundation may find a beginning that is none here: a letter behind a digit or
-    /// a sign, as in `is_2fa_on`.
+    /// Whether Foundation may see the beginning of a word in the middle of one: a letter behind a digit or a sign, as in
+    /// `is_2fa_on`.
     static func isDoubtful(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard name.contains(underscore) else { return false }
         var last = underscore
