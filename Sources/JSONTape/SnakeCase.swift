@@ -25,7 +25,7 @@ enum SnakeCase {
 
     private static let underscore = UInt8(ascii: "_")
 
-    /// Whether Foundation may see the beginning of a word in the middle of one: a letter behind a digit or a sign, as in
+    /// Whether Foundation may see the beginning of a word in the middle of one: a letter behind a digit or sign, as in
     /// `is_2fa_on`.
     static func isDoubtful(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard name.contains(underscore) else { return false }

@@ -2,7 +2,7 @@
 
 /// Judges whether a deadline can still be met, by how long the last responses of the origin took.
 ///
-/// Pure. A message is hopeless when even a quick response would come too late. It is doubtful when many responses would.
+/// Pure. A message is hopeless when even a quick response would come too late, and doubtful when many responses would.
 struct DeadlineOutlook: Equatable {
     enum Verdict: Equatable, CaseIterable {
         /// Most responses would come in time.
