@@ -162,10 +162,14 @@ struct GuardedSessionTests {
     @Test("the deadline of a request is a time-out, although its message is cancelled")
     func deadline() async {
         let guarding = ConcurrencyLimit(.adaptive(initial: 20))
-        let session = Self.session([guarding], clock: TestClock.automatic) {
+        let clock = TestClock()
+        let session = Self.session([guarding], clock: clock) {
             Stub.any().reply(.status(200).delayed(by: .seconds(10)))
         }
-        let response = await session.request(Self.url).deadline(.milliseconds(500)).serializingData().response
+        async let answer = session.request(Self.url).deadline(.milliseconds(500)).serializingData().response
+        await clock.delayIsPending()
+        clock.advance(by: .milliseconds(500))
+        let response = await answer
         #expect((response.error?.underlyingError as? URLError)?.code == .timedOut)
         await eventually("the permit is back") { guarding.usage[Self.origin]?.inFlight == 0 }
         #expect(guarding.usage[Self.origin]?.limit == 18)

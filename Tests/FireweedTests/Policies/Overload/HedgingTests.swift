@@ -14,7 +14,7 @@ struct HedgingTests {
     private static let url = "https://api.test/things"
 
     private static func session(
-        _ hedging: Hedging, clock: any SessionClock = TestClock.automatic, @StubsBuilder _ stubs: () -> [Stub]
+        _ hedging: Hedging, clock: any SessionClock, @StubsBuilder _ stubs: () -> [Stub]
     ) -> Session {
         Session(
             transport: StubTransport(clock: clock, stubs), eventMonitors: [],
@@ -35,10 +35,12 @@ struct HedgingTests {
 
     @Test("the second message answers when the first one is late")
     func second() async {
-        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock.automatic)
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock())
         let session = Self.session(hedging, clock: clock) { Self.slowThenQuick() }
-        #expect(await session.request(Self.url).serializingString().response.value == "second")
-        #expect(clock.elapsed == .milliseconds(40))
+        async let answer = session.request(Self.url).serializingString().response
+        await clock.delayIsPending()
+        clock.advance(by: .milliseconds(40))
+        #expect(await answer.value == "second")
         #expect(hedging.counts == .init(messages: 1, hedges: 1, wins: 1))
         #expect(session.stubs.requests.count == 2)
     }
@@ -47,25 +49,44 @@ struct HedgingTests {
 
     @Test("the first message answers when its head comes before the second's, which is cancelled")
     func first() async {
-        let hedging = Hedging(after: .fixed(.milliseconds(40)))
-        let session = Self.session(hedging) { Self.slowThenQuick(.text("second").delayed(by: .seconds(5))) }
-        #expect(await session.request(Self.url).serializingString().response.value == "first")
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock())
+        let session = Self.session(hedging, clock: clock) {
+            Self.slowThenQuick(.text("second").delayed(by: .seconds(5)))
+        }
+        async let answer = session.request(Self.url).serializingString().response
+        await clock.delayIsPending()
+        clock.advance(by: .milliseconds(40))
+        await eventually("the second message was sent") { session.stubs.requests.count == 2 }
+        clock.advance(by: .milliseconds(960))
+        #expect(await answer.value == "first")
         #expect(hedging.counts == .init(messages: 1, hedges: 1, wins: 0))
     }
 
     @Test("a second message that fails does not fail the request")
     func secondFails() async {
-        let hedging = Hedging(after: .fixed(.milliseconds(40)))
-        let session = Self.session(hedging) { Self.slowThenQuick(.failure(.cannotConnectToHost)) }
-        #expect(await session.request(Self.url).serializingString().response.value == "first")
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock())
+        let session = Self.session(hedging, clock: clock) { Self.slowThenQuick(.failure(.cannotConnectToHost)) }
+        async let answer = session.request(Self.url).serializingString().response
+        await clock.delayIsPending()
+        clock.advance(by: .milliseconds(40))
+        await eventually("the second message was sent") { session.stubs.requests.count == 2 }
+        clock.advance(by: .milliseconds(960))
+        #expect(await answer.value == "first")
         #expect(hedging.counts == .init(messages: 1, hedges: 1, wins: 0))
     }
 
     @Test("a response in time is not hedged")
     func inTime() async {
-        let hedging = Hedging(after: .fixed(.milliseconds(40)))
-        let session = Self.session(hedging) { Stub.any().reply(.text("first").delayed(by: .milliseconds(39))) }
-        for _ in 0..<10 { #expect(await session.request(Self.url).serializingString().response.value == "first") }
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock())
+        let session = Self.session(hedging, clock: clock) {
+            Stub.any().reply(.text("first").delayed(by: .milliseconds(39)))
+        }
+        for _ in 0..<10 {
+            async let answer = session.request(Self.url).serializingString().response
+            await clock.delayIsPending()
+            clock.advance(by: .milliseconds(39))
+            #expect(await answer.value == "first")
+        }
         #expect(hedging.counts == .init(messages: 10, hedges: 0, wins: 0))
     }
 
@@ -137,29 +158,40 @@ struct HedgingTests {
         }
     }
 
+    /// Notes how long its transfer took.
+    private final class Client: TransferConsumer {
+        private let done: @Sendable () -> Void
+
+        init(done: @escaping @Sendable () -> Void) { self.done = done }
+
+        func transferDidReceive(_ head: ResponseHead) -> Flow { .undecided }
+        func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { .undecided }
+        func transferDidFinish(_ end: consuming TransferEnd) { if end.failure == nil { done() } }
+    }
+
     @Test("where 2 of 100 responses take a second, p99 is at most 100 ms at 5 % more load")
-    func measurement() async {
-        let count = Mutex((sent: 0, random: SeededGenerator(seed: 7)))
-        let clock = TestClock.automatic
+    func measurement() {
+        let clock = TestClock()
+        let sentCount = Mutex(0)
+        let server = SimulatedServer(clock: clock, workers: .max) { random in
+            sentCount.withLock { $0 += 1 }
+            return Int.random(in: 0..<100, using: &random) < 2 ? .seconds(1) : .milliseconds(9)
+        }
         let hedging = Hedging(after: .fixed(.milliseconds(40)))
-        let session = Self.session(hedging, clock: clock) {
-            Stub.any().reply { _ in
-                let isSlow = count.withLock { count in
-                    count.sent += 1
-                    return Int.random(in: 0..<100, using: &count.random) < 2
-                }
-                return .text("content").delayed(by: isSlow ? .seconds(1) : .milliseconds(9))
-            }
-        }
-        var durations: [Duration] = []
-        for _ in 0..<1000 {
+        let transport = hedging.guarding(server)
+        let durations = Mutex<[Duration]>([])
+        for _ in 0..<3000 {
             let start = clock.elapsed
-            #expect(await session.request(Self.url).serializingString().response.error == nil)
-            durations.append(clock.elapsed - start)
+            let client = Client { durations.withLock { $0.append(clock.elapsed - start) } }
+            transport.makeTransfer(of: RequestMessage(url: Self.url), for: client).start(.undecided)
+            server.settle()
+            for _ in 0..<5 { server.advance(by: .milliseconds(1)) }
         }
-        durations.sort()
-        #expect(durations[989] <= .milliseconds(100))
-        #expect(count.withLock { $0.sent } <= 1050)
-        #expect(hedging.counts.hedges >= 10)
+        for _ in 0..<2000 { server.advance(by: .milliseconds(1)) }
+        let sorted = durations.withLock { $0.sorted() }
+        #expect(sorted.count == 3000)
+        #expect(sorted[2969] <= .milliseconds(100))
+        #expect(sentCount.withLock { $0 } <= 3150)
+        #expect(hedging.counts.hedges > 30)
     }
 }

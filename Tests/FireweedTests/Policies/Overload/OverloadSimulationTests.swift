@@ -46,8 +46,12 @@ struct OverloadSimulationTests {
             }
         }
 
-        /// 600 ticks make a second, and 24 of them the time of a message.
+        /// 600 ticks make a second; a message takes 16 to 32 of them, 24 on average.
         static let tick = Duration.nanoseconds(1_666_667)
+
+        static func serviceTime(slower factor: Int = 1) -> SimulatedServer.ServiceTime {
+            { random in tick * (Int.random(in: 16...32, using: &random) * factor) }
+        }
 
         let clock = TestClock()
         let server: SimulatedServer
@@ -55,22 +59,25 @@ struct OverloadSimulationTests {
         private let results = Mutex(Results())
 
         init(_ guards: [any TransportGuard]) {
-            server = SimulatedServer(clock: clock)
-            server.setServiceTime(Self.tick * 24)
+            // 200 messages a second.
+            server = SimulatedServer(clock: clock, workers: 8, serviceTime: Self.serviceTime())
             transport = guards.reversed().reduce(server) { $1.guarding($0) }
         }
 
-        /// Sends for so many seconds, and returns what came of it in that time.
+        /// Sends for so many seconds, and returns what came of the messages.
         func run(seconds: Int) -> Results {
             results.withLock { $0 = Results() }
             for number in 0..<600 * seconds {
-                clock.advance(by: Self.tick)
-                server.queue.sync {}
+                server.advance(by: Self.tick)
                 send(isImportant: number % 5 == 0)
-                server.queue.sync {}
+                server.settle()
             }
+            drain()
             return results.withLock { $0 }
         }
+
+        /// Lets the time pass in which the last messages are answered.
+        func drain() { for _ in 0..<300 { server.advance(by: Self.tick) } }
 
         private func send(isImportant: Bool) {
             results.withLock { results in
@@ -109,10 +116,10 @@ struct OverloadSimulationTests {
     func recovery() {
         let load = Load([.circuitBreaker(), .concurrencyLimit()])
         _ = load.run(seconds: 5)
-        load.server.setServiceTime(Load.tick * 480)
+        load.server.setServiceTime(Load.serviceTime(slower: 20))
         let during = load.run(seconds: 10)
         #expect(during.answered < Self.capacity * 5)
-        load.server.setServiceTime(Load.tick * 24)
+        load.server.setServiceTime(Load.serviceTime())
         _ = load.run(seconds: 5)
         let after = load.run(seconds: 5)
         #expect(after.answered >= Self.capacity * 5 * 9 / 10)
@@ -123,10 +130,6 @@ struct OverloadSimulationTests {
         let limit = ConcurrencyLimit()
         let load = Load([.circuitBreaker(), limit])
         _ = load.run(seconds: 3)
-        for _ in 0..<600 {
-            load.clock.advance(by: Load.tick)
-            load.server.queue.sync {}
-        }
         #expect(limit.usage.values.allSatisfy { $0.inFlight == 0 })
     }
 }

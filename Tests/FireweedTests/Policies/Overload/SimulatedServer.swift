@@ -6,26 +6,42 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// A server of eight workers behind a transport, first come, first served; it never notices that a client is gone.
+/// A server behind a transport, first come, first served; it never notices that a client is gone.
 ///
-/// Each message takes 40 ms of a worker, which makes 200 a second, unless the test makes it slower. Time is the test's.
+/// A test advances the time, and lets the queue run empty after each step: everything then happens in one order.
 final class SimulatedServer: Transport, @unchecked Sendable {
     let testClock: TestClock
     let queue = DispatchQueue(label: "simulated server")
+    /// How long a worker takes for one message.
+    typealias ServiceTime = @Sendable (inout SeededGenerator) -> Duration
+
+    let clock: any SessionClock
     // SAFETY: touched on the serial queue alone.
     private var waiting: [SimulatedTransfer] = []
-    private var idleWorkerCount = 8
-    private let serviceTime = Mutex(Duration.milliseconds(40))
+    private var idleWorkerCount: Int
+    private var random = SeededGenerator(seed: 33)
+    private let serviceTime: Mutex<ServiceTime>
 
-    init(clock: TestClock) {
+    init(clock: TestClock, workers: Int, serviceTime: @escaping ServiceTime) {
         testClock = clock
+        self.clock = QueueClock(clock: clock, queue: queue)
+        idleWorkerCount = workers
+        self.serviceTime = Mutex(serviceTime)
     }
 
-    var clock: any SessionClock { testClock }
+    /// Advances the time, and waits until everything that is due has happened.
+    func advance(by duration: Duration) {
+        testClock.advance(by: duration)
+        settle()
+    }
+
+    /// Waits until everything that was begun has happened.
+    func settle() { queue.sync {} }
+
     var executor: (any TaskExecutor)? { nil }
 
     /// How long a worker takes for one message from now on.
-    func setServiceTime(_ duration: Duration) { serviceTime.withLock { $0 = duration } }
+    func setServiceTime(_ time: @escaping ServiceTime) { serviceTime.withLock { $0 = time } }
 
     func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
         SimulatedTransfer(message, consumer, self)
@@ -42,12 +58,29 @@ final class SimulatedServer: Transport, @unchecked Sendable {
         while idleWorkerCount > 0, !waiting.isEmpty {
             idleWorkerCount -= 1
             let transfer = waiting.removeFirst()
-            testClock.schedule(.limit, after: serviceTime.withLock { $0 }, on: queue) { [self] in
+            let duration = serviceTime.withLock { $0 }(&random)
+            testClock.schedule(.limit, after: duration, on: queue) { [self] in
                 transfer.answer()
                 idleWorkerCount += 1
                 work()
             }
         }
+    }
+}
+
+/// A clock of tests that makes every call on one queue.
+private struct QueueClock: SessionClock {
+    let clock: TestClock
+    let queue: DispatchQueue
+
+    var now: Date { clock.now }
+    var monotonicNanoseconds: UInt64 { clock.monotonicNanoseconds }
+
+    func schedule(
+        _ purpose: SchedulingPurpose, after duration: Duration, on _: DispatchQueue,
+        _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledCall {
+        clock.schedule(purpose, after: duration, on: queue, work)
     }
 }
 

@@ -17,7 +17,8 @@ struct RetryBudgetRefusalTests {
     @Test("a retry that is refused gives back what it took", arguments: 1...5)
     func retry(count: Int) {
         var tokens = RetryBudget.Tokens(burst: 5, perRequest: 0.1, perSecond: 0, now: 0)
-        for _ in 0..<count { #expect(tokens.takeRetry(at: 0)) }
+        let granted = (0..<count).map { _ in tokens.takeRetry(at: 0) }
+        #expect(!granted.contains(false))
         for _ in 0..<count {
             tokens.noteRequest(at: 0)
             tokens.noteRefusal(ofRetry: true)
