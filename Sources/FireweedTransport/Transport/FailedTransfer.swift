@@ -24,6 +24,8 @@ package final class FailedTransfer: TransferControl {
     /// Reports from another thread, since there is no loop: the caller may hold a lock that the consumer needs.
     private func finish(_ failure: TransferFailure) {
         guard let consumer = consumer.withLock({ $0.take() }) else { return }
-        DispatchQueue.global().async { consumer.transferDidFinish(TransferEnd(failure, report: TransferReport())) }
+        var report = TransferReport()
+        report.startNanoseconds = WallClock.nanoseconds
+        DispatchQueue.global().async { [report] in consumer.transferDidFinish(TransferEnd(failure, report: report)) }
     }
 }
