@@ -78,6 +78,11 @@ struct WaitingExchangeTests {
             let early = stage.transfer(server.url("/early")) { $0.deadlineNanoseconds = Self.moment(in: .seconds(90)) }
             let free = stage.transfer(server.url("/free"))
             for transfer in [late, early, free] { transfer.start() }
+            // Calls reach the loop in their order: once this one has ended, the others wait.
+            let marker = stage.transfer(server.url("/marker"))
+            marker.start()
+            marker.cancel()
+            #expect(try await marker.end().isCancelled)
             server.signal("go")
             let refusal = try await late.end().failure?.overload
             guard case .deadlineOutOfReach(let origin, let remaining, let needed) = refusal else {
