@@ -11,7 +11,6 @@ import JSONTape
 /// ```swift
 /// struct User: Decodable { var name: String }
 /// let user = try FireweedJSONDecoder().decode(User.self, from: Data(#"{"name":"Ada"}"#.utf8))
-/// print(user.name)  // Ada
 /// ```
 ///
 /// The content is scanned, and read as JSON by RFC 8259. What is in doubt goes to `JSONDecoder` (UTF-16, a trailing
