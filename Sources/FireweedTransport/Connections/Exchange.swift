@@ -74,6 +74,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     private(set) var stageInstant: LoopInstant = 0
     /// The turn of the loop in which the exchange entered the queue; the last one of all when it got a dialer in it.
     var entryTurn: UInt64 = .max
+    /// Whether the connection that was made for the exchange has failed, which is its end.
+    var hasFailedDial = false
     /// Whether content came in this turn and the consumer wants to learn when there is no more of it.
     var isInBurst = false
 
@@ -153,10 +155,10 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         case .none, .enter, .send, .enterAgain: return
         case .report: break
         case .leaveAndReport:
-            report.isUnassigned = dialer == nil
+            report.isUnassigned = dialer == nil && !hasFailedDial
             origin?.leave(self)
         case .releaseAndReport:
-            if failure == nil, discardedByteCount == nil, let pool {
+            if failure == nil, discardedByteCount == nil, !message.isStream, let pool {
                 origin?.noteResponse(after: pool.context.now - min(stageInstant, pool.context.now))
             }
         }

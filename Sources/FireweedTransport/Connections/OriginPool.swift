@@ -507,6 +507,7 @@ extension OriginPool {
             } catch {
                 pool.context.sockets.willClose(socket.channel.descriptor)
                 socket.channel.close()
+                exchange?.hasFailedDial = true
                 exchange?.end(error)
                 assignConnections()
             }
@@ -522,7 +523,10 @@ extension OriginPool {
         dialsInParallel = true
         let exchange = forget(dialer)
         // Without descriptors the exchange waits for a connection of the origin that is made, becomes free or closes.
-        if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) { exchange?.end(failure) }
+        if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) {
+            exchange?.hasFailedDial = true
+            exchange?.end(failure)
+        }
         assignConnections()
     }
 }

@@ -4,7 +4,8 @@ import FireweedTransport
 
 /// Counts the failures of one server, and says when messages are sent to it.
 ///
-/// Pure: every event brings the time, in nanoseconds of a clock that never goes back. A closed circuit sends
+/// Pure: every event brings the time, in nanoseconds of a clock that never goes back. The moments of two threads may
+/// come in the other order. A closed circuit sends
 /// everything, until failures open it. An open one sends nothing for a pause; then a few probes are sent. When all of
 /// them succeed, it is closed; when one fails, the next pause is twice as long.
 package struct CircuitState: Sendable, Equatable {
@@ -56,7 +57,9 @@ package struct CircuitState: Sendable, Equatable {
         let pause: UInt64
         let since: UInt64
         /// A message that was admitted from then on is a probe.
-        let begun: UInt64
+        var begun: UInt64
+        /// When the present round of probes began: others may not have ended.
+        var renewed: UInt64
         var admitted = 1
         var succeeded = 0
     }
@@ -90,15 +93,17 @@ package struct CircuitState: Sendable, Equatable {
         case .closed: return .send
         case .open(let until, _, _) where now < until: return .refuse(nanoseconds: until - now)
         case .open(_, let pause, let since):
-            stage = .probing(Probes(pause: pause, since: since, begun: now))
+            stage = .probing(Probes(pause: pause, since: since, begun: now, renewed: now))
             return .send
         case .probing(var probes) where probes.admitted < rule.probeCount:
             probes.admitted += 1
+            probes.begun = min(probes.begun, now)
             stage = .probing(probes)
             return .send
-        case .probing(let probes) where now - probes.begun >= rule.longestPause:
-            // A probe that never ends must not keep the circuit open.
-            stage = .probing(Probes(pause: probes.pause, since: probes.since, begun: now))
+        case .probing(var probes) where now.time(since: probes.renewed) >= rule.longestPause:
+            // A probe that never ends must not keep the circuit open, and one that takes long counts at its end.
+            (probes.renewed, probes.admitted) = (now, 1)
+            stage = .probing(probes)
             return .send
         case .probing(let probes): return .refuse(nanoseconds: probes.pause)
         }
@@ -152,16 +157,17 @@ package struct CircuitState: Sendable, Equatable {
     /// place.
     package mutating func abandoned(since start: UInt64) {
         guard case .probing(var probes) = stage, start >= probes.begun else { return }
-        probes.admitted -= 1
+        probes.admitted = max(0, probes.admitted - 1)
         stage = .probing(probes)
     }
 
-    /// Whether the circuit is closed, and has no outcomes that count.
+    /// Whether the circuit has no outcomes that count, or is open and has not been asked for long.
     package func isIdle(at now: UInt64) -> Bool {
         switch stage {
         case .closed(.row(let failures, _)): failures == 0
         case .closed(.window(let window, _)): window.counts(at: now).all == 0
-        case .open, .probing: false
+        case .open(let until, _, _): now.time(since: until) > rule.longestPause
+        case .probing: false
         }
     }
 
@@ -177,8 +183,8 @@ package struct CircuitState: Sendable, Equatable {
         defer { stage = .closed(Self.record(of: rule, since: now)) }
         switch stage {
         case .closed: return nil
-        case .open(_, _, let since): return .closed(nanoseconds: now - since)
-        case .probing(let probes): return .closed(nanoseconds: now - probes.since)
+        case .open(_, _, let since): return .closed(nanoseconds: now.time(since: since))
+        case .probing(let probes): return .closed(nanoseconds: now.time(since: probes.since))
         }
     }
 
@@ -209,4 +215,9 @@ package struct CircuitState: Sendable, Equatable {
         case (.failuresInARow, .window), (.ratio, .row): return false
         }
     }
+}
+
+extension UInt64 {
+    /// The nanoseconds since another moment; none where that one is later.
+    fileprivate func time(since other: UInt64) -> UInt64 { self - Swift.min(self, other) }
 }

@@ -125,7 +125,7 @@ extension ConcurrencyLimit: AdmissionGuard {
 
     func noteHead(_ head: ResponseHead, for permit: Permit, clock: any SessionClock) {
         let now = clock.monotonicNanoseconds
-        let isLate = policy.latencyTarget.map { now - permit.start > $0.nanoseconds } ?? false
+        let isLate = policy.latencyTarget.map { now > permit.start.addingSaturating($0.nanoseconds) } ?? false
         let isOverload = isLate || head.status == 429 || head.status == 503
         let pause = min(RateLimitFields(of: head, now: clock.now).requestedPause, policy.longestPause)
         state.withLock { state in
@@ -139,7 +139,7 @@ extension ConcurrencyLimit: AdmissionGuard {
 
     func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64) {
         guard !(end.hasHead && permit.isStream) else { return }
-        let isOverload = end.isTimeout || end.failure?.overload != nil
+        let isOverload = end.isTimeout || end.failure?.overload?.isOfQueue ?? false
         state.withLock { state in
             state.change(permit.origin, at: now, policy) { origin in
                 if !end.hasHead { origin.note(isOverload ? .overload : .unknown) }
@@ -157,6 +157,16 @@ extension ConcurrencyLimit.State {
         origins.change(
             origin, otherwise: { ConcurrencyState(initial: policy.initial, in: policy.bounds) },
             removing: { $0.isIdle(at: now) }, body)
+    }
+}
+
+extension OverloadError {
+    /// Whether the message waited in the queue of its origin; refusals of other guards say nothing about this limit.
+    fileprivate var isOfQueue: Bool {
+        switch self {
+        case .deadlineOutOfReach, .tooManyWaiting, .waitedTooLong: true
+        default: false
+        }
     }
 }
 

@@ -32,10 +32,12 @@ package struct ConcurrencyState: Sendable, Equatable {
     /// Nothing is sent before this moment.
     private var pauseEnd: UInt64 = 0
 
+    private static let greatestLimit = 1 << 30
+
     /// Makes a table without messages; bounds of one number are a fixed limit.
     package init(initial: Int, in bounds: ClosedRange<Int>) {
-        self.bounds = bounds
-        exactLimit = Double(min(max(initial, bounds.lowerBound), bounds.upperBound))
+        self.bounds = bounds.clamped(to: 1...Self.greatestLimit)
+        exactLimit = Double(min(max(initial, self.bounds.lowerBound), self.bounds.upperBound))
     }
 
     /// How many messages may be under way.
@@ -67,8 +69,8 @@ package struct ConcurrencyState: Sendable, Equatable {
     package mutating func note(_ outcome: Outcome) {
         switch outcome {
         case .success:
-            // A limit that is not used proves nothing.
-            guard 2 * inFlight >= limit else { return }
+            // A limit that is not used proves nothing; sheddable messages alone use half of it, rounded down.
+            guard 2 * inFlight + 1 >= limit else { return }
             exactLimit = min(exactLimit + 1 / exactLimit, Double(bounds.upperBound))
         case .overload: exactLimit = max(exactLimit * 0.9, Double(bounds.lowerBound))
         case .unknown: break

@@ -216,4 +216,42 @@ struct CircuitRatioTests {
         let change = circuit.failed(at: 0, since: 0, requestedPause: seconds * Self.second)
         #expect(change == .opened(nanoseconds: pause * Self.second))
     }
+
+    private func probing(_ count: Int) -> CircuitState {
+        var circuit = CircuitState(
+            CircuitState.Rule(
+                trip: .ratio(0.5, minimumCount: 1, window: 1000), firstPause: 100, longestPause: 1000, probeCount: count
+            ))
+        #expect(circuit.failed(at: 1000, since: 1000) == .opened(nanoseconds: 100))
+        return circuit
+    }
+
+    @Test("moments that threads bring in another order are no fault, and their probes count")
+    func otherOrder() {
+        var circuit = probing(3)
+        for moment in [1200, 1190, 1195] as [UInt64] { #expect(circuit.admit(at: moment) == .send) }
+        #expect(circuit.admit(at: 1180) == .refuse(nanoseconds: 100))
+        #expect(circuit.succeeded(at: 1205, since: 1200) == nil && circuit.succeeded(at: 1204, since: 1190) == nil)
+        #expect(circuit.succeeded(at: 1203, since: 1195) == .closed(nanoseconds: 203))
+        var open = CircuitState(
+            CircuitState.Rule(trip: .failuresInARow(1), firstPause: 100, longestPause: 1000, probeCount: 1))
+        #expect(open.failed(at: 1000, since: 1000) == .opened(nanoseconds: 100))
+        #expect(open.succeeded(at: 990, since: 900) == .closed(nanoseconds: 0))
+    }
+
+    @Test("probes that take longer than the longest pause count at their end")
+    func slowProbes() {
+        var circuit = probing(2)
+        #expect(circuit.admit(at: 1100) == .send && circuit.admit(at: 1101) == .send)
+        #expect(circuit.admit(at: 1102) == .refuse(nanoseconds: 100))
+        #expect(circuit.admit(at: 2200) == .send, "a new round")
+        #expect(circuit.succeeded(at: 2300, since: 1100) == nil)
+        #expect(circuit.succeeded(at: 2301, since: 1101) == .closed(nanoseconds: 1301))
+    }
+
+    @Test("an open circuit that is not asked for long is idle")
+    func unasked() {
+        let circuit = probing(1)
+        #expect(!circuit.isIdle(at: 1100) && !circuit.isIdle(at: 2100) && circuit.isIdle(at: 2101))
+    }
 }

@@ -106,4 +106,24 @@ struct ConcurrencyStateTests {
     func bounds(initial: Int, limit: Int) {
         #expect(ConcurrencyState(initial: initial, in: 2...4).limit == limit)
     }
+
+    @Test("a limit grows by sheddable messages alone", arguments: 2...9)
+    func sheddableAlone(initial: Int) {
+        var state = ConcurrencyState(initial: initial, in: 1...50)
+        for _ in 0..<1000 {
+            var count = 0
+            while state.admit(.sheddable, at: 0) == .send { count += 1 }
+            for _ in 0..<count {
+                state.note(.success)
+                state.release()
+            }
+        }
+        #expect(state.limit > initial + 5)
+    }
+
+    @Test("a limit of any size is one")
+    func greatest() {
+        #expect(ConcurrencyState(initial: .max, in: .max ... .max).limit == 1 << 30)
+        #expect(ConcurrencyState(initial: .min, in: .min...0).limit == 1)
+    }
 }

@@ -305,4 +305,21 @@ struct GuardedSessionTests {
         #expect(breaker.stages == [Self.origin: .closed])
         held.cancel()
     }
+
+    @Test("a connection and a TLS handshake that the engine cannot make open the circuit", arguments: [false, true])
+    func unmadeConnection(isHandshake: Bool) async throws {
+        let server = try FixtureServer.start()
+        var policy = CircuitBreaker.Policy()
+        policy.minimumCount = 1
+        let session = Session(
+            configuration: .af.ephemeral, options: SessionOptions(guards: [.circuitBreaker(policy)]))
+        let url = isHandshake ? "\(server.url("/"))".replacing("http:", with: "https:") : "http://127.0.0.1:1/"
+        let first = await session.request(url).serializingData().response
+        #expect(first.error?.underlyingError is URLError)
+        let second = await session.request(url).serializingData().response
+        guard case OverloadError.circuitOpen? = second.error?.underlyingError else {
+            Issue.record("\(second)")
+            return
+        }
+    }
 }
