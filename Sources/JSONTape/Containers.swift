@@ -148,21 +148,31 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let value = try document.value(type, present())
-        advance()
-        return value
+        try taking { try $0.value(type, $1) }
+    }
+
+    /// Reads the member whose turn it is.
+    ///
+    /// After a failure it is the same one's turn again, as with Foundation; but not after a refusal: Foundation may
+    /// have a value here, and a loop until the end would not end.
+    private mutating func taking<Value>(_ read: (Document, Int) throws -> Value) throws -> Value {
+        let member = try present()
+        do {
+            let value = try read(document, member)
+            advance()
+            return value
+        } catch {
+            if document.isRefused { advance() }
+            throw error
+        }
     }
 
     mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        let container = KeyedDecodingContainer(try KeyedContainer<Key>(document, present()))
-        advance()
-        return container
+        try taking { KeyedDecodingContainer(try KeyedContainer<Key>($0, $1)) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        let container = try UnkeyedContainer(document, present())
-        advance()
-        return container
+        try taking { try UnkeyedContainer($0, $1) }
     }
 
     mutating func superDecoder() throws -> any Decoder {

@@ -5,10 +5,10 @@ import Foundation
 /// The content of a document, its tape, and whether a decoder was refused something.
 final class Document {
     // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage is the address of the content,
-    // whether anything was refused, the steps of paths, the types that are no dictionaries, then the tape. Properties
-    // of a class would be guarded at each access, which costs half as much as everything else.
+    // whether anything was refused, the effort since then and its limit, the types that are no dictionaries, then the
+    // tape. Properties of a class would be guarded at each access, which costs half as much as everything else.
     private let storage: UnsafeMutablePointer<UInt64>
-    private static let headCount = 3 + typeCount
+    private static let headCount = 4 + typeCount
     private static let typeCount = 8
     private let byteCount: Int
     private var copy: UnsafeMutablePointer<UInt8>?
@@ -22,7 +22,8 @@ final class Document {
         byteCount = content.count
         self.options = options
         storage[0] = UInt64(UInt(bitPattern: address))
-        guard Scanner(content, storage + Self.headCount).scan() != nil else { return nil }
+        guard let wordCount = Scanner(content, storage + Self.headCount).scan() else { return nil }
+        storage[3] = UInt64(2 * wordCount + 1000)
     }
 
     deinit {
@@ -60,18 +61,22 @@ final class Document {
     @inline(__always)
     func isStringDictionary<Value>(_ type: Value.Type) -> Bool {
         let address = UInt64(UInt(bitPattern: unsafeBitCast(type as Any.Type, to: Int.self)))
-        let entry = storage + 3 + Int(address >> 4 & UInt64(Self.typeCount - 1))
+        let entry = storage + 4 + Int(address >> 4 & UInt64(Self.typeCount - 1))
         if entry.pointee == address { return false }
         if type is any StringDictionary.Type { return true }
         entry.pointee = address
         return false
     }
 
-    /// The members that `path(to:)` has passed.
-    var pathStepCount: Int {
-        get { Int(storage[2]) }
-        set { storage[2] = UInt64(newValue) }
-    }
+    /// Whether more was done since something was refused than the document is worth.
+    ///
+    /// The result is discarded, and a type that tries one thing after the other at each depth would take very long.
+    var isSpent: Bool { storage[2] > storage[3] }
+
+    var effort: Int { Int(storage[2]) }
+
+    /// Counts values that are decoded, and members that paths pass.
+    func noteEffort(_ count: Int = 1) { storage[2] += UInt64(count) }
 
     // MARK: Values
 

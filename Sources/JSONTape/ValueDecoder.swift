@@ -5,6 +5,10 @@ import Foundation
 extension Document {
     /// The value at a place as a type; throws a refusal, or an error of the type.
     func value<Value: Decodable>(_ type: Value.Type, _ place: Int) throws -> Value {
+        if isRefused {
+            guard !isSpent else { throw refusal() }
+            noteEffort()
+        }
         // SAFETY: each cast is between one type and itself.
         if type == String.self { return unsafeBitCast(try string(place), to: Value.self) }
         if type == Int.self { return unsafeBitCast(try integer(Int.self, place), to: Value.self) }
@@ -117,14 +121,10 @@ struct PathKey: CodingKey {
 }
 
 extension Document {
-    /// The members that paths pass in a document: beyond that, a path is of no use to anybody, since Foundation decodes
-    /// once more, and would take long for each of many members.
-    private static let maximumPathStepCount = 100_000
-
     /// The names and numbers of the containers round a value.
     func path(to place: Int) -> [any CodingKey] {
         _ = refusal()
-        guard pathStepCount < Self.maximumPathStepCount else { return [PathKey(stringValue: "")] }
+        guard !isSpent else { return [PathKey(stringValue: "")] }
         var (path, container): ([any CodingKey], Int) = ([], 0)
         while container < place, word(container).isContainer {
             let isObject = word(container).kind != Word.Kind.array
@@ -134,9 +134,10 @@ extension Document {
             while next(member) <= place, next(member) < word(container).place {
                 member = next(member) + (isObject ? 1 : 0)
                 index += 1
-                pathStepCount += 1
+                noteEffort()
             }
             let name = isObject ? text(word(member - 1)) ?? "" : ""
+            noteEffort(1 + name.utf8.count / 64)
             path.append(isObject ? PathKey(stringValue: name) : PathKey(intValue: index))
             container = member
         }

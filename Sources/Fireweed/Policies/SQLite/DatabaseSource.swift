@@ -54,6 +54,9 @@ struct DatabaseSource: Sendable {
         }
     }
 
+    /// Whether the path, which may be a symbolic link, stands for this file's path now.
+    func leads(to file: String) -> Bool { path == file || target == file }
+
     /// A connection to the file that is at the path, or to a new one.
     func connect(_ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection {
         for _ in 0..<Self.tryCount {
@@ -63,6 +66,8 @@ struct DatabaseSource: Sendable {
                 if let connection = try connect(to: target, waiting) { return connection }
             } catch  where error.isDamage {
                 try replace(seen, after: error, waiting)
+            } catch  where error.isUnopened && DatabaseIdentity(path: target) != seen {
+                continue  // moved away just now
             }
         }
         throw .busy  // replaced all the time

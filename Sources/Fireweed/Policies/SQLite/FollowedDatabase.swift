@@ -79,7 +79,7 @@ struct FollowedDatabase {
                 opened = try source.connect(waiting)
                 current = opened
             }
-            if try opened.enter(waiting) {
+            if source.leads(to: opened.path), try opened.enter(waiting) {
                 defer { opened.leave() }
                 return try body(opened.connection)
             }

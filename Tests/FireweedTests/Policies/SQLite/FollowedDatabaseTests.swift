@@ -113,6 +113,22 @@ struct FollowedDatabaseTests {
         #expect(names.filter { $0.hasSuffix("-lock") }.sorted() == ["database.sqlite-lock", "moved-lock"])
     }
 
+    @Test("a link that leads to another file is followed", arguments: DatabaseUser.allCases)
+    func otherLink(user: DatabaseUser) async throws {
+        let link = folder.file("link")
+        for name in ["one", "two"] {
+            unlink(link.path)
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: name)
+            let (byLink, direct) = (try user.open(link), try user.open(folder.file(name)))
+            #expect(try await reaches(byLink, direct))
+            unlink(link.path)
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "\(name)-next")
+            let next = try user.open(folder.file("\(name)-next"))
+            #expect(try await reaches(byLink, next))
+            withExtendedLifetime(direct) {}
+        }
+    }
+
     // MARK: Journals
 
     /// Whose journal lies beside a database.
