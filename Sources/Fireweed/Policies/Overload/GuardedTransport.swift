@@ -1,19 +1,28 @@
-// A transport whose messages need the admission of a guard.
+// A transport with a guard in front of it.
 
 import FireweedTransport
 
-/// Asks a guard before each transfer, and tells it of the head and the end.
+/// Has the transfers of a guard in front of those of another transport.
 ///
 /// WebSockets are exempt: they last for as long as somebody talks, and say nothing about their server's load.
-final class GuardedTransport<Guard: AdmissionGuard>: Transport {
+final class GuardedTransport: Transport {
+    /// Makes the transfer of one message to the base, which is no WebSocket.
+    typealias MakeTransfer =
+        @Sendable (consuming RequestMessage, any TransferConsumer, _ base: any Transport) -> any TransferControl
+
     private let base: any Transport
-    private let gate: Guard
+    private let make: MakeTransfer
     let clock: any SessionClock
 
-    init(_ base: any Transport, by gate: Guard) {
+    init(_ base: any Transport, making make: @escaping MakeTransfer) {
         self.base = base
-        self.gate = gate
+        self.make = make
         clock = base.clock
+    }
+
+    /// Asks a guard before each transfer, and tells the guard of the head and the end.
+    convenience init(_ base: any Transport, by gate: some AdmissionGuard) {
+        self.init(base) { GuardedTransfer(of: $0, for: $1, on: $2, by: gate, clock: $2.clock) }
     }
 
     deinit { shutDown() }
@@ -22,7 +31,7 @@ final class GuardedTransport<Guard: AdmissionGuard>: Transport {
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
         guard message.webSocket == nil else { return base.makeTransfer(of: message, for: consumer) }
-        return GuardedTransfer(of: message, for: consumer, on: base, by: gate, clock: clock)
+        return make(message, consumer, base)
     }
 
     var abilities: TransportAbilities { base.abilities }

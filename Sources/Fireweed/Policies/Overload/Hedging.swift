@@ -85,7 +85,14 @@ public final class Hedging: TransportGuard {
     public var counts: Counts { state.withLock { $0.counts } }
 
     /// Wraps a transport in one that hedges.
-    public func guarding(_ transport: any Transport) -> any Transport { HedgedTransport(transport, by: self) }
+    public func guarding(_ transport: any Transport) -> any Transport {
+        GuardedTransport(transport) { [self] message, consumer, base in
+            guard mayHedge(message), let origin = message.originText else {
+                return base.makeTransfer(of: message, for: consumer)
+            }
+            return HedgedTransfer(of: message, to: origin, for: consumer, on: base, by: self)
+        }
+    }
 }
 
 extension Hedging {
@@ -122,7 +129,7 @@ extension Hedging {
 
     /// Whether a message may be sent twice at a time.
     func mayHedge(_ message: borrowing RequestMessage) -> Bool {
-        guard isEnabled, message.webSocket == nil, !message.isStream else { return false }
+        guard isEnabled, !message.isStream else { return false }
         switch message.body {
         case .none, .data: break
         case .reader: return false
@@ -137,38 +144,6 @@ extension Hedging.State {
     fileprivate mutating func change<Result>(_ origin: String, _ body: (inout LatencyWindow) -> Result) -> Result {
         latencies.change(origin, otherwise: { LatencyWindow() }, removing: { _ in true }, body)
     }
-}
-
-/// Hedges the messages that may be sent twice.
-final class HedgedTransport: Transport {
-    private let base: any Transport
-    private let hedging: Hedging
-    let clock: any SessionClock
-
-    init(_ base: any Transport, by hedging: Hedging) {
-        self.base = base
-        self.hedging = hedging
-        clock = base.clock
-    }
-
-    deinit { shutDown() }
-
-    func makeTransfer(
-        of message: consuming RequestMessage, for consumer: any TransferConsumer
-    ) -> any TransferControl {
-        guard hedging.mayHedge(message), let origin = message.originText else {
-            return base.makeTransfer(of: message, for: consumer)
-        }
-        return HedgedTransfer(of: message, to: origin, for: consumer, on: base, by: hedging)
-    }
-
-    var abilities: TransportAbilities { base.abilities }
-    var options: TransportOptions { base.options }
-    var executor: (any TaskExecutor)? { base.executor }
-
-    func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
-    func closeIdleConnections() { base.closeIdleConnections() }
-    func shutDown() { base.shutDown() }
 }
 
 extension TransportGuard where Self == Hedging {
