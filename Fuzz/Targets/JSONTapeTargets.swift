@@ -39,7 +39,7 @@ extension FuzzTarget {
 }
 
 extension JSONDecoder {
-    /// A decoder with the strategies that the bits of a byte name, of those that the tape knows.
+    /// A decoder with strategies that the tape knows; the bits of a byte choose them.
     fileprivate static func withStrategies(_ bits: UInt8) -> JSONDecoder {
         let decoder = JSONDecoder()
         switch bits & 3 {

@@ -365,6 +365,7 @@ struct JSONTapeTests {
 
     // MARK: What Foundation decides
 
+    // SAFETY: it adds nothing to `JSONDecoder`, which says the same of itself.
     private final class Subclass: JSONDecoder, @unchecked Sendable {}
 
     @Test("a decoder with other options decodes itself")
@@ -437,99 +438,6 @@ struct JSONTapeTests {
         #expect((try value(Lossy.self, text) == nil) == (text != "[]"))
     }
 
-    /// Keeps its decoder where the next test finds it.
-    private struct Keeper: Decodable {
-        nonisolated(unsafe) static var decoders: [any Decoder] = []  // SAFETY: one test uses it, once.
-        init(from decoder: any Decoder) throws { Self.decoders.append(decoder) }
-    }
-
-    @Test("a decoder that a type keeps is of use after the call, and Foundation decodes")
-    func kept() throws {
-        for count in [1, 10_000] {
-            var data: Data? = Data("[\(Array(repeating: "\"abc\"", count: count).joined(separator: ","))]".utf8)
-            #expect(JSONTape(JSONDecoder())?.decode(Keeper.self, from: data ?? Data()) == nil)
-            data = nil
-            let kept = Keeper.decoders.popLast()
-            let decoder = try #require(kept)
-            #expect(try [String](from: decoder).filter { $0 == "abc" }.count == count)
-        }
-    }
-
-    @Test("content that ends anywhere is refused, whatever it has opened", arguments: [1, 4, 100, 499, 500, 501])
-    func prefixes(depth: Int) throws {
-        for opening in ["[", "{\"\":", "[{\"a\":[0,"] {
-            let text = String(repeating: opening, count: depth) + "1,1,1,\"a\",[[[{\"\":1,\"\":2"
-            var storage = [UInt64](repeating: 7, count: Scanner.wordCount(text.utf8.count) + 16)
-            for count in stride(from: 0, through: text.utf8.count, by: max(1, text.utf8.count / 200)) {
-                let bytes = Array(text.utf8.prefix(count))
-                let wordCount = Scanner.wordCount(count)
-                let isRefused = storage.withUnsafeMutableBufferPointer { words in
-                    bytes.withUnsafeBufferPointer { bytes in
-                        for index in wordCount..<words.count { words[index] = 7 }
-                        guard count > 0, let address = words.baseAddress else { return true }
-                        return Scanner(bytes, address).scan() == nil
-                    }
-                }
-                #expect(isRefused && storage[wordCount...].allSatisfy { $0 == 7 })
-            }
-        }
-    }
-
-    /// One type or the other at each depth.
-    private indirect enum Either: Decodable {
-        struct Child: Decodable { var child: Either }
-        struct Leaf: Decodable { var leaf: Int }
-        case first(Child), second(Child), leaf(Int)
-        init(from decoder: any Decoder) throws {
-            if let child = try? Child(from: decoder) {
-                self = .first(child)
-            } else if let child = try? Child(from: decoder) {
-                self = .second(child)
-            } else {
-                self = .leaf(try Leaf(from: decoder).leaf)
-            }
-        }
-    }
-
-    @Test("types that try one thing after the other at each depth take no time out of proportion")
-    func alternatives() {
-        let text = String(repeating: "{\"child\":", count: 200) + "{\"leaf\":1.0}" + String(repeating: "}", count: 200)
-        #expect(JSONTape(JSONDecoder())?.decode(Either.self, from: Data(text.utf8)) == nil)
-    }
-
-    @Test(
-        "a loop to the end of an array ends where a member is refused",
-        arguments: ["[1,-0.0e1,2]", "[1,5e-324]", "[1.0,2]", "[{},{\"a\":1,\"a\":2}]", "[[1.0]]"])
-    func endlessLoop(text: String) {
-        struct Lossy<Value: Decodable>: Decodable {
-            init(from decoder: any Decoder) throws {
-                var container = try decoder.unkeyedContainer()
-                while !container.isAtEnd {
-                    _ = try? container.decode(Value.self)
-                    _ = try? container.nestedUnkeyedContainer()
-                }
-            }
-        }
-        #expect(JSONTape(JSONDecoder())?.decode(Lossy<Int>.self, from: Data(text.utf8)) == nil)
-        #expect(JSONTape(JSONDecoder())?.decode(Lossy<[String: Int]>.self, from: Data(text.utf8)) == nil)
-    }
-
-    @Test("paths that are asked for by many members take no time out of proportion")
-    func manyPaths() throws {
-        struct Path: Decodable {
-            init(from decoder: any Decoder) throws { _ = decoder.codingPath.last?.stringValue }
-        }
-        let text = "[\(Array(repeating: "1", count: 200_000).joined(separator: ","))]"
-        let tape = try #require(JSONTape(JSONDecoder()))
-        let bytes = Array(text.utf8)
-        let stepCount = try bytes.withUnsafeBufferPointer { content in
-            let document = try #require(Document(content, tape))
-            _ = try? document.value([Path].self, 0)
-            return document.effort
-        }
-        #expect(stepCount < 2_000_000)
-    }
-
     @Test("content in the middle of other data is read from its beginning")
     func slice() throws {
         let data = Data("xxx[1,2]yyy".utf8)
@@ -550,56 +458,5 @@ struct JSONTapeTests {
             try value(Camel.self, data)
             try value(Shape.self, data)
         }
-    }
-}
-
-/// Random documents, the same ones for each seed.
-private struct RandomJSON: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state ^ state >> 33) &* 0xFF51_AFD7_ED55_8CCD
-    }
-
-    private mutating func pick<Element>(_ elements: [Element]) -> Element {
-        elements[Int(next() >> 8) % elements.count]
-    }
-
-    private mutating func string() -> String {
-        pick([
-            "\"\"", "\"name\"", "\"age\"", "\"mail\"", "\"first_name\"", "\"\\u006eame\"", "\"é\"", "\"😀\"",
-            "\"\\ud83d\\ude00\"",
-            "\"\\ud800\"", "\"a\\n\"",
-        ])
-    }
-
-    mutating func value(depth: Int) -> String {
-        let space = pick(["", "", " ", "\n"])
-        switch Int(next() >> 8) % (depth > 4 ? 4 : 7) {
-        case 0: return pick(["null", "true", "false"])
-        case 1, 2: return space + pick(["0", "-1", "1.5", "1e2", "-0", "123456789012", "1e400", "0.1", "01"])
-        case 3: return string() + space
-        case 4:
-            let members = (0..<Int(next() >> 8) % 5).map { _ in value(depth: depth + 1) }
-            return "[" + members.joined(separator: space + ",") + "]"
-        default:
-            let members = (0..<Int(next() >> 8) % 5).map { _ in string() + space + ":" + value(depth: depth + 1) }
-            return "{" + members.joined(separator: "," + space) + "}"
-        }
-    }
-
-    mutating func mutated(_ text: String) -> Data {
-        var data = Data(text.utf8)
-        let place = Int(next() >> 8) % data.count
-        switch next() >> 8 & 7 {
-        case 0: data[place] = UInt8(truncatingIfNeeded: next() >> 8)
-        case 1: data.remove(at: place)
-        case 2: data.append(pick([0x20, 0x5D, 0x7D, 0x2C, 0x00]))
-        default: break
-        }
-        return data
     }
 }

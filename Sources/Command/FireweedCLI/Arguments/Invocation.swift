@@ -139,7 +139,7 @@ struct Invocation: Sendable, Equatable {
     var printsCURL = false
     /// A curl command instead of URL and items.
     var curlCommand: String?
-    /// What the curl command says, until its `--next`.
+    /// The curl command of `--from-curl`, up to its `--next`.
     var curl: CURLTransfer?
     /// The invocations of what follows each `--next` of the curl command.
     var following: [Invocation] = []

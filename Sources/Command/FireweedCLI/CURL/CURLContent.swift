@@ -4,9 +4,11 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// What `-d`, `-F` and `-T` say; files are read when the request is made.
+/// The content that `-d`, `-F` and `-T` give.
+///
+/// Files are read when the request is made.
 struct CURLContent: Sendable, Equatable {
-    /// How a value becomes content.
+    /// The way from a value to content.
     enum Form: Sendable, Equatable {
         /// `@file` names a file, whose line breaks and NULs are left out.
         case text

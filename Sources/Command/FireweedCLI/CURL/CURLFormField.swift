@@ -1,6 +1,7 @@
 // The value of curl's `-F`; pure, apart from the files of `headers=@`.
 
 import CommandLanguage
+import Fireweed
 import Foundation
 
 /// `name=content`, `name=@file,file`, `name=<file`, each with `;type=…`, `;filename=…` and `;headers=…` behind it.
@@ -103,47 +104,16 @@ struct CURLFormField: Equatable {
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }
 
-    /// A word up to one of some characters, or in double quotes with backslashes before quotes and backslashes.
     private static func word(_ rest: inout Substring, ending: String) -> String {
-        guard rest.first == "\"", let end = closingQuote(in: rest) else {
-            let word = rest.prefix { !ending.contains($0) }
-            rest = rest[word.endIndex...]
-            return word.trimmingSuffix(" ")
-        }
-        var word = ""
-        var isEscaped = false
-        for character in rest[..<end].dropFirst() {
-            if character == "\\", !isEscaped {
-                isEscaped = true
-                continue
-            }
-            if isEscaped, character != "\"", character != "\\" { word.append("\\") }
-            word.append(character)
-            isEscaped = false
-        }
-        rest = rest[rest.index(after: end)...].drop { $0 == " " }
-        return word
-    }
-
-    private static func closingQuote(in text: Substring) -> Substring.Index? {
-        var isEscaped = false
-        for index in text.indices.dropFirst() {
-            if isEscaped {
-                isEscaped = false
-            } else if text[index] == "\\" {
-                isEscaped = true
-            } else if text[index] == "\"" {
-                return index
-            }
-        }
-        return nil
+        let word = CURLFormText.word(&rest, endingAt: ending)
+        return word.isQuoted ? word.text : word.text.trimmingSuffix(" ")
     }
 }
 
-extension Substring {
+extension String {
     fileprivate func trimmingSuffix(_ character: Character) -> String {
         var text = self
         while text.last == character { text.removeLast() }
-        return String(text)
+        return text
     }
 }

@@ -8,7 +8,7 @@ import Foundation
 struct CURLNetrc: Sendable, Equatable {
     /// `nil` for the user's.
     var file: String?
-    /// Where the URL has credentials, they are taken instead.
+    /// Whether credentials of the URL are taken instead of the file's.
     var isOptional = false
 
     /// `USER:PASSWORD` for a host; throws `UsageError` for a file that cannot be understood.

@@ -70,7 +70,7 @@ extension CURLRow {
 
     private static let cookieRows: [CURLRow] = [
         .text("cookie", "b") { transfer, text in
-            // Without "=", curl reads cookies from a file; an empty name has it keep those that responses set.
+            // Without "=" the value names a file of cookies. An empty name makes curl keep the cookies of responses.
             if text.contains("=") { transfer.cookies.append(text) } else { transfer.cookieFiles.append(text) }
         },
         .text("cookie-jar", "c") { $0.cookieJar = $1 },

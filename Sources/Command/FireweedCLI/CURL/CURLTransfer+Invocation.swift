@@ -26,7 +26,7 @@ extension CURLTransfer {
         invocation.urlPatterns = try urls.map {
             takesURLsLiterally || !Self.hasPattern($0) ? URLGlob(literal: Self.withoutEscapes($0)) : try URLGlob($0)
         }
-        // What curl saves, it saves whatever the status is, unless -f refuses it.
+        // curl saves a response of any status, unless -f is there.
         invocation.savesAnyStatus = !invocation.failsWithStatus
         invocation.curl = self
         try invocation.takeURL(at: 0)

@@ -144,7 +144,7 @@ extension CURLTransfer {
 /// A file, and the part that comes behind what it has.
 struct CURLAppendedFile: Sendable {
     let path: String
-    /// Where the part is until it is whole.
+    /// The path of the part, before the part is whole.
     var part: String { "\(path).fireweed-part" }
 
     /// Moves the part's bytes to the end of the file; throws what reading and writing throw.

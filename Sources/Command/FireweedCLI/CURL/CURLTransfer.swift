@@ -6,7 +6,7 @@ import Foundation
 
 /// The part of a curl command's meaning that our own options do not have.
 struct CURLTransfer: Sendable, Equatable {
-    /// Where the content of a URL goes.
+    /// The destination of a URL's content.
     enum Output: Sendable, Equatable {
         case file(String), remoteName
     }
@@ -16,7 +16,7 @@ struct CURLTransfer: Sendable, Equatable {
     var isHead = false
     var content = CURLContent()
     var sendsDataInQuery = false
-    /// What `--url-query` adds, one after the other.
+    /// The values of `--url-query`, in their order.
     var query: [[UInt8]] = []
     var takesURLsLiterally = false
     var keepsPath = false

@@ -28,7 +28,7 @@ struct WriteOut {
     ]
     private static let otherNames = ["json", "header_json", "stdout", "stderr", "onerror"]
 
-    /// The first name of a format that stands for nothing; `nil` when there is none.
+    /// The first unknown name in a format; `nil` without one.
     static func unknownName(in format: String) -> String? {
         pieces(of: format).lazy.compactMap { piece in
             guard case .variable(let name) = piece, !names.contains(name), !otherNames.contains(name) else {

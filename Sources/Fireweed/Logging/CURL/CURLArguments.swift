@@ -5,8 +5,6 @@ struct CURLArgument: Equatable {
     /// The option as written, for error messages.
     let written: String
     let meaning: CURLMeaning
-    /// The option's long name without its dashes; empty for a URL.
-    var name = ""
     /// Empty for an option without a value.
     let value: [UInt8]
 }
@@ -75,6 +73,6 @@ struct CURLArguments {
     private mutating func add(_ option: CURLOption, written: String, value: [UInt8]) {
         if option.name == "globoff" { takesURLLiterally = true }
         if option.name == "path-as-is" { keepsPath = true }
-        all.append(CURLArgument(written: written, meaning: option.meaning, name: option.name, value: value))
+        all.append(CURLArgument(written: written, meaning: option.meaning, value: value))
     }
 }

@@ -64,13 +64,21 @@ struct CURLFormField: Equatable {
         }
         return rest.isEmpty
     }
+    private static func word(_ rest: inout Substring) -> String { CURLFormText.word(&rest, endingAt: ";").text }
+}
 
-    /// A word up to a semicolon, or in double quotes with backslashes before quotes and backslashes.
-    private static func word(_ rest: inout Substring) -> String {
+/// The words in a value of curl's `-F`.
+package enum CURLFormText {
+    /// Takes a word up to one of some characters, or one in double quotes.
+    ///
+    /// In quotes, backslashes stand before quotes and backslashes.
+    package static func word(
+        _ rest: inout Substring, endingAt ends: String
+    ) -> (text: String, isQuoted: Bool) {
         guard rest.first == "\"", let end = closingQuote(in: rest) else {
-            let word = rest.prefix { $0 != ";" }
+            let word = rest.prefix { !ends.contains($0) }
             rest = rest[word.endIndex...]
-            return String(word)
+            return (String(word), false)
         }
         var word = ""
         var isEscaped = false
@@ -84,7 +92,7 @@ struct CURLFormField: Equatable {
             isEscaped = false
         }
         rest = rest[rest.index(after: end)...].drop { $0 == " " }
-        return word
+        return (word, true)
     }
 
     private static func closingQuote(in text: Substring) -> Substring.Index? {

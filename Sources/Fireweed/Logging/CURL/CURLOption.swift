@@ -1,6 +1,9 @@
 // The table of supported curl options.
 
 /// The effect of an option on a request.
+///
+/// Options that only a session can carry out are not in the table: without them, the request would take another route,
+/// or another trust.
 enum CURLMeaning: Equatable {
     // With a value.
     case method, header, user, bearer, cookie, userAgent, referer, maximumTime, url
@@ -15,13 +18,10 @@ enum CURLMeaning: Equatable {
     /// The option has no effect on the request: output, files, connections.
     case ignored
     case ignoredValue
-    /// Only a session can do this: without it, the request would use another route or another trust.
-    case session
-    case sessionValue
 
     var takesValue: Bool {
         switch self {
-        case .query, .head, .anyAuthentication, .ignored, .session: false
+        case .query, .head, .anyAuthentication, .ignored: false
         default: true
         }
     }
@@ -76,14 +76,6 @@ struct CURLOption {
         row("keepalive-time", .ignoredValue), row("keepalive", .ignored), row("tcp-nodelay", .ignored),
         row("ipv4", "4", .ignored), row("ipv6", "6", .ignored), row("disable", "q", .ignored),
         row("globoff", "g", .ignored),
-        // Only a session can do these.
-        row("proxy", "x", .sessionValue), row("proxy-user", "U", .sessionValue), row("noproxy", .sessionValue),
-        row("cacert", .sessionValue), row("cert", "E", .sessionValue), row("key", .sessionValue),
-        row("pass", .sessionValue), row("cert-type", .sessionValue), row("unix-socket", .sessionValue),
-        row("resolve", .sessionValue), row("connect-to", .sessionValue), row("interface", .sessionValue),
-        row("proto", .sessionValue), row("tlsv1.2", .session), row("tlsv1.3", .session),
-        row("tls-max", .sessionValue),
-        row("ciphers", .sessionValue), row("http2-prior-knowledge", .session),
         // Output and saved files.
         row("verbose", "v", .ignored), row("silent", "s", .ignored), row("show-error", "S", .ignored),
         row("include", "i", .ignored), row("fail", "f", .ignored), row("fail-with-body", .ignored),

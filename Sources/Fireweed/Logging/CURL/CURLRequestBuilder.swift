@@ -10,7 +10,7 @@ struct CURLRequestBuilder {
     private var url: String?
     private var method: String?
     private var headers: [HTTPHeader] = []
-    private(set) var removedHeaders: [String] = []
+    private var removedHeaders: [String] = []
     private var cookies: [String] = []
     /// Of `-u`; else the URL may have some.
     private var login: CURLLogin?
@@ -20,11 +20,8 @@ struct CURLRequestBuilder {
     private var sendsDataInQuery = false
     private var headOption: String?
     private var upload: CURLRequestContent.Upload?
-    /// Whether the caller carries out the options that a request cannot express.
-    private let acceptsSessionOptions: Bool
 
-    init(files: CURLFiles, acceptsSessionOptions: Bool) {
-        self.acceptsSessionOptions = acceptsSessionOptions
+    init(files: CURLFiles) {
         content = CURLRequestContent(files: files)
     }
 
@@ -38,8 +35,6 @@ struct CURLRequestBuilder {
         case .head: headOption = argument.written
         case .anyAuthentication: waitsForChallenge = true
         case .ignored, .ignoredValue: break
-        case .session, .sessionValue:
-            guard acceptsSessionOptions else { throw CURLParsingError.unsupportedOption(argument.written) }
         default: try apply(argument, try text(of: argument))
         }
     }
@@ -74,7 +69,7 @@ struct CURLRequestBuilder {
             let field = argument.meaning == .form ? CURLFormField(value) : CURLFormField(literally: value)
             guard let field else { throw invalid(argument, value) }
             try content.add(field, of: argument.written)
-        case .data, .query, .head, .anyAuthentication, .upload, .ignored, .ignoredValue, .session, .sessionValue: break
+        case .data, .query, .head, .anyAuthentication, .upload, .ignored, .ignoredValue: break
         }
     }
 

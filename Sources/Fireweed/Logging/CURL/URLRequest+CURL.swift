@@ -35,37 +35,9 @@ extension URLRequest {
     ///     the default, reads no file: a command from elsewhere must not send one's files by being parsed.
     /// - Throws: ``CURLParsingError`` for the first unsupported part of the command.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
-        var removedFields: [String] = []
-        try self.init(
-            cURL: command, readingFilesIn: folder, acceptingSessionOptions: false, removedFields: &removedFields)
-    }
-
-    /// Makes the request, and accepts options that `CURLExchangeOptions` gives to callers that carry them out.
-    ///
-    /// `removedFields` receives the names of the fields that the command removes (`-H 'Accept:'`).
-    package init(
-        cURL command: String, readingFilesIn folder: URL?, acceptingSessionOptions: Bool,
-        removedFields: inout [String]
-    ) throws {
         let arguments = try CURLArguments(CURLCommandLine(command).arguments)
-        var builder = CURLRequestBuilder(
-            files: CURLFiles(folder: folder), acceptsSessionOptions: acceptingSessionOptions)
+        var builder = CURLRequestBuilder(files: CURLFiles(folder: folder))
         for argument in arguments.all { try builder.apply(argument) }
         self = try builder.request(of: arguments)
-        removedFields = builder.removedHeaders
-    }
-}
-
-/// The options of a curl command that change the exchange or the output, and not the request.
-package enum CURLExchangeOptions {
-    /// Long names without dashes and values, in order; throws ``CURLParsingError``.
-    ///
-    /// The value of a switch is empty.
-    package static func read(_ command: String) throws -> [(name: String, value: String)] {
-        let arguments = try CURLArguments(CURLCommandLine(command).arguments).all
-        let meanings: [CURLMeaning] = [.ignored, .ignoredValue, .session, .sessionValue, .head]
-        return arguments.filter { meanings.contains($0.meaning) }.map {
-            ($0.name, String(decoding: $0.value, as: UTF8.self))
-        }
     }
 }

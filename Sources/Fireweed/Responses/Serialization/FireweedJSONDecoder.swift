@@ -3,7 +3,7 @@
 public import Foundation
 import JSONTape
 
-/// Decodes JSON three to five times as fast as `JSONDecoder`, to the same values and with the same errors.
+/// Decodes JSON about three times as fast as `JSONDecoder`, to the same values and with the same errors.
 ///
 /// Responses are decoded in this way by themselves where their `decoder` is a `JSONDecoder`; this type is for other
 /// content.
