@@ -67,15 +67,17 @@ struct WaitingExchangeTests {
             let first = stage.transfer(server.url("/first"))
             first.start()
             try await Self.heads(1, at: server)
-            // As if fifty responses had taken ten seconds each.
+            // As if fifty responses had taken a quarter of an hour each: no stall comes near.
             let exchange = try #require(first.control as? Exchange)
             exchange.loopPool.loop.post { _ in
-                for _ in 0..<50 { exchange.origin?.noteResponse(after: 10_000_000_000) }
+                for _ in 0..<50 { exchange.origin?.noteResponse(after: Duration.seconds(1000).nanoseconds) }
             }
             let late = stage.transfer(server.url("/late")) {
-                $0.requestDeadlineNanoseconds = Self.moment(in: .seconds(9))
+                $0.requestDeadlineNanoseconds = Self.moment(in: .seconds(900))
             }
-            let early = stage.transfer(server.url("/early")) { $0.deadlineNanoseconds = Self.moment(in: .seconds(90)) }
+            let early = stage.transfer(server.url("/early")) {
+                $0.deadlineNanoseconds = Self.moment(in: .seconds(3000))
+            }
             let free = stage.transfer(server.url("/free"))
             for transfer in [late, early, free] { transfer.start() }
             // Calls reach the loop in their order: once this one has ended, the others wait.
@@ -90,7 +92,7 @@ struct WaitingExchangeTests {
                 return
             }
             #expect(origin == "http://127.0.0.1:\(server.port)")
-            #expect(remaining < .seconds(9) && needed == .seconds(10))
+            #expect(remaining < .seconds(900) && needed == .seconds(1000))
             for transfer in [first, early, free] { #expect(try await transfer.end().failure == nil) }
             #expect(Self.paths(server) == ["/first", "/early", "/free"])
         }
