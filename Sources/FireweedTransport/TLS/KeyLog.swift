@@ -35,7 +35,9 @@ final class KeyLog {
     }
 }
 
-/// OpenSSL has a secret, on the loop's thread; the TLS client keeps the log longer than any connection.
+/// OpenSSL has a secret, on the loop's thread or one that signs for it.
+///
+/// The TLS client keeps the log longer than any connection.
 private func writeKeyLog(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
     guard let ssl, let line, let owner = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), KeyLog.index) else { return }
     Unmanaged<KeyLog>.fromOpaque(owner).takeUnretainedValue().append(line)

@@ -114,7 +114,8 @@ extension TLSVersion {
     }
 }
 
-// OpenSSL calls on the loop's thread, inside a call of the stream, which an `SSL` names and does not hold.
+// OpenSSL calls inside a call of the stream, which an `SSL` names and does not hold: on the loop's thread, but for a
+// signature.
 
 /// The chain has come; OpenSSL asks again after a hold.
 private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
@@ -136,7 +137,10 @@ private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) 
 
 /// The server asks for a client certificate.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
-    guard let ssl, let handshake = TLSStream.of(ssl)?.handshake else { return 0 }
+    guard let ssl, let stream = TLSStream.of(ssl) else { return 0 }
+    // The handshake has answered, on its own thread.
+    if stream.isSigning { return 1 }
+    guard let handshake = stream.handshake else { return 0 }
     switch OpenSSLError.discarding({ handshake.identityWanted() }) {
     case .proceed: return 1
     case .hold: return -1

@@ -14,7 +14,8 @@ protocol TLSHandshakeOwner: AnyObject {
     func handshake(_ handshake: TLSHandshake, outlived gate: TrustGate)
 }
 
-/// Makes the handshake over a connected channel, and holds it while a rule that may wait decides.
+/// Makes the handshake over a connected channel, and holds it while a rule that may wait decides, while a client
+/// identity is read, and while another thread signs with it.
 ///
 /// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the
 /// socket is not in the epoll set: a peer that closes is noticed when the handshake continues.
@@ -22,6 +23,15 @@ final class TLSHandshake {
     /// What OpenSSL is told.
     enum Answer: Equatable {
         case proceed, hold, refuse
+    }
+
+    /// What a handshake is held for.
+    private enum Hold {
+        case verdict
+        /// The files of the client identity are read.
+        case identity
+        /// The client's signature, which takes too long for the loop's thread, or messages of the peer's before it.
+        case signature
     }
 
     private let peer: TLSPeer
@@ -42,8 +52,8 @@ final class TLSHandshake {
     private var isStepDue = false
     /// The identity for this server, after it was read.
     private var identity: LoadedIdentity?
-    /// Whether the handshake is held for the files of an identity, and not for a verdict.
-    private var isReadingIdentity = false
+    /// The reason of the next hold, or of this one.
+    private var hold = Hold.verdict
 
     /// Makes a handshake over a channel whose socket is registered for its edges.
     ///
@@ -118,10 +128,14 @@ final class TLSHandshake {
 
     private func drive() {
         guard !isOver, !isHeld, let stream else { return }
+        if hold == .signature {
+            if stream.gatherRecords() { beHeld() }
+            return
+        }
         switch stream.shakeHands() {
         case .done: finish(stream)
         case .wantsRecords: flightIsMade(by: stream)
-        case .held: hold()
+        case .held: beHeld()
         case .failed(let errors): fail(errors, of: stream)
         }
     }
@@ -131,7 +145,7 @@ final class TLSHandshake {
         guard gate.isProvisional, stream.hasUnsentRecords else { return }
         switch answer(to: .flight(status: PeerEvidence.stapledStatus(of: stream.ssl))) {
         case .proceed: release(stream)
-        case .hold: hold()
+        case .hold: beHeld()
         case .refuse: fail(OpenSSLError(entries: []), of: stream)
         }
     }
@@ -206,21 +220,24 @@ final class TLSHandshake {
             stream.holdsRecords = false
         }
         guard failure == nil else { return .refuse }
-        let wanted = peer.isProxy ? nil : client.settings.identity(forHost: peer.host)
-        guard let wanted, wanted != stream.resumption.key.identity else { return .proceed }
+        guard let wanted = peer.isProxy ? nil : client.settings.identity(forHost: peer.host) else { return .proceed }
         guard let identity, identity.identity == wanted else {
-            isReadingIdentity = true
+            hold = .identity
             read(wanted) { $0.identityIsRead() }
             return .hold
         }
-        do throws(TransferFailure) {
-            stream.resumption.key.certificate = try TLSClient.install(identity, on: stream.ssl)
-            stream.resumption.key.identity = wanted
-            return .proceed
-        } catch {
-            failure = error
-            return .refuse
+        if wanted != stream.resumption.key.identity {
+            do throws(TransferFailure) {
+                stream.resumption.key.certificate = try TLSClient.install(identity, on: stream.ssl)
+                stream.resumption.key.identity = wanted
+            } catch {
+                failure = error
+                return .refuse
+            }
         }
+        guard identity.signsSlowly else { return .proceed }
+        hold = .signature
+        return .hold
     }
 
     private func answer(to event: TrustGate.Event) -> Answer {
@@ -270,18 +287,45 @@ final class TLSHandshake {
 
     // MARK: Holding
 
-    private func hold() {
+    private func beHeld() {
         isHeld = true
-        if !isReadingIdentity { wasHeld = true }
         context.sockets.willClose(channel.descriptor)
+        switch hold {
+        case .verdict: wasHeld = true
+        case .identity: break
+        case .signature: sign()
+        }
+    }
+
+    /// Ends a hold in which no verdict was awaited.
+    private func endHold() {
+        isHeld = false
+        context.sockets.watchEdges(of: channel.descriptor, for: self)
+        driveSoon()
     }
 
     /// OpenSSL asks once more.
     private func identityIsRead() {
-        guard isReadingIdentity else { return }
-        (isReadingIdentity, isHeld) = (false, false)
-        context.sockets.watchEdges(of: channel.descriptor, for: self)
-        driveSoon()
+        guard hold == .identity else { return }
+        hold = .verdict
+        endHold()
+    }
+
+    /// Lets another thread make the step that signs.
+    private func sign() {
+        guard let stream else { return }
+        let reply = HandshakeReply(self)
+        HandshakeSignature(of: stream, by: client).make(on: context.loop) { reply.handshake?.take($0) }
+    }
+
+    private func take(_ signature: TLSStream.Signature) {
+        guard !isOver, let stream else { return }
+        switch signature {
+        case .made: hold = .verdict
+        case .wantsRecords: break
+        case .failed(let errors): return fail(errors, of: stream)
+        }
+        endHold()
     }
 
     /// A verdict that was waited for has come.

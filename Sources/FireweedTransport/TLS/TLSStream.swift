@@ -19,6 +19,14 @@ final class TLSStream {
         case failed(OpenSSLError)
     }
 
+    /// The result of the step that signs.
+    enum Signature {
+        case made
+        /// The peer's message before ours is awaited.
+        case wantsRecords
+        case failed(OpenSSLError)
+    }
+
     let ssl: OpaquePointer
     private let lower: ByteChannel
     private let context: LoopContext
@@ -30,6 +38,9 @@ final class TLSStream {
     let resumption: TLSResumption
     /// What we have written stays here, for as long as the peer is not trusted.
     var holdsRecords = false
+
+    /// Whether another thread signs, to which the stream belongs meanwhile.
+    private(set) var isSigning = false
 
     // MARK: Records that came
 
@@ -133,6 +144,48 @@ final class TLSStream {
             case SSL_ERROR_WANT_RETRY_VERIFY, SSL_ERROR_WANT_X509_LOOKUP: return .held
             default: return .failed(OpenSSLError.drain())
             }
+        }
+    }
+
+    /// Reads what has come of a handshake, for `sign()`; false when nothing has come, and the channel has not ended.
+    func gatherRecords() -> Bool {
+        guard lowerEnd == nil else { return true }
+        let known = kept.count
+        let buffer = context.takeRecordBuffer()
+        defer { context.giveBack(recordBuffer: buffer) }
+        while lowerEnd == nil {
+            let outcome = lower.receive(into: buffer)
+            switch outcome {
+            case .bytes(let count):
+                kept += buffer[..<count]
+                if kept.count > Self.handshakeByteCount { lowerEnd = .failed(framingRefusal) }
+            case .wouldBlock: return kept.count > known
+            case .end, .failed: lowerEnd = outcome
+            }
+        }
+        return true
+    }
+
+    /// Makes the step in which the client signs, by the records that are kept.
+    ///
+    /// For another thread than the loop's, while the handshake is held. Nothing is made as long as messages of the
+    /// peer's are missing that come before ours.
+    func sign() -> Signature {
+        let records = kept
+        (isSigning, isDrained) = (true, true)
+        ERR_clear_error()
+        let (result, code) = records.withUnsafeBytes { bytes in
+            arrived = bytes
+            let result = SSL_do_handshake(ssl)
+            kept = Array(arrived)
+            arrived = UnsafeRawBufferPointer(start: nil, count: 0)
+            return (result, SSL_get_error(ssl, result))
+        }
+        isSigning = false
+        switch code {
+        case SSL_ERROR_NONE where result == 1, SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
+            return hasUnsentRecords ? .made : .wantsRecords
+        default: return .failed(OpenSSLError.drain())
         }
     }
 
@@ -294,7 +347,7 @@ final class TLSStream {
         guard lowerEnd == nil, !isDrained else { return }
         let limit = handshake == nil ? framingLimit : max(framingLimit, Self.handshakeByteCount)
         guard framingByteCount <= limit else {
-            lowerEnd = .failed(.refused(.framingBytes(limit: framingLimit - Self.recordByteCount)))
+            lowerEnd = .failed(framingRefusal)
             return
         }
         let outcome = lower.receive(into: room)
@@ -306,6 +359,10 @@ final class TLSStream {
         case .wouldBlock: isDrained = true
         case .end, .failed: lowerEnd = outcome
         }
+    }
+
+    private var framingRefusal: TransferFailure {
+        .refused(.framingBytes(limit: framingLimit - Self.recordByteCount))
     }
 
     /// Calls `body` with room for records; what is left of them is kept for the next call.

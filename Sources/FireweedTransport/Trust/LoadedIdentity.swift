@@ -36,6 +36,10 @@ final class LoadedIdentity: @unchecked Sendable {
 
     var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
 
+    /// Whether a signature takes milliseconds, as those of RSA do; one of an elliptic curve takes less than a change of
+    /// threads.
+    var signsSlowly: Bool { [EVP_PKEY_RSA, EVP_PKEY_RSA_PSS].contains(EVP_PKEY_get_base_id(key.pointer)) }
+
     /// Makes a connection show this identity.
     ///
     /// OpenSSL takes references of its own.

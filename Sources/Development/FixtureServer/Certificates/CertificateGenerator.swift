@@ -20,11 +20,14 @@ public final class CertificateGenerator: Sendable {
         case p256
         /// RSA of 1024 bits, which is too short.
         case rsa1024
+        /// RSA of 2048 bits.
+        case rsa2048
 
         fileprivate var arguments: [String] {
             switch self {
             case .p256: ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
             case .rsa1024: ["-newkey", "rsa:1024"]
+            case .rsa2048: ["-newkey", "rsa:2048"]
             }
         }
     }

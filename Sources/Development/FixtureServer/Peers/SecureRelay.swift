@@ -24,9 +24,12 @@ public final class SecureRelay: Sendable {
     /// Starts a relay that passes bytes on as they are.
     ///
     /// The first connections are closed after the byte counts in `cuts`, one each, of what the server sends; later
-    /// connections are not closed.
-    public convenience init(to target: UInt16, cuts: [Int] = []) throws {
-        try self.init(["cuts": cuts], to: [target])
+    /// connections are not closed. Bytes are passed on in pieces of so many, a millisecond apart; all that has come at
+    /// once without a number.
+    public convenience init(to target: UInt16, cuts: [Int] = [], piece: Int? = nil) throws {
+        var settings: [String: Any] = ["cuts": cuts]
+        settings["piece"] = piece
+        try self.init(settings, to: [target])
     }
 
     private init(_ settings: [String: Any], to targets: [UInt16]) throws {
@@ -72,13 +75,16 @@ public final class SecureRelay: Sendable {
 
         config = json.loads(sys.argv[1])
         cuts = config.get("cuts", [])
+        piece = config.get("piece")
         writers = set()
         count = 0
 
         async def pump(reader, writer, limit=None, number=None):
             passed = 0
             try:
-                while data := await reader.read(65536):
+                while data := await reader.read(piece or 65536):
+                    if piece:
+                        await asyncio.sleep(0.001)
                     if limit is not None:
                         data = data[:limit - passed]
                     writer.write(data)
