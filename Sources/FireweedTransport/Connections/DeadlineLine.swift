@@ -2,9 +2,11 @@
 
 /// A queue of exchanges in which those that can still meet their deadline go ahead of those that hardly can.
 ///
-/// Exchanges without a deadline are served in their order, and never refused. Those with a deadline have the turns of
-/// their own places; of them the first one with a good outlook goes, else the first doubtful one. A hopeless exchange
-/// that had to wait is given back to be failed: its response would come too late, and cost another one its chance.
+/// Exchanges without a deadline are served in their order, and never refused. At a place of one with a deadline, the
+/// first one with a good outlook goes, else the first doubtful one. The doubtful one whose place was taken gets the
+/// place of the one that took it, so that no place is used twice, and nobody without a deadline is overtaken. A hopeless
+/// exchange that had to wait is given back to be failed: its response would come too late, and cost another one its
+/// chance.
 struct DeadlineLine {
     /// What becomes of the exchange whose turn it is.
     enum Turn {
@@ -54,7 +56,7 @@ struct DeadlineLine {
     /// `turn` is the number of the loop's turn: an exchange that came in the same turn has not waited.
     mutating func next(at now: LoopInstant, turn: UInt64, _ latencies: inout LatencyWindow) -> Turn? {
         if order == .oldestFirst, limited.count + doubtful.count == 0 { return open.next().map { .serve($0) } }
-        let outlook = DeadlineOutlook(&latencies)
+        let outlook = DeadlineOutlook(&latencies, at: now)
         return order == .oldestFirst ? nextOldest(now, turn, outlook) : nextNewest(now, turn, outlook)
     }
 
@@ -63,10 +65,25 @@ struct DeadlineLine {
         if let first = open.first?.place, first < place { return open.next().map { .serve($0) } }
         while let exchange = limited.next() {
             let decision = Self.decide(exchange, now, turn, outlook)
-            guard decision.verdict == .doubtful, let place = exchange.place else { return decision.turn }
+            guard decision.verdict == .doubtful, let place = exchange.place else {
+                if case .serve = decision.turn { trade(with: exchange) }
+                return decision.turn
+            }
             doubtful.enter(exchange, number: place)
         }
         return doubtful.next().map { Self.decide($0, now, turn, outlook).turn }
+    }
+
+    /// Gives the place of an exchange that is served to the first doubtful one, if that one is overtaken.
+    ///
+    /// They trade their numbers too: an exchange that is sent again returns to the place at which it was served.
+    private mutating func trade(with exchange: Exchange) {
+        guard let place = exchange.place, let first = doubtful.first?.place, first < place,
+            let overtaken = doubtful.next()
+        else { return }
+        (exchange.number, exchange.place) = (first, first)
+        (overtaken.number, overtaken.place) = (place, place)
+        doubtful.enter(overtaken, number: place)
     }
 
     private mutating func nextNewest(_ now: LoopInstant, _ turn: UInt64, _ outlook: DeadlineOutlook?) -> Turn? {

@@ -22,8 +22,10 @@ struct DeadlineOutlook: Equatable {
     let usual: UInt64
 
     /// `nil` as long as too few responses are known.
-    init?(_ latencies: inout LatencyWindow) {
-        guard let quick = latencies.quickestTenth(), let most = latencies.percentile95() else { return nil }
+    init?(_ latencies: inout LatencyWindow, at now: UInt64) {
+        guard let quick = latencies.quickestTenth(at: now), let most = latencies.percentile95(at: now) else {
+            return nil
+        }
         needed = quick
         usual = min(max(most, quick.addingSaturating(quick)), quick.multipliedSaturating(by: 4))
     }

@@ -234,7 +234,7 @@ final class OriginPool {
 
     /// Notes how long a complete response took, in nanoseconds.
     func noteResponse(after duration: UInt64) {
-        latencies.note(duration)
+        latencies.note(duration, at: pool.context.now)
     }
 
     /// Notes that the peer has processed exchanges, so that refused ones may be sent again.

@@ -76,7 +76,7 @@ private struct OverloadedOrigin {
         workers[worker] = end
         guard end <= deadline else { return deadline }
         successCount += 1
-        latencies.note(end - now)
+        latencies.note(end - now, at: end)
         return end
     }
 }

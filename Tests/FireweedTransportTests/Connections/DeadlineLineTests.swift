@@ -14,7 +14,7 @@ struct DeadlineLineTests {
     /// What a window says in which so many of fifty responses took 40 ms, and the others longer.
     private static func latencies(quick: Int = 50, milliseconds: UInt64 = 40, slow: UInt64 = 1000) -> LatencyWindow {
         var window = LatencyWindow()
-        for index in 0..<50 { window.note((index < quick ? milliseconds : slow) * millisecond) }
+        for index in 0..<50 { window.note((index < quick ? milliseconds : slow) * millisecond, at: now) }
         return window
     }
 
@@ -25,7 +25,7 @@ struct DeadlineLineTests {
         ] as [(UInt64, DeadlineOutlook.Verdict)])
     func verdicts(milliseconds: UInt64, verdict: DeadlineOutlook.Verdict) throws {
         var window = Self.latencies()
-        let outlook = try #require(DeadlineOutlook(&window))
+        let outlook = try #require(DeadlineOutlook(&window, at: Self.now))
         #expect(outlook.verdict(remaining: milliseconds * Self.millisecond) == verdict)
     }
 
@@ -34,25 +34,27 @@ struct DeadlineLineTests {
         arguments: [(40, 80), (60, 80), (100, 100), (160, 160), (1000, 160)] as [(UInt64, UInt64)])
     func usual(slow: UInt64, usual: UInt64) throws {
         var window = Self.latencies(quick: 25, slow: slow)
-        let outlook = try #require(DeadlineOutlook(&window))
+        let outlook = try #require(DeadlineOutlook(&window, at: Self.now))
         #expect(outlook.usual == usual * Self.millisecond)
     }
 
     @Test("numbers that do not fit make no trap")
     func extremes() throws {
         var window = LatencyWindow()
-        for _ in 0..<50 { window.note(.max) }
-        let outlook = try #require(DeadlineOutlook(&window))
+        for _ in 0..<50 { window.note(.max, at: Self.now) }
+        let outlook = try #require(DeadlineOutlook(&window, at: Self.now))
         #expect(outlook.verdict(remaining: .max) == .good)
         #expect(outlook.verdict(remaining: .max - 1) == .hopeless)
     }
 
     // MARK: The line
 
-    /// A line, and the exchanges in it by number.
+    /// A line, and the exchanges in it by the number with which they entered.
     private struct Stage {
         var line: DeadlineLine
         var latencies = DeadlineLineTests.latencies()
+        private var entered: [Int: Exchange] = [:]
+        private var numbers: [ObjectIdentifier: Int] = [:]
         private let transport = EngineTransport()
         private let consumer = TransferRecorder(
             wantsReadComplete: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
@@ -73,18 +75,28 @@ struct DeadlineLineTests {
             let exchange = try #require(transport.makeTransfer(of: message, for: consumer) as? Exchange)
             (exchange.number, exchange.place, exchange.entryTurn) = (number, number, turn)
             line.enter(exchange, number: number, at: DeadlineLineTests.now)
+            (entered[number], numbers[ObjectIdentifier(exchange)]) = (exchange, number)
         }
 
-        /// What comes out in turn 2: the number, negative where the exchange is refused.
-        mutating func drain() -> [Int] {
-            var numbers: [Int] = []
-            while let turn = line.next(at: DeadlineLineTests.now, turn: 2, &latencies) {
-                switch turn {
-                case .serve(let exchange): numbers.append(exchange.number ?? 0)
-                case .refuse(let exchange, _, _): numbers.append(-(exchange.number ?? 0))
-                }
+        /// Removes the exchange that entered with a number.
+        mutating func leave(_ number: Int) {
+            if let place = entered[number]?.place { line.leave(place) }
+        }
+
+        /// The next one that comes out in turn 2: its number, negative where the exchange is refused.
+        mutating func next() -> Int? {
+            switch line.next(at: DeadlineLineTests.now, turn: 2, &latencies) {
+            case .serve(let exchange)?: numbers[ObjectIdentifier(exchange)]
+            case .refuse(let exchange, _, _)?: numbers[ObjectIdentifier(exchange)].map { -$0 }
+            case nil: nil
             }
-            return numbers
+        }
+
+        /// All that come out.
+        mutating func drain() -> [Int] {
+            var drained: [Int] = []
+            while let number = next() { drained.append(number) }
+            return drained
         }
     }
 
@@ -116,8 +128,8 @@ struct DeadlineLineTests {
         try stage.enter(6, 60)
         try stage.enter(7, 400)
         #expect(stage.line.count == 7)
-        // The turn of 2 goes to 5, and its next one to 7; 2 and 6 are left.
-        #expect(stage.drain() == [1, -3, 5, 7, 2, 4, 6])
+        // 2 trades its place with 5, and then with 7.
+        #expect(stage.drain() == [1, -3, 5, 4, 7, 6, 2])
     }
 
     @Test("an exchange that came in this turn has not waited, and is not refused")
@@ -132,7 +144,7 @@ struct DeadlineLineTests {
     func unknown() throws {
         var stage = Stage()
         stage.latencies = LatencyWindow()
-        for _ in 0..<9 { stage.latencies.note(40 * Self.millisecond) }
+        for _ in 0..<9 { stage.latencies.note(40 * Self.millisecond, at: Self.now) }
         for number in 1...5 { try stage.enter(number, UInt64(number)) }
         #expect(stage.drain() == [1, 2, 3, 4, 5])
     }
@@ -166,14 +178,98 @@ struct DeadlineLineTests {
     func leaving() throws {
         var stage = Stage()
         for number in 1...9 { try stage.enter(number, [nil, 500, 50][number % 3]) }
-        guard case .serve(let first)? = stage.line.next(at: Self.now, turn: 2, &stage.latencies) else {
-            Issue.record("one is served")
-            return
-        }
-        #expect(first.number == 1)
-        for number in [2, 4, 9, 4] { stage.line.leave(number) }
+        #expect(stage.next() == 1)
+        for number in [2, 4, 9, 4] { stage.leave(number) }
         #expect(stage.line.count == 5)
         #expect(Set(stage.drain()) == [3, 5, 6, 7, 8])
+    }
+
+    /// What happens to a line: an exchange enters, or one is served.
+    private enum Event: CaseIterable {
+        case open, good, doubtful, hopeless, serve
+
+        /// The milliseconds to the deadline of an exchange that enters.
+        var milliseconds: UInt64? {
+            switch self {
+            case .open, .serve: nil
+            case .good: 500
+            case .doubtful: 50
+            case .hopeless: 10
+            }
+        }
+    }
+
+    private static func sequences(of length: Int) -> [[Event]] {
+        guard length > 0 else { return [[]] }
+        return sequences(of: length - 1).flatMap { start in Event.allCases.map { start + [$0] } }
+    }
+
+    @Test("whatever enters, nobody without a deadline is overtaken, and no good one waits for a doubtful one")
+    func exhaustive() throws {
+        for sequence in Self.sequences(of: 6) {
+            var stage = Stage()
+            var waiting: [Int: Event] = [:]
+            /// Those that entered before each one and have not come out yet; the hopeless do not count.
+            var before: [Int: Int] = [:]
+            var (lastOpen, lastGood) = (0, 0)
+            /// Checks one that comes out, and returns false for none.
+            func takeNext() -> Bool {
+                guard let number = stage.next() else { return false }
+                let kind = waiting.removeValue(forKey: abs(number))
+                #expect((number < 0) == (kind == .hopeless), "\(sequence): \(number)")
+                guard number > 0 else { return true }
+                for other in waiting.keys { before[other, default: 0] -= 1 }
+                switch kind {
+                case .open:
+                    #expect(before[number] == 0 && number > lastOpen, "\(sequence): \(number)")
+                    lastOpen = number
+                case .good:
+                    #expect(number > lastGood, "\(sequence): \(number)")
+                    lastGood = number
+                case .doubtful: #expect(!waiting.values.contains(.good), "\(sequence): \(number)")
+                case .hopeless, .serve, nil: Issue.record("\(sequence): \(number)")
+                }
+                return true
+            }
+            for (index, event) in sequence.enumerated() {
+                guard event != .serve else {
+                    _ = takeNext()
+                    continue
+                }
+                before[index + 1] = waiting.values.count { $0 != .hopeless }
+                waiting[index + 1] = event
+                try stage.enter(index + 1, event.milliseconds)
+            }
+            while takeNext() {}
+            #expect(waiting.isEmpty && stage.line.count == 0, "\(sequence)")
+        }
+    }
+
+    @Test("a stream of good ones does not starve who came before them without a deadline")
+    func starvation() throws {
+        var stage = Stage()
+        try stage.enter(1, 50)
+        try stage.enter(2)
+        var served: [Int] = []
+        for number in 3...1000 {
+            try stage.enter(number, 500)
+            served += [stage.next()].compactMap(\.self)
+        }
+        #expect(served.prefix(3) == [3, 2, 4])
+        #expect(stage.drain() == [1000, 1])
+    }
+
+    @Test("one whose place was taken leaves from the place that it got")
+    func leavingAfterTrade() throws {
+        var stage = Stage()
+        try stage.enter(1, 50)
+        try stage.enter(2)
+        try stage.enter(3, 500)
+        try stage.enter(4, 60)
+        #expect(stage.next() == 3)
+        stage.leave(1)
+        #expect(stage.line.count == 2)
+        #expect(stage.drain() == [2, 4])
     }
 
     @Test("in any mixture every exchange comes out once, and those without a deadline in their order")

@@ -25,8 +25,11 @@ public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// `TRACE`.
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
+    /// The safe methods, which ask for no change (RFC 9110 §9.2.1).
+    static let safe: Set<HTTPMethod> = [.get, .head, .options, .trace]
+
     /// The idempotent methods (RFC 9110 §9.2.2).
-    static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+    static let idempotent: Set<HTTPMethod> = safe.union([.delete, .put])
 
     /// The method as it is sent.
     public let rawValue: String

@@ -72,8 +72,8 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         guard let message else { return }
         startNanoseconds = clock.monotonicNanoseconds
         // First: an automatic clock of tests advances as soon as the transfer waits.
-        if let delay = hedging.begin(message, origin: origin) { scheduleHedge(after: delay) }
-        run(message, in: .first)
+        if let delay = hedging.begin(message, origin: origin, at: startNanoseconds) { scheduleHedge(after: delay) }
+        _ = run(message, in: .first)
     }
 
     private func scheduleHedge(after delay: UInt64) {
@@ -83,8 +83,8 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         state.withLock { $0.delay = call }
     }
 
-    /// Makes and starts the transfer of a lane.
-    private func run(_ message: RequestMessage, in lane: HedgeState.Lane) {
+    /// Makes and starts the transfer of a lane; false when it is not wanted any more.
+    private func run(_ message: RequestMessage, in lane: HedgeState.Lane) -> Bool {
         let control = base.makeTransfer(of: message, for: HedgedLane(lane, of: self))
         let flow = state.withLock { state -> Flow? in
             state[lane] = control
@@ -93,14 +93,20 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
             else { return nil }
             return state.flow
         }
-        if let flow { control.start(flow) } else { control.cancel() }
+        guard let flow else {
+            control.cancel()
+            return false
+        }
+        if lane == .second { hedging.noteHedge(.sent) }
+        control.start(flow)
+        return true
     }
 
     private func hedge() {
         let isLate = state.withLock { $0.race == .single && !$0.isStopped && $0.flow.level != .suspended }
         guard isLate, hedging.takeHedge() else { return }
         let message = state.withLock { $0.race.handle(.hedge) == .beginSecond ? $0.message : nil }
-        if let message { run(message, in: .second) }
+        guard let message, run(message, in: .second) else { return hedging.noteHedge(.unneeded) }
     }
 
     func setFlow(_ flow: Flow) {
@@ -140,12 +146,13 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         guard effect != .none else { return nil }
         loser?.cancel()
         let now = clock.monotonicNanoseconds
-        hedging.noteHead(of: origin, after: now - min(startNanoseconds, now), isSecond: lane == .second)
+        hedging.noteHead(of: origin, after: now - min(startNanoseconds, now), isSecond: lane == .second, at: now)
         return consumer
     }
 
     /// A transfer ended: the consumer, if the end is for it.
-    fileprivate func noteEnd(of lane: HedgeState.Lane) -> (any TransferConsumer)? {
+    fileprivate func noteEnd(of lane: HedgeState.Lane, isRefusal: Bool) -> (any TransferConsumer)? {
+        if isRefusal, lane == .second { hedging.noteHedge(.refused) }
         let (effect, delay) = state.withLock { state -> (HedgeState.Effect, (any ScheduledCall)?) in
             state[lane] = nil
             let effect = state.race.handle(.end(lane))
@@ -199,7 +206,7 @@ private final class HedgedLane: TransferConsumer, @unchecked Sendable {
     func transferDidCompleteRead() { consumer?.transferDidCompleteRead() }
 
     func transferDidFinish(_ end: consuming TransferEnd) {
-        consumer = transfer.noteEnd(of: lane)
+        consumer = transfer.noteEnd(of: lane, isRefusal: end.failure?.overload != nil)
         tellEarlyEvents()
         consumer.take()?.transferDidFinish(end)
     }

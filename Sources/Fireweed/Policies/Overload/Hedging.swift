@@ -11,11 +11,17 @@ import Synchronization
 /// over HTTP/1.1 it closes a connection. When one of the two fails, the other one counts.
 ///
 /// Hedged are messages that may be sent twice (RFC 9110 §9.2.2): those with an idempotent method, and those with an
-/// `Idempotency-Key` field. Content that is read from a file or a stream, the messages of a ``DataStreamRequest``, and
-/// WebSockets are never hedged. Interim responses and the progress of content are told together with the head.
+/// `Idempotency-Key` field. A `PUT` or `DELETE` with a precondition (`If-Match`, `If-None-Match`,
+/// `If-Unmodified-Since`, `If`) is hedged with that field alone: the first message that arrives may change what the
+/// second one is compared with, and a 412 would be the answer to a message that did its work. Content that is read from
+/// a file or a stream, the messages of a ``DataStreamRequest``, and WebSockets are never hedged. Interim responses and
+/// the progress of content are told together with the head.
 ///
 /// Both messages pass the guards that come later in ``SessionOptions/guards``: put a hedging first, so that a
-/// ``ConcurrencyLimit`` counts both.
+/// ``ConcurrencyLimit`` counts both. A second message that a guard refuses takes nothing from the budget.
+///
+/// The durations of an origin's responses are forgotten after half a minute, and with many origins, those of the origins
+/// that were used least recently.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(guards: [.hedging(), .concurrencyLimit()]))
@@ -25,7 +31,7 @@ public final class Hedging: TransportGuard {
     public enum Delay: Sendable, Hashable {
         /// After a fixed time.
         case fixed(Duration)
-        /// After the time within which 95 of 100 heads of the origin came, of the last fifty.
+        /// After the time within which 95 of 100 heads of the origin came, of the last fifty in half a minute.
         ///
         /// Nothing is hedged as long as fewer than ten are known.
         case percentile95
@@ -97,33 +103,45 @@ public final class Hedging: TransportGuard {
 
 extension Hedging {
     /// Notes a message, and returns the nanoseconds after which it is hedged; `nil` never hedges it.
-    func begin(_ message: borrowing RequestMessage, origin: String) -> UInt64? {
+    func begin(_ message: borrowing RequestMessage, origin: String, at now: UInt64) -> UInt64? {
         state.withLock { state in
             state.counts.messages += 1
             state.tokens.noteRequest(at: 0)
             switch delay {
             case .fixed(let duration): return duration.nanoseconds
-            case .percentile95: return state.change(origin) { $0.percentile95() }
+            case .percentile95: return state.change(origin) { $0.percentile95(at: now) }
             }
         }
     }
 
-    /// Takes a second message from the budget; false when there is none left.
+    /// Takes a second message from the budget, which is then sent or given back; false when there is none left.
     func takeHedge() -> Bool {
         state.withLock { state in
             guard state.tokens.takeRetry(at: 0) else { return false }
             // The second message adds nothing to the budget.
             state.tokens.noteRequest(at: 0)
-            state.counts.hedges += 1
             return true
         }
     }
 
+    /// Notes what has become of a second message that was taken from the budget.
+    func noteHedge(_ fate: HedgeFate) {
+        state.withLock { state in
+            switch fate {
+            case .sent: state.counts.hedges += 1
+            case .unneeded: state.tokens.noteRefusal(ofRetry: true)
+            case .refused:
+                state.counts.hedges -= 1
+                state.tokens.noteRefusal(ofRetry: true)
+            }
+        }
+    }
+
     /// Notes a head that was delivered, so many nanoseconds after the first message.
-    func noteHead(of origin: String, after duration: UInt64, isSecond: Bool) {
+    func noteHead(of origin: String, after duration: UInt64, isSecond: Bool, at now: UInt64) {
         state.withLock { state in
             if isSecond { state.counts.wins += 1 }
-            state.change(origin) { $0.note(duration) }
+            state.change(origin) { $0.note(duration, at: now) }
         }
     }
 
@@ -134,10 +152,25 @@ extension Hedging {
         case .none, .data: break
         case .reader: return false
         }
-        return Self.idempotentMethods.contains(message.method) || message.fields.contains("Idempotency-Key")
+        if message.fields.contains("Idempotency-Key") { return true }
+        guard Self.idempotentMethods.contains(message.method) else { return false }
+        // The first message may change what the second one is compared with.
+        return Self.safeMethods.contains(message.method) || !Self.preconditions.contains { message.fields.contains($0) }
     }
 
     private static let idempotentMethods = Set(HTTPMethod.idempotent.map(\.rawValue))
+    private static let safeMethods = Set(HTTPMethod.safe.map(\.rawValue))
+    /// The fields of RFC 9110 §13.1 that concern methods which change something, and that of RFC 4918 §10.4.
+    private static let preconditions = ["If-Match", "If-None-Match", "If-Unmodified-Since", "If"]
+}
+
+/// What has become of a second message.
+enum HedgeFate {
+    case sent
+    /// It was not sent: an answer came, or the request ended.
+    case unneeded
+    /// It had been given to the transport, and a guard or a queue has refused it.
+    case refused
 }
 
 extension Hedging.State {

@@ -116,22 +116,98 @@ struct HedgingTests {
         var budget = Hedging.Budget()
         (budget.ratio, budget.burst) = (0.05, 2)
         let hedging = Hedging(after: .fixed(.zero), budget: budget)
-        for _ in 0..<100 { #expect(hedging.begin(RequestMessage(url: Self.url), origin: "") == 0) }
+        for _ in 0..<100 { #expect(hedging.begin(RequestMessage(url: Self.url), origin: "", at: 0) == 0) }
         #expect((0..<10).map { _ in hedging.takeHedge() }.count { $0 } == 2)
-        for _ in 0..<41 { _ = hedging.begin(RequestMessage(url: Self.url), origin: "") }
+        for _ in 0..<41 { _ = hedging.begin(RequestMessage(url: Self.url), origin: "", at: 0) }
         #expect((0..<10).map { _ in hedging.takeHedge() }.count { $0 } == 2)
-        #expect(hedging.counts == .init(messages: 141, hedges: 4, wins: 0))
+        #expect(hedging.counts == .init(messages: 141, hedges: 0, wins: 0), "none was sent yet")
+    }
+
+    @Test("a second message counts when it is sent; one that is not gives back what it took")
+    func fates() {
+        var budget = Hedging.Budget()
+        (budget.ratio, budget.burst) = (0, 1)
+        let hedging = Hedging(after: .fixed(.zero), budget: budget)
+        #expect(hedging.takeHedge() && !hedging.takeHedge())
+        hedging.noteHedge(.unneeded)
+        #expect(hedging.counts.hedges == 0)
+        #expect(hedging.takeHedge() && !hedging.takeHedge())
+        hedging.noteHedge(.sent)
+        #expect(hedging.counts.hedges == 1)
+        hedging.noteHedge(.refused)
+        #expect(hedging.counts.hedges == 0)
+        #expect(hedging.takeHedge() && !hedging.takeHedge())
+    }
+
+    @Test("a second message that another guard refuses takes nothing from the budget")
+    func refusedSecond() async {
+        var budget = Hedging.Budget()
+        (budget.ratio, budget.burst) = (0, 1)
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40)), budget: budget), TestClock())
+        let limit = ConcurrencyLimit(.fixed(1))
+        let session = Session(
+            transport: StubTransport(clock: clock) { Stub.any().reply(.text("first").delayed(by: .seconds(1))) },
+            eventMonitors: [], options: SessionOptions(guards: [hedging, limit]))
+        for count in 1...3 {
+            async let answer = session.request(Self.url).serializingString().response
+            await clock.delayIsPending()
+            clock.advance(by: .milliseconds(40))
+            await eventually("the second message was refused") { limit.refusalCount == count }
+            clock.advance(by: .milliseconds(960))
+            #expect(await answer.value == "first")
+            await eventually("it is given back") { hedging.counts == .init(messages: count, hedges: 0, wins: 0) }
+        }
+        #expect(session.stubs.requests.count == 3)
+    }
+
+    @Test(
+        "a change with a precondition is not sent twice, unless a key says that it is one",
+        arguments: ["If-Match", "if-none-match", "If-Unmodified-Since", "If"])
+    func conditional(field: String) {
+        let hedging = Hedging()
+        func mayHedge(_ method: String, _ fields: [Field]) -> Bool {
+            var message = RequestMessage(url: Self.url, method: method)
+            message.fields = FieldBlock(fields)
+            return hedging.mayHedge(message)
+        }
+        let condition = Field(name: field, value: "\"1\"")
+        for method in ["PUT", "DELETE"] {
+            #expect(mayHedge(method, [Field(name: "Content-Type", value: "text/plain")]), "\(method)")
+            #expect(!mayHedge(method, [condition]), "\(method)")
+            #expect(mayHedge(method, [condition, Field(name: "Idempotency-Key", value: "1")]), "\(method)")
+        }
+        for method in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(mayHedge(method, [condition]), "\(method)") }
+    }
+
+    @Test("a created resource is not reported as a conflict with itself")
+    func created() async {
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock())
+        let isThere = Atomic(false)
+        let session = Self.session(hedging, clock: clock) {
+            Stub.put("/things").reply { _ in
+                // The first one does its work at once, and answers late.
+                isThere.exchange(true, ordering: .relaxed) ? .status(412) : .status(201).delayed(by: .seconds(1))
+            }
+        }
+        let headers: HTTPHeaders = ["If-None-Match": "*"]
+        async let answer = session.request(Self.url, method: .put, headers: headers).serializingData().response
+        await clock.delayIsPending()
+        clock.advance(by: .milliseconds(40))
+        clock.advance(by: .milliseconds(960))
+        #expect(await answer.response?.statusCode == 201)
+        #expect(hedging.counts == .init(messages: 0, hedges: 0, wins: 0))
     }
 
     @Test("the delay is what 95 of 100 heads of the origin took, once ten are known")
     func percentile() {
         let hedging = Hedging()
         let message = RequestMessage(url: Self.url)
-        for _ in 0..<9 { hedging.noteHead(of: "a", after: 10, isSecond: false) }
-        #expect(hedging.begin(message, origin: "a") == nil)
-        for count in 1...41 { hedging.noteHead(of: "a", after: UInt64(count * 100), isSecond: false) }
-        #expect(hedging.begin(message, origin: "a") == 3900)
-        #expect(hedging.begin(message, origin: "b") == nil)
+        for _ in 0..<9 { hedging.noteHead(of: "a", after: 10, isSecond: false, at: 0) }
+        #expect(hedging.begin(message, origin: "a", at: 0) == nil)
+        for count in 1...41 { hedging.noteHead(of: "a", after: UInt64(count * 100), isSecond: false, at: 0) }
+        #expect(hedging.begin(message, origin: "a", at: 0) == 3900)
+        #expect(hedging.begin(message, origin: "a", at: LatencyWindow.longestAge + 1) == nil, "they are too old")
+        #expect(hedging.begin(message, origin: "b", at: 0) == nil)
     }
 
     @Test("every transfer ends once, whatever its owner calls and whoever answers")
