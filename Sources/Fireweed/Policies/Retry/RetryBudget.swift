@@ -35,14 +35,19 @@ public final class RetryBudget: Sendable {
         tokens.withLock { $0.noteRequest(at: ProcessInfo.processInfo.systemUptime) }
     }
 
-    /// Takes one retry from the budget; false when there is none left.
-    func takeRetry() -> Bool {
-        tokens.withLock { $0.takeRetry(at: ProcessInfo.processInfo.systemUptime) }
+    /// Takes the next retry of a request from the budget; false when there is none left.
+    func takeRetry(of request: Request) -> Bool {
+        guard tokens.withLock({ $0.takeRetry(at: ProcessInfo.processInfo.systemUptime) }) else { return false }
+        request.noteBudgetedRetry(by: self)
+        return true
     }
 
-    /// Records that a request, or a retry of one, was not sent: a guard or a queue refused it.
-    func noteRefusal(ofRetry isRetry: Bool) {
-        tokens.withLock { $0.noteRefusal(ofRetry: isRetry) }
+    /// Records that the last attempt of a request was not sent: a guard or a queue refused it.
+    ///
+    /// Who took is who gives back: the retry may have been another retrier's.
+    func noteRefusal(of request: Request) {
+        let isBudgeted = request.takeBudgetedRetry(of: self)
+        tokens.withLock { $0.noteRefusal(ofRetry: isBudgeted) }
     }
 
     /// The contents of a budget.
@@ -52,10 +57,14 @@ public final class RetryBudget: Sendable {
         private let burst: Double
         private let perRequest: Double
         private let perSecond: Double
+        /// May exceed the burst by what requests have added, until a retry is taken: those that are refused take back
+        /// what they have added.
         private var count: Double
         private var lastRefill: TimeInterval
         /// Granted retries that have not been sent yet: they add nothing to the budget when they are sent.
         private var grantedCount = 0
+        /// Requests that have added to the budget, less those that were refused.
+        private var requestCount = 0
 
         init(burst: Double, perRequest: Double, perSecond: Double, now: TimeInterval) {
             self.burst = burst > 0 ? burst : 0
@@ -70,12 +79,14 @@ public final class RetryBudget: Sendable {
             if grantedCount > 0 {
                 grantedCount -= 1
             } else {
-                count = min(burst, count + perRequest)
+                requestCount += 1
+                count += perRequest
             }
         }
 
         mutating func takeRetry(at now: TimeInterval) -> Bool {
             refill(at: now)
+            count = min(burst, count)
             guard count >= 1 else { return false }
             count -= 1
             grantedCount += 1
@@ -84,13 +95,42 @@ public final class RetryBudget: Sendable {
 
         /// A retry gives back what it took, and a request what it added.
         mutating func noteRefusal(ofRetry isRetry: Bool) {
-            count = isRetry ? min(burst, count + 1) : max(0, count - perRequest)
+            guard !isRetry else { return add(1) }
+            // A policy that is a retrier alone has not seen the request before.
+            guard requestCount > 0 else { return }
+            requestCount -= 1
+            count = max(0, count - perRequest)
         }
 
         private mutating func refill(at now: TimeInterval) {
             guard now > lastRefill else { return }
-            count = min(burst, count + (now - lastRefill) * perSecond)
+            add((now - lastRefill) * perSecond)
             lastRefill = now
+        }
+
+        private mutating func add(_ tokens: Double) {
+            count = max(count, min(burst, count + tokens))
+        }
+    }
+}
+
+extension Request {
+    /// Notes that the next retry is taken from a budget.
+    fileprivate func noteBudgetedRetry(by budget: RetryBudget) {
+        mutable.withLock { state in
+            let number = state.retryCount + 1
+            state.withExtras { $0.budgetedRetry = (ObjectIdentifier(budget), number) }
+        }
+    }
+
+    /// Whether the last attempt is a retry that was taken from a budget; true once.
+    fileprivate func takeBudgetedRetry(of budget: RetryBudget) -> Bool {
+        mutable.withLock { state in
+            guard let retry = state.extras?.budgetedRetry, retry == (ObjectIdentifier(budget), state.retryCount) else {
+                return false
+            }
+            state.withExtras { $0.budgetedRetry = nil }
+            return true
         }
     }
 }

@@ -111,11 +111,12 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
         if error.overload != nil {
-            options.budget?.noteRefusal(ofRetry: request.retryCount > 0)
+            options.budget?.noteRefusal(of: request)
             return completion(.doNotRetry)
         }
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error),
-            let seconds = delay(before: request, clock: session.transport.clock), options.budget?.takeRetry() ?? true
+            let seconds = delay(before: request, clock: session.transport.clock),
+            options.budget?.takeRetry(of: request) ?? true
         else { return completion(.doNotRetry) }
         completion(.retryWithDelay(seconds))
     }

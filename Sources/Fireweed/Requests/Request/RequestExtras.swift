@@ -28,6 +28,8 @@ struct RequestExtras: Sendable {
     var retrierQuestion: (@Sendable () -> Void)?
     /// Ends the delay before a retry; `nil` before the first one.
     var retryDelay: (any ScheduledCall)?
+    /// The budget that the latest retry was taken from, and the number of that retry; `nil` for none.
+    var budgetedRetry: (budget: ObjectIdentifier, number: Int)?
     /// Whether a cancelled download keeps its partial file for resume data.
     var wantsResumeData = false
     var listeners = RequestListeners()
