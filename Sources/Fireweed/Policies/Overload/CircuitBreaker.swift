@@ -11,8 +11,12 @@ import Synchronization
 /// succeed the circuit is closed; when one fails, the next pause is twice as long.
 ///
 /// Failures are: no connection, a failed look-up or handshake, a time-out or a lost connection before the head of the
-/// response, and the statuses 500, 502, 503 and 504. No failures are: other statuses, a certificate that the session
-/// refuses, a cancellation, and what a guard or a queue refuses. WebSockets are exempt.
+/// response, an answer that is no HTTP (`URLError.badServerResponse`, `.cannotParseResponse`), and the statuses 500,
+/// 502, 503 and 504. No failures are: other statuses, a certificate that the session refuses, a cancellation, and what a
+/// guard or a queue refuses. WebSockets are exempt.
+///
+/// Of more than 256 origins, those that were used least recently are forgotten, if their circuits are closed without an
+/// outcome that counts, or were open long ago.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(guards: [.circuitBreaker(), .concurrencyLimit()]))
@@ -30,7 +34,8 @@ public final class CircuitBreaker: TransportGuard {
         public var pause: Duration = .seconds(1)
         /// The longest pause; 30 seconds by default.
         ///
-        /// A pause that the origin asks for by `Retry-After` counts up to this, when its circuit opens.
+        /// When its circuit opens, an origin may ask for a pause up to this, by `Retry-After` (RFC 9110 §10.2.3) with a
+        /// 503, or by a `RateLimit` quota that is used up.
         public var longestPause: Duration = .seconds(30)
         /// How many messages have to succeed after the pause; 3 by default.
         public var probeCount = 3
@@ -123,7 +128,7 @@ extension CircuitBreaker: AdmissionGuard {
     func noteHead(_ head: ResponseHead, for permit: Permit, clock: any SessionClock) {
         let now = clock.monotonicNanoseconds
         let isFailure = Self.failureStatuses.contains(head.status)
-        let pause = isFailure ? RateLimitFields(of: head, now: clock.now).pause ?? 0 : 0
+        let pause = isFailure ? head.requestedPause(now: clock.now) : .zero
         state.withLock { state in
             state.change(permit.origin, at: now, rule) { circuit in
                 _ =

@@ -17,6 +17,9 @@ import Synchronization
 /// An origin that answers 429 or 503 with `Retry-After`, or whose `RateLimit` quota is used up, gets no message until
 /// then: ``OverloadError/pauseRequested(origin:pause:)``.
 ///
+/// Of more than 256 origins, those that were used least recently and have no message under way are forgotten, and begin
+/// with the first limit again.
+///
 /// A message counts from its start to its end; that of a ``DataStreamRequest`` to its head, since a stream may last for
 /// ever. WebSockets are exempt.
 ///
@@ -127,7 +130,7 @@ extension ConcurrencyLimit: AdmissionGuard {
         let now = clock.monotonicNanoseconds
         let isLate = policy.latencyTarget.map { now > permit.start.addingSaturating($0.nanoseconds) } ?? false
         let isOverload = isLate || head.status == 429 || head.status == 503
-        let pause = min(RateLimitFields(of: head, now: clock.now).requestedPause, policy.longestPause)
+        let pause = min(head.requestedPause(now: clock.now), policy.longestPause)
         state.withLock { state in
             state.change(permit.origin, at: now, policy) { origin in
                 origin.note(isOverload ? .overload : .success)
@@ -167,19 +170,6 @@ extension OverloadError {
         case .deadlineOutOfReach, .tooManyWaiting, .waitedTooLong: true
         default: false
         }
-    }
-}
-
-extension RateLimitFields {
-    /// Reads the fields of a head.
-    init(of head: ResponseHead, now: Date) {
-        self.init(status: head.status, now: now) { head.value(of: $0) }
-    }
-
-    /// The time in which nothing may be sent: the pause, or the rest of a quota that is used up.
-    fileprivate var requestedPause: Duration {
-        let rest = quota.map { $0.remaining == 0 ? $0.seconds : 0 } ?? 0
-        return .seconds(max(pause ?? 0, rest))
     }
 }
 

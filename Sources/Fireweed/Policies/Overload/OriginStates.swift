@@ -2,25 +2,43 @@
 
 import FireweedTransport
 
-/// One state for each origin, without those that say nothing any more.
+/// One state for each origin; of many, those that are idle and were used least recently are forgotten.
 struct OriginStates<State: Sendable>: Sendable {
-    private(set) var states: [String: State] = [:]
-    /// With so many origins, the idle ones are removed.
+    private struct Entry: Sendable {
+        var state: State
+        private(set) var lastUse = 0
+
+        mutating func use<Result>(_ number: Int, _ body: (inout State) -> Result) -> Result {
+            lastUse = number
+            return body(&state)
+        }
+    }
+
+    private var entries: [String: Entry] = [:]
+    private var useNumber = 0
+    /// With so many origins, idle ones of the half that was used least recently are removed.
     private var limit = leastLimit
 
     private static var leastLimit: Int { 256 }
+
+    /// The states by origin.
+    var states: [String: State] { entries.mapValues(\.state) }
 
     /// Changes the state of an origin, which `make` makes where there is none.
     mutating func change<Result>(
         _ origin: String, otherwise make: () -> State, removing isIdle: (State) -> Bool,
         _ body: (inout State) -> Result
     ) -> Result {
-        if states[origin] == nil, states.count >= limit {
-            states = states.filter { !isIdle($0.value) }
-            // As many origins come before the next sweep as this one has looked at.
-            limit = max(Self.leastLimit, 2 * states.count)
-        }
-        return body(&states[origin, default: make()])
+        if entries[origin] == nil, entries.count >= limit { forget(isIdle) }
+        useNumber += 1
+        return entries[origin, default: Entry(state: make())].use(useNumber, body)
+    }
+
+    private mutating func forget(_ isIdle: (State) -> Bool) {
+        let middle = entries.values.map(\.lastUse).sorted()[entries.count / 2]
+        entries = entries.filter { $0.value.lastUse >= middle || !isIdle($0.value.state) }
+        // So many more come before the next sweep that its cost is shared by them.
+        limit = max(Self.leastLimit, entries.count + entries.count / 2)
     }
 }
 

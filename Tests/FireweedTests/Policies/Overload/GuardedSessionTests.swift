@@ -64,7 +64,8 @@ struct GuardedSessionTests {
             (.status(501), false), (.status(404), false), (.status(429), false), (.status(200), false),
             (.failure(.timedOut), true), (.failure(.cannotFindHost), true), (.failure(.dnsLookupFailed), true),
             (.failure(.cannotConnectToHost), true), (.failure(.secureConnectionFailed), true),
-            (.failure(.networkConnectionLost), true), (.failure(.serverCertificateUntrusted), false),
+            (.failure(.networkConnectionLost), true), (.failure(.badServerResponse), true),
+            (.failure(.cannotParseResponse), true), (.failure(.serverCertificateUntrusted), false),
             (.failure(.cancelled), false), (.failure(.notConnectedToInternet), false),
         ] as [(MockResponse, Bool)])
     func failures(response: MockResponse, isFailure: Bool) async {
@@ -94,13 +95,29 @@ struct GuardedSessionTests {
         #expect(breaker.stages == ["https://bad.test:443": .open, "https://good.test:443": .closed])
     }
 
-    @Test("a requested pause counts when the circuit opens, up to the longest")
-    func requestedPause() async {
-        let session = Self.session([.circuitBreaker()]) {
-            Stub.any().reply(.status(503, headers: ["Retry-After": "10"]))
-        }
+    @Test(
+        "a requested pause counts when the circuit opens, up to the longest",
+        arguments: [
+            (503, ["Retry-After": "10"], 10), (503, ["Retry-After": "600"], 30),
+            (503, ["RateLimit": "\"default\";r=0;t=9"], 9), (500, ["RateLimit": "\"default\";r=0;t=9"], 9),
+            (503, ["RateLimit": "\"day\";r=0", "RateLimit-Policy": "\"day\";q=10;w=12"], 12),
+            (503, ["Retry-After": "4", "RateLimit": "\"default\";r=0;t=9"], 9),
+            (503, ["RateLimit": "\"default\";r=3;t=9"], 1), (500, ["Retry-After": "10"], 1),
+        ] as [(Int, HTTPHeaders, Int)])
+    func requestedPause(status: Int, headers: HTTPHeaders, seconds: Int) async {
+        let session = Self.session([.circuitBreaker()]) { Stub.any().reply(.status(status, headers: headers)) }
         for _ in 0..<20 { _ = await Self.get(session) }
-        #expect(Self.refusal(await Self.get(session)) == .circuitOpen(origin: Self.origin, pause: .seconds(10)))
+        #expect(Self.refusal(await Self.get(session)) == .circuitOpen(origin: Self.origin, pause: .seconds(seconds)))
+    }
+
+    @Test("a quota that is used up does not open a circuit: the origin does its work")
+    func usedUpQuota() async {
+        let breaker = CircuitBreaker()
+        let session = Self.session([breaker]) {
+            Stub.any().reply(.status(200, headers: ["RateLimit": "\"default\";r=0;t=9"]))
+        }
+        for _ in 0..<30 { #expect(await Self.get(session).response?.statusCode == 200) }
+        #expect(breaker.stages == [Self.origin: .closed])
     }
 
     @Test("a breaker that is turned off lets everything pass, and still knows when it is turned on")
@@ -134,6 +151,37 @@ struct GuardedSessionTests {
         for request in normal + [important] { request.cancel() }
         await eventually("all permits are back") { limit.usage[Self.origin]?.inFlight == 0 }
         #expect(limit.refusalCount == 2)
+    }
+
+    @Test("a limit that is turned off and on while messages are under way gets every permit back, and no other")
+    func limitTurnedOff() async {
+        let limit = ConcurrencyLimit(.fixed(5))
+        let session = Self.session([limit]) { Stub.any().reply(MockResponse(status: 200).stalling()) }
+        func inFlight() -> Int { limit.usage[Self.origin]?.inFlight ?? 0 }
+        let endCount = Atomic(0)
+        func begin(_ count: Int) -> [DataRequest] {
+            (0..<count).map { _ in session.request(Self.url).response { _ in endCount.add(1, ordering: .relaxed) } }
+        }
+        let counted = begin(4)
+        await eventually("four are under way") { inFlight() == 4 }
+        limit.isEnabled = false
+        let uncounted = begin(10)
+        await eventually("the limit lets all pass") { session.stubs.requests.count == 14 }
+        #expect(inFlight() == 4)
+        // One that was counted ends while the limit is off.
+        counted[0].cancel()
+        await eventually("its permit is back") { inFlight() == 3 }
+        limit.isEnabled = true
+        // Those that were not counted end while the limit is on.
+        for request in uncounted { request.cancel() }
+        await eventually("they are gone") { endCount.load(ordering: .relaxed) == 11 }
+        #expect(inFlight() == 3)
+        let further = begin(1)
+        await eventually("there is one place") { inFlight() == 4 }
+        #expect(Self.refusal(await Self.get(session)) == .limitReached(origin: Self.origin, limit: 4))
+        for request in counted + further { request.cancel() }
+        await eventually("all permits are back") { inFlight() == 0 }
+        #expect(limit.refusalCount == 1)
     }
 
     @Test(

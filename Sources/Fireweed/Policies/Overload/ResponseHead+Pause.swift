@@ -1,0 +1,13 @@
+// The pauses that servers ask for.
+
+import FireweedTransport
+import Foundation
+
+extension ResponseHead {
+    /// The time in which nothing may be sent: that of `Retry-After`, or the rest of a `RateLimit` quota that is used up.
+    func requestedPause(now: Date) -> Duration {
+        let fields = RateLimitFields(status: status, now: now) { value(of: $0) }
+        let rest = fields.quota.map { $0.remaining == 0 ? $0.seconds : 0 } ?? 0
+        return .seconds(max(fields.pause ?? 0, rest))
+    }
+}
