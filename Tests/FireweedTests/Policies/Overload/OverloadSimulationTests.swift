@@ -1,5 +1,6 @@
 // Guards under three times a server's load, in virtual time.
 
+import Dispatch
 import FireweedTesting
 import FireweedTransport
 import FixtureServer
@@ -24,6 +25,8 @@ struct OverloadSimulationTests {
             let load: Load
             let isImportant: Bool
             private let hasHead = Atomic(false)
+            // The thread that advances the time waits here, so that a refusal has ended before the next message.
+            private let ended = DispatchSemaphore(value: 0)
 
             init(_ load: Load, isImportant: Bool) {
                 self.load = load
@@ -37,7 +40,10 @@ struct OverloadSimulationTests {
 
             func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { .undecided }
 
+            func waitForEnd() { ended.wait() }
+
             func transferDidFinish(_ end: consuming TransferEnd) {
+                defer { ended.signal() }
                 guard end.failure == nil, hasHead.load(ordering: .relaxed) else { return }
                 load.results.withLock { results in
                     results.answered += 1
@@ -87,7 +93,10 @@ struct OverloadSimulationTests {
             var message = RequestMessage(url: "http://server.test/")
             message.deadlineNanoseconds = clock.monotonicNanoseconds + 500_000_000
             message.priority = isImportant ? .important : .normal
-            transport.makeTransfer(of: message, for: Client(self, isImportant: isImportant)).start(.undecided)
+            let client = Client(self, isImportant: isImportant)
+            let arrivalCount = server.arrivalCount
+            transport.makeTransfer(of: message, for: client).start(.undecided)
+            if server.arrivalCount == arrivalCount { client.waitForEnd() }
         }
     }
 

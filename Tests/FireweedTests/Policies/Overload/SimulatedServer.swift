@@ -21,6 +21,10 @@ final class SimulatedServer: Transport, @unchecked Sendable {
     private var idleWorkerCount: Int
     private var random = SeededGenerator(seed: 33)
     private let serviceTime: Mutex<ServiceTime>
+    private let arrivals = Atomic(0)
+
+    /// How many messages have come.
+    var arrivalCount: Int { arrivals.load(ordering: .relaxed) }
 
     init(clock: TestClock, workers: Int, serviceTime: @escaping ServiceTime) {
         testClock = clock
@@ -48,6 +52,8 @@ final class SimulatedServer: Transport, @unchecked Sendable {
     }
 
     func shutDown() {}
+
+    fileprivate func noteArrival() { arrivals.add(1, ordering: .relaxed) }
 
     fileprivate func enqueue(_ transfer: SimulatedTransfer) {
         waiting.append(transfer)
@@ -98,6 +104,7 @@ private final class SimulatedTransfer: TransferControl, @unchecked Sendable {
     }
 
     func start(_ flow: Flow) {
+        server.noteArrival()
         server.queue.async { [self] in
             let now = server.testClock.monotonicNanoseconds
             let rest = (message.deadlineNanoseconds ?? .max) - now
