@@ -44,6 +44,7 @@ struct ChaosRunner {
         }
         StandardOutput.write(
             "\(run) rounds of \(arguments.operationCount) operations with seed \(arguments.seed): nothing was wrong")
+        StandardOutput.write(remains.guardSummary)
         StandardOutput.write("the heap has \(growth.last) bytes")
         return 0
     }

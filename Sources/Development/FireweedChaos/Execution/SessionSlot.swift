@@ -76,7 +76,7 @@ final class SessionSlot: Sendable {
             transportOptions: options,
             options: SessionOptions(
                 strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
-                responseStore: store, guards: plan.isGuarded ? remains.guards : []))
+                responseStore: store, guards: remains.guards(of: plan)))
         remains.watch(session, "session \(plan.route)")
         // What a session leaves when it goes is not public: an attempt that stays keeps it.
         if let core = Mirror(reflecting: session).descendant("core") {

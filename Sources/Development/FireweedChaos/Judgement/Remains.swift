@@ -15,6 +15,8 @@ final class Remains: Sendable {
 
     /// Counts the messages under way of guarded sessions, and refuses none.
     private let limit = ConcurrencyLimit(.fixed(1_000_000))
+    /// Sends nearly everything twice that may be sent twice.
+    private let hedging: Hedging
     private let watched = Mutex<[Watched]>([])
     private let folder: URL
     private let baseline: [String: Int]
@@ -22,14 +24,24 @@ final class Remains: Sendable {
     /// `folder` is where temporary files go; what the process has open now is no fault later.
     init(temporaryFiles folder: URL) {
         self.folder = folder
+        var budget = Hedging.Budget()
+        (budget.ratio, budget.burst) = (1, 1_000_000)
+        hedging = Hedging(after: .fixed(.milliseconds(1)), budget: budget)
         baseline = Self.descriptors()
     }
 
-    /// The guards of all guarded sessions; every permit has to be back after a round.
-    var guards: [any TransportGuard] {
+    /// The guards of guarded sessions; every permit has to be back after a round.
+    func guards(of plan: SessionPlan) -> [any TransportGuard] {
         var policy = CircuitBreaker.Policy()
         policy.minimumCount = .max
-        return [.circuitBreaker(policy), limit]
+        let admission: [any TransportGuard] = plan.isGuarded ? [.circuitBreaker(policy), limit] : []
+        return plan.isHedged ? [hedging] + admission : admission
+    }
+
+    /// What the guards did in all rounds, in a few words.
+    var guardSummary: String {
+        let counts = hedging.counts
+        return "\(counts.hedges) of \(counts.messages) messages were hedged, and \(counts.wins) second ones answered"
     }
 
     /// Expects an object to be gone at the end of the round.

@@ -39,6 +39,8 @@ struct SessionPlan: Sendable {
     var refreshing: Refreshing
     /// Whether guards, which refuse nothing, stand before the transport.
     var isGuarded: Bool
+    /// Whether messages that may be sent twice are.
+    var isHedged: Bool
 
     struct Refreshing: Sendable {
         var answering: Answering
@@ -60,6 +62,6 @@ struct SessionPlan: Sendable {
             redirecting: random.maybe(30) { Redirecting(answering: .random(&$0), follows: $0.happens(80)) },
             storing: random.maybe(30) { .random(&$0) },
             refreshing: Refreshing(answering: .random(&random), fails: random.happens(30)),
-            isGuarded: random.happens(50))
+            isGuarded: random.happens(50), isHedged: random.happens(30))
     }
 }
