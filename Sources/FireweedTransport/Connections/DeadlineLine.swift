@@ -2,11 +2,11 @@
 
 /// A queue of exchanges in which those that can still meet their deadline go ahead of those that hardly can.
 ///
-/// Exchanges without a deadline are served in their order, and never refused. At a place of one with a deadline, the
-/// first one with a good outlook goes, else the first doubtful one. The doubtful one whose place was taken gets the
-/// place of the one that took it, so that no place is used twice, and nobody without a deadline is overtaken. A hopeless
-/// exchange that had to wait is given back to be failed: its response would come too late, and cost another one its
-/// chance.
+/// Exchanges without a deadline are served in their order, and never refused. When the place of one with a deadline is
+/// next, the first one with a good outlook is served, otherwise the first doubtful one. A doubtful exchange whose place
+/// was used gets the place of the one that used it: each place is used once, so that no exchange without a deadline is
+/// overtaken. A hopeless exchange that had to wait is given back to be failed: its response would come too late, and
+/// cost another one its chance.
 struct DeadlineLine {
     /// What becomes of the exchange whose turn it is.
     enum Turn {

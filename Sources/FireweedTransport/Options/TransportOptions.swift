@@ -18,10 +18,12 @@ public struct TransportOptions: Sendable {
     /// Whether a request that had to wait for a connection is failed instead of sent when its deadline is out of reach.
     ///
     /// Out of reach is a deadline when less time is left than the quickest tenth of the origin's last fifty responses
-    /// took; the request then fails with ``OverloadError/deadlineOutOfReach(origin:remaining:needed:)``. Deadlines are
-    /// `timeoutIntervalForResource` and `Request.deadline(_:)`. Of the requests with a deadline, those that most
-    /// responses would reach in time go first. Requests without a deadline, or with one that is more than an hour away,
-    /// are never failed and keep their order. A request that gets a connection without a wait is never failed.
+    /// took, as far as they are not older than half a minute; the request then fails with
+    /// ``OverloadError/deadlineOutOfReach(origin:remaining:needed:)``. Deadlines are `timeoutIntervalForResource` and
+    /// `Request.deadline(_:)`. Of the requests with a deadline, those that most responses would reach in time go first,
+    /// at the places of the others. Requests without a deadline, or with one that is more than an hour away, are never
+    /// failed, keep their order, and are never overtaken. A request that gets a connection without a wait is never
+    /// failed.
     ///
     /// Default: `true`. A server that has too much to do would otherwise work on requests whose clients are gone.
     public var refusesUnreachableDeadlines = true

@@ -19,7 +19,7 @@ package struct LatencyWindow: Sendable {
     private static let capacity = 50
     /// With fewer samples nothing is known.
     package static let leastCount = 10
-    /// An older sample says nothing: nobody shall be judged by what an origin did before it was quiet.
+    /// An older sample does not count, so that an origin is not judged by what it did before it was quiet.
     package static let longestAge: UInt64 = 30_000_000_000
 
     /// Makes an empty window.

@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// Failures are: no connection, a failed look-up or handshake, a time-out or a lost connection before the head of the
 /// response, an answer that is no HTTP (`URLError.badServerResponse`, `.cannotParseResponse`), and the statuses 500,
-/// 502, 503 and 504. No failures are: other statuses, a certificate that the session refuses, a cancellation, and what a
-/// guard or a queue refuses. WebSockets are exempt.
+/// 502, 503 and 504. No failures are: other statuses, a certificate that the session refuses, a cancellation, and a
+/// refusal by a guard or a queue. WebSockets are exempt.
 ///
 /// Of more than 256 origins, those that were used least recently are forgotten, if their circuits are closed without an
 /// outcome that counts, or were open long ago.

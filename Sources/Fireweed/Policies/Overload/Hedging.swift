@@ -20,8 +20,8 @@ import Synchronization
 /// Both messages pass the guards that come later in ``SessionOptions/guards``: put a hedging first, so that a
 /// ``ConcurrencyLimit`` counts both. A second message that a guard refuses takes nothing from the budget.
 ///
-/// The durations of an origin's responses are forgotten after half a minute, and with many origins, those of the origins
-/// that were used least recently.
+/// The durations of responses are forgotten after half a minute. Of more than 256 origins, those that were used least
+/// recently are forgotten.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(guards: [.hedging(), .concurrencyLimit()]))
@@ -81,7 +81,7 @@ public final class Hedging: TransportGuard {
 
     /// Whether messages are hedged; true at first.
     ///
-    /// It may change at any time, on any thread.
+    /// It may change at any time, on any thread. A second message that is due while it is false is not sent.
     public var isEnabled: Bool {
         get { enabled.load(ordering: .relaxed) }
         set { enabled.store(newValue, ordering: .relaxed) }
@@ -114,10 +114,11 @@ extension Hedging {
         }
     }
 
-    /// Takes a second message from the budget, which is then sent or given back; false when there is none left.
+    /// Takes a second message from the budget, which is then sent or given back; false when there is none left, or the
+    /// hedging is turned off.
     func takeHedge() -> Bool {
         state.withLock { state in
-            guard state.tokens.takeRetry(at: 0) else { return false }
+            guard isEnabled, state.tokens.takeRetry(at: 0) else { return false }
             // The second message adds nothing to the budget.
             state.tokens.noteRequest(at: 0)
             return true

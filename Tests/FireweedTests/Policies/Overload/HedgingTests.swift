@@ -90,6 +90,21 @@ struct HedgingTests {
         #expect(hedging.counts == .init(messages: 10, hedges: 0, wins: 0))
     }
 
+    @Test("no second message is sent after hedging was turned off")
+    func turnedOff() async {
+        let (hedging, clock) = (Hedging(after: .fixed(.milliseconds(40))), TestClock())
+        let session = Self.session(hedging, clock: clock) {
+            Stub.any().reply(.text("first").delayed(by: .seconds(1)))
+        }
+        async let answer = session.request(Self.url).serializingString().response
+        await clock.delayIsPending()
+        hedging.isEnabled = false
+        clock.advance(by: .milliseconds(40))
+        clock.advance(by: .milliseconds(960))
+        #expect(await answer.value == "first")
+        #expect(hedging.counts == .init(messages: 1, hedges: 0, wins: 0))
+    }
+
     @Test("only messages that may be sent twice are hedged")
     func eligible() {
         let hedging = Hedging()
