@@ -21,27 +21,43 @@ struct OverloadProgram {
 
     func run() async throws {
         let ways = try Self.ways()
-        let titles = ways.map { $0.name.padding(toLength: OverloadedWay.width + 6, withPad: " ", startingAt: 0) }
         print(
-            "\(Self.rate) requests a second to a server that can do \(Self.capacity); answered in time, by the second:")
-        print("\n    " + titles.joined())
+            """
+            Three servers can do \(Self.capacity) requests a second each, and get \(Self.rate). Each request has two seconds.
+            - "first come" has six connections; the other requests wait in their order.
+            - "default" fails those that have waited until an answer would come too late.
+            - "concurrency limit" fails at once what is more than the server bears.
+
+            Answered in time, by the second in which the request was made:
+
+            """)
+        print("    " + ways.map { Self.column($0.name) }.joined())
         await withTaskGroup { group in
             for way in ways { group.addTask { await way.send(perSecond: Self.rate, seconds: seconds) } }
             for second in 0..<seconds {
                 // A request of this second has ended, well or badly, after its two seconds.
                 try? await Task.sleep(for: .seconds(second == 0 ? 3 : 1))
                 let bars = ways.map { $0.bar(ofSecond: second, capacity: Self.capacity) }
-                print(String(second + 1).padding(toLength: 4, withPad: " ", startingAt: 0) + bars.joined())
+                print(Self.padded(String(second + 1), to: 4) + bars.joined())
             }
         }
+        let (sent, possible) = (Self.rate * seconds, Self.capacity * seconds)
+        print("\nall " + ways.map { Self.column("\($0.answeredCount) of \(sent)") }.joined())
+        print("\nThe servers could have done \(possible). More: the article \"When servers fail\".")
+    }
+
+    private static func column(_ text: String) -> String { padded(text, to: OverloadedWay.width + 6) }
+
+    fileprivate static func padded(_ text: String, to width: Int) -> String {
+        text.padding(toLength: width, withPad: " ", startingAt: 0)
     }
 
     private static func ways() throws -> [OverloadedWay] {
         var ignorant = TransportOptions()
         ignorant.refusesUnreachableDeadlines = false
         return [
-            try OverloadedWay("6 connections, no deadlines", connections: 6, options: ignorant),
-            try OverloadedWay("6 connections (default)", connections: 6),
+            try OverloadedWay("first come", connections: 6, options: ignorant),
+            try OverloadedWay("default", connections: 6),
             try OverloadedWay("concurrency limit", connections: 0, guards: [.concurrencyLimit()]),
         ]
     }
@@ -97,11 +113,12 @@ private final class OverloadedWay: Sendable {
         if response.error == nil { answered.withLock { $0[second, default: 0] += 1 } }
     }
 
+    /// The answers in time.
+    var answeredCount: Int { answered.withLock { $0.values.reduce(0, +) } }
+
     func bar(ofSecond second: Int, capacity: Int) -> String {
         let count = answered.withLock { $0[second] ?? 0 }
         let bar = String(repeating: "█", count: min(Self.width, count * Self.width / capacity))
-        let number = String(count)
-        return number + String(repeating: " ", count: 4 - number.count)
-            + bar.padding(toLength: Self.width + 2, withPad: " ", startingAt: 0)
+        return OverloadProgram.padded(String(count), to: 4) + OverloadProgram.padded(bar, to: Self.width + 2)
     }
 }
