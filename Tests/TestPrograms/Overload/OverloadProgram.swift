@@ -41,9 +41,9 @@ struct OverloadProgram {
                 print(Self.padded(String(second + 1), to: 4) + bars.joined())
             }
         }
-        let (sent, possible) = (Self.rate * seconds, Self.capacity * seconds)
+        let (sent, possible) = (Self.rate * seconds, Self.capacity * (seconds + 2))
         print("\nall " + ways.map { Self.column("\($0.answeredCount) of \(sent)") }.joined())
-        print("\nThe servers could have done \(possible). More: the article \"When servers fail\".")
+        print("\nUntil the last deadline each server could do \(possible). More: the article \"When servers fail\".")
     }
 
     private static func column(_ text: String) -> String { padded(text, to: OverloadedWay.width + 6) }
