@@ -83,6 +83,19 @@ package struct ValuePath: Equatable, Sendable {
         }
         return values
     }
+
+    /// The values at the path in a text of one or several JSON values; throws `UsageError` where there are none.
+    package func selected(from text: String) throws -> [JSONNode] {
+        guard let roots = JSONReader.sequence(text), !roots.isEmpty else {
+            throw UsageError(message: "--select: the content is not JSON")
+        }
+        return try roots.flatMap { root in
+            guard let found = values(in: root) else {
+                throw UsageError(message: "--select: there is nothing at \(self.text)")
+            }
+            return found
+        }
+    }
 }
 
 extension JSONNode {

@@ -1,4 +1,4 @@
-// Colours of heads and JSON.
+// Colours of heads and content.
 
 /// A set of colours, as codes of ECMA-48 §8.3.117.
 enum ColourStyle: String, CaseIterable, Sendable {
@@ -8,25 +8,50 @@ enum ColourStyle: String, CaseIterable, Sendable {
     case light
     /// Bold and plain alone.
     case mono
+    /// The palette of the same name, for dark backgrounds; needs 256 colours.
+    case monokai
+    /// The palette of the same name, for dark and light backgrounds; needs 256 colours.
+    case solarized
 
     /// What is coloured.
     enum Part: Sendable {
-        case fieldName, statusLine, key, string, literal
+        case fieldName, statusLine, key, string, literal, keyword, comment
     }
 
     /// The code; `nil` leaves the text as it is.
     func code(_ part: Part) -> String? {
-        switch (self, part) {
-        case (_, .statusLine): "1"
-        case (.standard, .fieldName): "36"
-        case (.standard, .key): "34"
-        case (.standard, .string): "32"
-        case (.standard, .literal): "36"
-        case (.light, .fieldName), (.light, .key): "34"
-        case (.light, .string): "31"
-        case (.light, .literal): "35"
-        case (.mono, .fieldName), (.mono, .key): "1"
-        case (.mono, .string), (.mono, .literal): nil
+        switch part {
+        case .statusLine: "1"
+        case .fieldName: codes.fieldName
+        case .key: codes.key
+        case .string: codes.string
+        case .literal: codes.literal
+        case .keyword: codes.keyword
+        case .comment: codes.comment
+        }
+    }
+
+    private struct Codes {
+        let fieldName, key: String
+        var string, literal: String?
+        let keyword: String
+        var comment: String?
+    }
+
+    private var codes: Codes {
+        switch self {
+        case .standard:
+            Codes(fieldName: "36", key: "34", string: "32", literal: "36", keyword: "35", comment: "90")
+        case .light: Codes(fieldName: "34", key: "34", string: "31", literal: "35", keyword: "1;34", comment: "90")
+        case .mono: Codes(fieldName: "1", key: "1", keyword: "1")
+        case .monokai:
+            Codes(
+                fieldName: "38;5;148", key: "38;5;197", string: "38;5;186", literal: "38;5;141", keyword: "38;5;81",
+                comment: "38;5;242")
+        case .solarized:
+            Codes(
+                fieldName: "38;5;33", key: "38;5;33", string: "38;5;37", literal: "38;5;136", keyword: "38;5;64",
+                comment: "38;5;245")
         }
     }
 }

@@ -12,7 +12,7 @@ struct ContentPrinter {
         case bytes
         /// As text, as it comes.
         case text
-        /// Text as it comes, but JSON when all of it is there, formatted.
+        /// Text as it comes, but JSON, markup and programs when all of it is there, formatted and coloured.
         case formatted
         /// JSON values that follow one another, each formatted when it is there.
         case lines
@@ -54,7 +54,7 @@ struct ContentPrinter {
         case .text: return shown(piece)
         case .formatted:
             held.append(piece)
-            guard !isJSON, !MessageText.isMarkup(type) else { return [] }
+            guard !isJSON, !text.needsWhole(type) else { return [] }
             // The first visible byte tells; from here on text comes as it is.
             guard held.contains(where: { $0 > 0x20 }) else { return [] }
             form = .text
@@ -121,20 +121,12 @@ struct ContentPrinter {
     }
 
     private mutating func selected(_ path: ValuePath) -> [UInt8] {
-        let whole = MessageText.text(held, type: type, charset: charset) ?? ""
-        guard let values = JSONReader.sequence(whole), !values.isEmpty else {
-            failure = "--select: the content is not JSON"
+        do {
+            return try path.selected(from: MessageText.text(held, type: type, charset: charset) ?? "").flatMap(line)
+        } catch {
+            failure = (error as? UsageError)?.message ?? error.localizedDescription
             return []
         }
-        var output: [UInt8] = []
-        for value in values {
-            guard let found = path.values(in: value) else {
-                failure = "--select: there is nothing at \(path.text)"
-                return []
-            }
-            output += found.flatMap(line)
-        }
-        return output
     }
 
     /// A string without quotes; other values as JSON is shown.

@@ -31,7 +31,7 @@ struct MarkupFormatter {
                 if isHTML, MarkupToken.verbatimElements.contains(name) { mixed.insert(index) }
             case .close(let name, _):
                 guard open.popLast()?.name == name else { return nil }
-            case .text(let text):
+            case .text(let text), .code(let text, _):
                 if let last = open.last, !Self.isSpace(text) { mixed.insert(last.index) }
             case .aside(let text):
                 if let last = open.last, text.hasPrefix("<![CDATA[") { mixed.insert(last.index) }
@@ -53,6 +53,9 @@ struct MarkupFormatter {
             switch token {
             case .text(let text):
                 if isVerbatim || !Self.isSpace(text) { output += "\(text)" }
+                continue
+            case .code:
+                output += coloured(token)
                 continue
             case .open:
                 output += "\(isVerbatim ? "" : begin(isMixed.count))\(coloured(token))"
@@ -79,7 +82,8 @@ struct MarkupFormatter {
     private func coloured(_ token: MarkupToken) -> TerminalText {
         switch token {
         case .text(let text): "\(text)"
-        case .aside(let text): appearance.coloured("\(text)", .literal)
+        case .code(let text, let language): appearance.coloured(text, in: language)
+        case .aside(let text): appearance.coloured("\(text)", text.hasPrefix("<!--") ? .comment : .literal)
         case .open(_, let text), .close(_, let text), .empty(let text): appearance.isColoured ? tag(text) : "\(text)"
         }
     }

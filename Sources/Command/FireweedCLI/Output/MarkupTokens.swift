@@ -9,6 +9,8 @@ enum MarkupToken: Equatable {
     /// A comment, a declaration, an instruction or a section of characters.
     case aside(text: String)
     case text(String)
+    /// The program of a `<script>`, or the style sheet of a `<style>`.
+    case code(String, CodeLanguage)
 
     /// Cuts a document; entities are left alone.
     ///
@@ -46,12 +48,27 @@ private struct MarkupCutter {
             }
             guard let token = tag() else { return nil }
             tokens.append(token)
-            if isHTML, case .open(let name, _) = token, MarkupToken.rawElements.contains(name) {
+            if isHTML, case .open(let name, let text) = token, MarkupToken.rawElements.contains(name) {
                 let end = endOfRaw(name)
-                if end > position { tokens.append(.text(take(to: end))) }
+                guard end > position else { continue }
+                let content = take(to: end)
+                tokens.append(Self.language(of: name, text).map { .code(content, $0) } ?? .text(content))
             }
         }
         return tokens
+    }
+
+    /// The language of an element's content; `nil` for text, and for a `<script>` of data.
+    private static func language(of name: String, _ tag: String) -> CodeLanguage? {
+        switch name {
+        case "style": return .css
+        case "script":
+            guard let type = tag.firstMatch(of: /(?i)\stype\s*=\s*["']?([^"'\s>]+)/).map({ String($0.1) }) else {
+                return .javaScript
+            }
+            return type.lowercased() == "module" ? .javaScript : CodeLanguage(type: type)
+        default: return nil
+        }
     }
 
     private mutating func tag() -> MarkupToken? {

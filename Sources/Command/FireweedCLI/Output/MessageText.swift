@@ -53,6 +53,26 @@ struct MessageText {
         return "HTTP/1.1 \(bold("\(response.statusCode) \(phrase)"))\n\(fields)\n"
     }
 
+    /// The heads of the requests and responses of a task, redirects and challenges among them.
+    func heads(of metrics: TaskMetrics) -> TerminalText {
+        metrics.transactionMetrics.map { exchange in
+            let head = head(Self.head(of: exchange.request))
+            guard let response = exchange.response else { return head }
+            let lines = [UInt8](exchange.responseHeadData ?? Data())
+            // Over HTTP/2 there is no status line.
+            return head + (lines.starts(with: "HTTP/".utf8) ? self.head(lines) : self.head(of: response))
+        }.joined()
+    }
+
+    /// The head of a request in the form of HTTP/1.1.
+    private static func head(of request: URLRequest) -> [UInt8] {
+        guard let url = request.url, let target = try? RequestTarget(url.absoluteString) else { return [] }
+        var lines = ["\(request.method?.rawValue ?? "GET") \(target.originForm) HTTP/1.1"]
+        if request.headers["Host"] == nil { lines.append("Host: \(target.authority)") }
+        lines += request.headers.map { "\($0.name): \($0.value)" }
+        return Array(lines.joined(separator: "\r\n").utf8)
+    }
+
     /// Content as text: JSON indented where that is wanted, other text as it is, anything else as a note.
     ///
     /// Text is read in `charset`; `nil` takes the charset that the content or its type names.
@@ -61,14 +81,24 @@ struct MessageText {
         guard let text = Self.text(data, type: type, charset: charset) else {
             return "(\(data.count) bytes that are not text; use -o FILE, --download or a pipe)\n"
         }
-        let looksLikeJSON = type?.contains("json") == true || text.hasPrefix("{") || text.hasPrefix("[")
-        let markup = looksLikeJSON ? nil : markup(text, type: type)
-        let shown = looksLikeJSON ? json(text) : markup ?? TerminalText(foreign: text)
+        let shown = shown(text, type: type)
         return shown.text.hasSuffix("\n") ? shown : shown + "\n"
     }
 
+    /// Text of a media type, laid out and coloured as far as that is wanted.
+    private func shown(_ text: String, type: String?) -> TerminalText {
+        if let language = CodeLanguage(type: type) { return appearance.coloured(text, in: language) }
+        if type?.contains("json") == true || text.hasPrefix("{") || text.hasPrefix("[") { return json(text) }
+        return markup(text, type: type) ?? TerminalText(foreign: text)
+    }
+
+    /// Whether text of a media type is shown when all of it is there, since it gets a layout or colours.
+    func needsWhole(_ type: String?) -> Bool {
+        Self.isMarkup(type) || appearance.isColoured && CodeLanguage(type: type) != nil
+    }
+
     /// Whether a media type is one of XML or HTML.
-    static func isMarkup(_ type: String?) -> Bool {
+    private static func isMarkup(_ type: String?) -> Bool {
         guard let essence = type?.prefix(while: { $0 != ";" }).lowercased() else { return false }
         return essence.contains("html") || essence.hasSuffix("/xml") || essence.hasSuffix("+xml")
     }

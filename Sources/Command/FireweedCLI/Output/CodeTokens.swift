@@ -1,0 +1,142 @@
+// The tokens of programs, as far as colours need them; pure.
+
+/// A piece of a program; the pieces together are the program, character by character.
+struct CodeToken: Equatable {
+    /// The part whose colour the piece has; `nil` for plain text.
+    let part: ColourStyle.Part?
+    let text: String
+}
+
+/// A language whose programs get colours.
+enum CodeLanguage: Equatable {
+    case css, javaScript
+
+    /// The language of a media type; `nil` for every other type.
+    init?(type: String?) {
+        guard let essence = type?.prefix(while: { $0 != ";" && $0 != " " }).lowercased() else { return nil }
+        if essence == "text/css" {
+            self = .css
+        } else if essence.hasSuffix("javascript") || essence.hasSuffix("ecmascript") {
+            self = .javaScript
+        } else {
+            return nil
+        }
+    }
+
+    /// Cuts a program; text that is no program of the language is cut too, and loses nothing.
+    func tokens(of program: String) -> [CodeToken] {
+        switch self {
+        case .css:
+            var tokens = CSSTokens(program)
+            return tokens.all()
+        case .javaScript:
+            var tokens = JavaScriptTokens(program)
+            return tokens.all()
+        }
+    }
+}
+
+/// A place in a program, and the tokens in front of it.
+struct CodeScanner {
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+    private var tokens: [CodeToken] = []
+    /// Where the plain text begins that no token has yet.
+    private var plainStart = 0
+
+    init(_ program: String) {
+        scalars = Array(program.unicodeScalars)
+    }
+
+    /// The next scalar; `nil` at the end.
+    var current: Unicode.Scalar? { scalar(0) }
+
+    /// How many scalars are left.
+    var restCount: Int { scalars.count - position }
+
+    /// The scalar so far behind the place; `nil` behind the end.
+    func scalar(_ offset: Int) -> Unicode.Scalar? {
+        position + offset < scalars.count ? scalars[position + offset] : nil
+    }
+
+    /// The distance to a text, looked for behind so many scalars; `nil` where it does not follow.
+    func distance(to text: String, after offset: Int) -> Int? {
+        let text = Array(text.unicodeScalars)
+        var index = position + offset
+        while index + text.count <= scalars.count {
+            if scalars[index] == text[0], scalars[index..<(index + text.count)].elementsEqual(text) {
+                return index - position
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    /// How many scalars that fulfil a condition follow, looked at behind `offset` ones.
+    func count(after offset: Int = 0, while condition: (Unicode.Scalar) -> Bool) -> Int {
+        var count = 0
+        while let scalar = scalar(offset + count), condition(scalar) { count += 1 }
+        return count
+    }
+
+    /// The next scalars as a text.
+    func text(_ count: Int) -> String {
+        String(String.UnicodeScalarView(scalars[position..<min(position + count, scalars.count)]))
+    }
+
+    /// Makes a token of the next scalars, or plain text of them, and moves behind them.
+    mutating func take(_ count: Int, _ part: ColourStyle.Part? = nil) {
+        let end = min(position + count, scalars.count)
+        if let part {
+            endPlainText()
+            tokens.append(CodeToken(part: part, text: text(count)))
+            plainStart = end
+        }
+        position = end
+    }
+
+    /// The length of a string in quotes that begins here: up to its quote, or to the end of its line.
+    func stringCount() -> Int {
+        guard let quote = current else { return 0 }
+        var count = 1
+        while let scalar = scalar(count), !Self.isLineBreak(scalar) {
+            // A backslash in front of a line break continues the string.
+            count += scalar == "\\" ? 2 : 1
+            if scalar == quote { break }
+        }
+        return min(count, restCount)
+    }
+
+    /// All tokens, when the end is reached.
+    mutating func finish() -> [CodeToken] {
+        endPlainText()
+        return tokens
+    }
+
+    private mutating func endPlainText() {
+        guard plainStart < position else { return }
+        tokens.append(CodeToken(part: nil, text: String(String.UnicodeScalarView(scalars[plainStart..<position]))))
+    }
+
+    static func isLineBreak(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || scalar == "\r" }
+
+    static func isSpace(_ scalar: Unicode.Scalar) -> Bool { " \t\r\n\u{0C}".unicodeScalars.contains(scalar) }
+
+    static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    /// Whether a name of CSS or JavaScript can begin with a scalar.
+    static func beginsName(_ scalar: Unicode.Scalar) -> Bool {
+        ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || scalar == "_" || scalar == "$"
+            || !scalar.isASCII && scalar.properties.isAlphabetic
+    }
+}
+
+extension Appearance {
+    /// A program in its colours; its layout stays.
+    func coloured(_ program: String, in language: CodeLanguage) -> TerminalText {
+        guard isColoured else { return "\(program)" }
+        return language.tokens(of: program).map { token in
+            token.part.map { coloured("\(token.text)", $0) } ?? "\(token.text)"
+        }.joined()
+    }
+}
