@@ -213,7 +213,7 @@ struct FetchTests {
         #expect(try file("notes") == Data("my notes\n".utf8))
         let empty = try run(input: "")
         #expect(empty.code == 0 && empty.errors == "fireweed: the list is empty\n" && empty.output.isEmpty)
-        for wrong in [["--continue"], ["a=b"], ["--rate", "0"], ["--rate", "5/d"], ["-v", "h.example"]] {
+        for wrong in [["--continue"], ["a=b"], ["--rate", "0"], ["--rate", "5/d"], ["--all", "h.example"]] {
             #expect(try Command.run(["fetch"] + wrong, in: folder.url, input: "").code == 64, "\(wrong)")
         }
         let piped = try Command.run(

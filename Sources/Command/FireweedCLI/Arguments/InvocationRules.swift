@@ -36,6 +36,14 @@ enum InvocationRules {
                 invocation.omitsContent && invocation.saveFolder != nil,
                 "--omit-body and --save cannot go together"
             ),
+            (
+                invocation.selection != nil && (invocation.omitsContent || invocation.saveFolder != nil),
+                "--select puts a part of the content into the record; it goes without --save and --omit-body"
+            ),
+            (
+                invocation.saveFolder != nil && invocation.expectations.contains(where: \.needsContent),
+                "--expect json… and body… need the content in memory; they cannot go with --save"
+            ),
             (invocation.outputFile == "", "--output needs the name of a file"),
             (
                 invocation.fleetURL != nil && invocation.queueName == nil,

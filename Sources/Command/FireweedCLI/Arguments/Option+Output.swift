@@ -21,7 +21,8 @@ extension Option {
                 $0.isVerbose = true
             }, example: "fireweed --verbose api.example name=Ada",
             help: "Print request and response whole; -vv prints the time that it took too. With ws: the head of the "
-                + "handshake's response.", scope: [.response, .webSocket]),
+                + "handshake's response. With fetch: the heads of every exchange, on standard error.",
+            scope: [.response, .webSocket, .fetch]),
         Option(
             names: ["-h", "--headers"], group: .output, effect: .flag { $0.print = "h" },
             example: "fireweed --headers api.example",
@@ -46,17 +47,20 @@ extension Option {
             },
             example: "fireweed --select '.items[].name' :8080/items",
             help: "Print the part of the JSON at PATH, one value a line and strings without quotes: .a.b a member, "
-                + "[0] or [-1] an element, [] every one."),
+                + "[0] or [-1] an element, [] every one. With fetch: the record has it instead of the content.",
+            scope: .anyRequest),
         Option(
             names: ["--pretty"], group: .output,
             effect: .choice("WHAT", Invocation.Prettiness.allCases.map { ($0.rawValue, $0) }) { $0.prettiness = $1 },
             example: "fireweed --pretty all :8080/items | less -R",
-            help: "Colours and indented JSON: all (on a terminal), colors, format, or none (in a pipe)."),
+            help: "Colours, and JSON, XML and HTML indented: all (on a terminal), colors, format, or none (in a pipe)."),
         Option(
             names: ["--style"], group: .output,
             effect: .choice("NAME", ColourStyle.allCases.map { ($0.rawValue, $0) }) { $0.style = $1 },
             example: "fireweed --style light :8080/items",
-            help: "The colours: standard, light (for a light background), or mono (bold alone)."),
+            help:
+                "The colours: standard, light (for a light background), mono (bold alone), and with 256 colours monokai and "
+                + "solarized."),
         Option(
             names: ["--sorted"], group: .output, effect: .flag { $0.sortsOutput = true },
             example: "fireweed --sorted :8080/items",
@@ -91,7 +95,8 @@ extension Option {
         Option(
             names: ["-q", "--quiet"], group: .output, effect: .flag { $0.isQuiet = true },
             example: "fireweed --quiet -o page.html example.org",
-            help: "Print nothing but failures; -o and -d still save.", scope: .anyRequest),
+            help: "Print nothing but failures; -o and -d still save. With fetch: print the records of failures alone.",
+            scope: .anyRequest),
         Option(
             names: ["--debug"], group: .output, effect: .flag { $0.showsDebugging = true },
             example: "fireweed --debug api.example",
@@ -160,7 +165,8 @@ extension Option {
             },
             example: "fireweed --expect status==200 --expect json.ok==true :8080/health",
             help: "Exit with 5 unless this holds: status, header.NAME, json.PATH, body or time (in seconds), then "
-                + "==, !=, <, <=, >, >= or ~= (contains), then a value. May be given several times."),
+                + "==, !=, <, <=, >, >= or ~= (contains), then a value. May be given several times. With fetch: the "
+                + "record gets an error, and the exit code is 1.", scope: .anyRequest),
         Option(
             names: ["-w", "--write-out"], group: .checks, effect: .text("FORMAT") { $0.writeOut = $1 },
             example: "fireweed -q --write-out '%{http_code} %{time_total}\\n' example.org",

@@ -102,6 +102,13 @@ struct Expectation: Equatable, Sendable {
         var seconds: Double
     }
 
+    /// What does not hold, each in a sentence.
+    static func failures(of expectations: [Expectation], _ facts: CheckedResponse) -> [String] {
+        expectations.compactMap { expectation in
+            expectation.failure(facts).map { "expected \(expectation.text), but \($0)" }
+        }
+    }
+
     /// What was found, in a sentence, when it is not what is expected; `nil` when all is well.
     func failure(_ facts: CheckedResponse) -> String? {
         switch subject {

@@ -9,6 +9,13 @@ import Foundation
 struct FetchExchange: Sendable {
     private let invocation: Invocation
     let session: Session
+    private let cookies: HTTPCookieStorage?
+    /// Credentials of the command line, for every request without its own.
+    private let givenAuthentication: Authentication?
+    private let kept: SessionUse
+    /// Names of fields that no request has.
+    private let removedNames: Set<String>
+    private let text: MessageText
 
     /// The fields of the command line, as those of a request to nowhere: a list has many URLs.
     ///
@@ -32,12 +39,21 @@ struct FetchExchange: Sendable {
             invocation.maximumContentLength = 10 << 20
         }
         self.invocation = invocation
-        session = try SessionMaker.session(
-            for: invocation, plan: plan, saved: nil,
+        givenAuthentication = try Authentication(invocation, askForPassword: Terminal.askForPassword)
+        removedNames = Set(plan.removedHeaders.map { $0.lowercased() })
+        text = MessageText(
+            appearance: Appearance(invocation, isTerminal: Terminal.isError, allowsColours: Terminal.allowsColours))
+        var kept = try SessionUse(invocation)
+        let made = try SessionMaker.session(
+            for: invocation, plan: plan, saved: kept.restored,
             interceptors: Self.limiter(invocation, fleet).map { [$0] } ?? [],
-            sharedCache: invocation.usesCache ? fleet.map { FleetCache(fleet: $0) } : nil
-        ).session
+            sharedCache: invocation.usesCache ? fleet.map { FleetCache(fleet: $0) } : nil)
+        kept.begin(with: made.cookies)
+        (session, cookies, self.kept) = (made.session, made.cookies, kept)
     }
+
+    /// Writes the session's file; what is wrong with that, in words.
+    func keep() -> String? { kept.keep(cookies) }
 
     private static func limiter(_ invocation: Invocation, _ fleet: Fleet?) -> RateLimiter? {
         guard let interval = invocation.requestInterval else { return nil }
@@ -61,28 +77,38 @@ struct FetchExchange: Sendable {
     }
 
     /// The message of a request with content, or of one that goes to a file.
-    private func message(_ request: FetchRequest) -> URLRequest {
+    private func message(_ request: FetchRequest, _ headers: HTTPHeaders) -> URLRequest {
         var message = URLRequest(url: request.url)
         message.method = request.method
-        message.headers = request.headers
+        message.headers = headers
         message.httpBody = request.content
         return message
     }
 
-    /// Puts on a request what the options ask for.
-    private func prepare(_ task: Request, for request: FetchRequest) {
-        if let userInfo = request.userInfo {
-            Authentication(type: .basic, secret: userInfo).apply(to: task)
-        }
+    /// The credentials of a request: its URL's own, those of the command line, or those of the session.
+    private func authentication(for request: FetchRequest) -> Authentication? {
+        if let userInfo = request.userInfo { return Authentication(type: .basic, secret: userInfo) }
+        return givenAuthentication ?? kept.saved.authentication(for: request.url)
+    }
+
+    private func headers(of request: FetchRequest, _ authentication: Authentication?) -> HTTPHeaders {
+        guard authentication != nil || kept.saved.fields != nil else { return request.headers }
+        var headers = request.headers
+        let own = removedNames.union(headers.map { $0.name.lowercased() })
+        kept.addFields(for: request.url, to: &headers, unless: own)
+        authentication?.addField(to: &headers)
+        return headers
     }
 
     private func fetch(_ request: FetchRequest, _ record: inout FetchRecord) async {
+        let authentication = authentication(for: request)
+        let headers = headers(of: request, authentication)
         // Not a `URLRequest` where it is not needed: it takes microseconds to make, and as long to read.
         let task =
             request.content == nil
-            ? session.request(request.url, method: request.method, headers: request.headers)
-            : session.request(message(request))
-        prepare(task, for: request)
+            ? session.request(request.url, method: request.method, headers: headers)
+            : session.request(message(request, headers))
+        authentication?.apply(to: task)
         if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
         // The Swift task is never cancelled: a signal cancels the requests.
         let response = await task.serializingData(
@@ -90,15 +116,23 @@ struct FetchExchange: Sendable {
         ).response
         note(task, response.context, response.error, for: request, &record)
         record.byteCount = response.data.map { Int64($0.count) }
-        if !invocation.omitsContent, record.error == nil { record.content = response.data }
+        guard record.error == nil else { return }
+        if let path = invocation.selection {
+            record.select(path, from: response.data ?? Data())
+        } else if !invocation.omitsContent {
+            record.content = response.data
+        }
+        check(response.context, response.data, &record)
     }
 
     private func save(_ request: FetchRequest, _ record: inout FetchRecord) async {
         let file = file(of: record.item, request)
-        let task = session.download(message(request)) { _, _ in
+        let authentication = authentication(for: request)
+        let message = message(request, headers(of: request, authentication))
+        let task = session.download(message) { _, _ in
             (URL(fileURLWithPath: file), [.createIntermediateDirectories, .removePreviousFile, .waitForValidation])
         }
-        prepare(task, for: request)
+        authentication?.apply(to: task)
         if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
         task.staged(beside: URL(fileURLWithPath: file))
         let response = await task.serializingDownloadedFileURL().response
@@ -106,6 +140,18 @@ struct FetchExchange: Sendable {
         guard response.value != nil else { return }
         record.file = file
         record.byteCount = task.downloadProgress.completedUnitCount
+        check(response.context, nil, &record)
+    }
+
+    /// Notes in a record which expectations its response does not meet.
+    private func check(_ response: any ResponseContext, _ content: Data?, _ record: inout FetchRecord) {
+        guard !invocation.expectations.isEmpty, record.error == nil else { return }
+        let headers = response.response?.headers
+        let facts = Expectation.CheckedResponse(
+            status: record.status, fields: { name in headers?[name].map { [$0] } ?? [] }, content: content,
+            seconds: record.metrics?.taskInterval.duration ?? 0)
+        let failures = Expectation.failures(of: invocation.expectations, facts)
+        if !failures.isEmpty { record.error = failures.joined(separator: "; ") }
     }
 
     private func note(
@@ -117,6 +163,7 @@ struct FetchExchange: Sendable {
         record.attemptCount = task.retryCount + 1
         record.contentType = response.responseField("Content-Type")
         if let url = response.responseURL, url != request.url { record.finalURL = url }
+        if invocation.isVerbose, let metrics = record.metrics { Terminal.tell(text.heads(of: metrics)) }
         // A status that was tried again and stays is the response's, and no error.
         guard let error, !(error.underlyingError is RequestRunner.RefusedStatus) else { return }
         if record.status == nil || !error.isResponseSerializationError {

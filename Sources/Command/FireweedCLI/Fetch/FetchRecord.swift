@@ -15,6 +15,8 @@ struct FetchRecord: Sendable {
     var finalURL: URL?
     /// The content, where it goes into the record.
     var content: Data?
+    /// The part of the content that `--select` asks for, as JSON.
+    private(set) var selection: String?
     /// How many bytes the content has.
     var byteCount: Int64?
     /// The file that has the content.
@@ -22,6 +24,18 @@ struct FetchRecord: Sendable {
     var error: String?
 
     init(_ item: FetchItem) { self.item = item }
+
+    /// Takes the values at a path of the content: several, and those of a path with `[]`, are an array.
+    mutating func select(_ path: ValuePath, from content: Data) {
+        do {
+            let text = MessageText.text(content, type: contentType, charset: nil) ?? ""
+            let values = try path.selected(from: text)
+            let isSeveral = values.count != 1 || path.steps.contains(.every)
+            selection = (isSeveral ? .array(values) : values[0]).text
+        } catch {
+            self.error = (error as? UsageError)?.message ?? error.localizedDescription
+        }
+    }
 
     /// The line with its end.
     ///
@@ -43,6 +57,7 @@ struct FetchRecord: Sendable {
         line.add("content_type", contentType)
         line.add("bytes", json: byteCount.map { String($0) })
         line.add("file", file)
+        line.add("selected", json: selection)
         if let content {
             if let text = String(validating: content, as: UTF8.self) {
                 line.add("body", text)

@@ -50,6 +50,8 @@ final class FetchResults: Sendable {
     private nonisolated(unsafe) let journal: Appender?
     /// What earlier runs have finished.
     let finished: FetchJournal
+    /// Whether standard output gets the records of failures alone.
+    private let omitsSuccesses: Bool
 
     /// Opens the files; throws `OutputError`.
     init(_ invocation: Invocation) throws {
@@ -65,6 +67,7 @@ final class FetchResults: Sendable {
             }
         }
         self.finished = finished
+        omitsSuccesses = invocation.isQuiet && path == nil
     }
 
     private static func open(_ path: String, continues: Bool, _ finished: inout FetchJournal) throws -> Appender {
@@ -98,7 +101,7 @@ final class FetchResults: Sendable {
         await withCheckedContinuation { continuation in
             let entry = journal == nil || isFailure ? "" : "\(FetchJournal.head(index: index, key: key))}\n"
             let isFirst = waiting.withLock { waiting in
-                waiting.records += record
+                if isFailure || !omitsSuccesses { waiting.records += record }
                 waiting.entries += Array(entry.utf8)
                 waiting.continuations.append(continuation)
                 return waiting.continuations.count == 1

@@ -90,7 +90,8 @@ struct FetchRunner: Sendable {
             session.cancelAllRequests()
             continuation.yield(.interrupted)
         }
-        let draws = Terminal.canDraw && !invocation.isQuiet && !(Terminal.isOutput && invocation.outputFile == nil)
+        let isSilent = invocation.isQuiet || invocation.isVerbose
+        let draws = Terminal.canDraw && !isSilent && !(Terminal.isOutput && invocation.outputFile == nil)
         var meter = FetchMeter()
         let limit = invocation.jobCount
         // What one run has taken the others cannot take.
@@ -213,8 +214,8 @@ struct FetchRunner: Sendable {
 
     private func finish(_ state: State, _ signal: ExitCode?) -> ExitCode {
         let progress = state.progress
-        let failure = results.finish()
-        if let failure { Terminal.tell("fireweed: \(failure)\n") }
+        let failures = [results.finish(), exchange.keep()].compactMap(\.self)
+        for failure in failures { Terminal.tell("fireweed: \(failure)\n") }
         switch state.end {
         case .interrupted:
             let way =
@@ -236,7 +237,7 @@ struct FetchRunner: Sendable {
         } else if progress.earlier > 0, progress.earlier == progress.finished, !invocation.isQuiet {
             Terminal.tell("fireweed: all \(progress.earlier) were finished before\n")
         }
-        return progress.failed > 0 || failure != nil ? .failure : .success
+        return progress.failed > 0 || !failures.isEmpty ? .failure : .success
     }
 
     /// Says what the user may not expect.

@@ -87,10 +87,8 @@ extension RequestRunner {
             }, content: outcome.content, seconds: outcome.metrics?.taskInterval.duration ?? 0)
         // One of several URLs is named.
         let place = invocation.urlCount > 1 ? "\(invocation.url): " : ""
-        let failures = invocation.expectations.compactMap { expectation in
-            expectation.failure(facts).map { "fireweed: \(place)expected \(expectation.text), but \($0)\n" }
-        }
-        for failure in failures { Terminal.tell("\(failure)") }
+        let failures = Expectation.failures(of: invocation.expectations, facts)
+        for failure in failures { Terminal.tell("fireweed: \(place)\(failure)\n") }
         return failures.isEmpty
     }
 }

@@ -15,9 +15,7 @@ final class RequestRunner: @unchecked Sendable {
     /// Credentials of the command line, not those of the URL.
     private let givenAuthentication: Authentication?
     let authentication: Authentication?
-    private let file: SessionFile?
-    /// The session of the file as it was read, and as this run leaves it but for its cookies.
-    private let (loaded, saved): (SavedSession, SavedSession)
+    private let kept: SessionUse
     private let offlineServer: OfflineServer?
     /// Letters of `--print`: as asked, else head and content on a terminal, and the content alone in a pipe.
     let parts: [Character]
@@ -37,15 +35,11 @@ final class RequestRunner: @unchecked Sendable {
         try OutputFile.check(invocation)
         var plan = try RequestPlan(invocation, standardInput: standardInput)
         try Self.checkScheme(of: plan.url, invocation)
-        file = try invocation.sessionName.map { try SessionFile(name: $0) }
-        var loaded = try file?.load() ?? SavedSession()
-        var saved = loaded
+        var kept = try SessionUse(invocation)
         let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
         givenAuthentication = invocation.takesCredentialsOfURL ? nil : given
-        // Without a file, credentials of one URL are not for another one.
-        if let given, file != nil { saved.set(given, for: plan.url) }
-        authentication = given ?? saved.authentication(for: plan.url)
-        headers = try Self.headers(plan, authentication, invocation, saved.fields(for: plan.url))
+        authentication = kept.authentication(given, for: plan.url)
+        headers = try Self.headers(plan, authentication, invocation, kept, plan.url)
         offlineServer = try invocation.isOffline ? OfflineServer() : nil
         if let offlineServer {
             invocation = invocation.connected(to: offlineServer)
@@ -64,12 +58,9 @@ final class RequestRunner: @unchecked Sendable {
             write: { if toFile { Terminal.tell($0) } else { Terminal.write($0) } })
         recorder = Self.recorder(invocation, heads)
         made = try SessionMaker.session(
-            for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
-        if file != nil {
-            // As the storage has them: it may write a cookie in another way.
-            loaded.takeCookies(from: made.cookies)
-        }
-        (self.loaded, self.saved) = (loaded, saved)
+            for: invocation, plan: plan, saved: kept.restored, observer: recorder)
+        kept.begin(with: made.cookies)
+        self.kept = kept
     }
 
     /// Makes the runner of another URL, beside the runner of the first one: session, content, fields and password are
@@ -82,20 +73,18 @@ final class RequestRunner: @unchecked Sendable {
         try OutputFile.check(invocation)
         let url = try first.plan.url(for: invocation)
         try Self.checkScheme(of: url, invocation)
-        (file, offlineServer, made, recorder) = (first.file, first.offlineServer, first.made, first.recorder)
+        (offlineServer, made, recorder) = (first.offlineServer, first.made, first.recorder)
         (parts, text, heads) = (first.parts, first.text, first.heads)
         givenAuthentication = first.givenAuthentication
         let given =
             invocation.takesCredentialsOfURL
             ? try Authentication(invocation, askForPassword: Terminal.askForPassword) : first.givenAuthentication
-        var saved = first.saved
-        if let given, file != nil { saved.set(given, for: url) }
-        authentication = given ?? saved.authentication(for: url)
+        var kept = first.kept
+        authentication = kept.authentication(given, for: url)
         headers =
-            authentication == first.authentication && saved.fields == nil
-            ? first.headers
-            : try Self.headers(first.plan, authentication, invocation, saved.fields(for: url))
-        (self.loaded, self.saved) = (first.loaded, saved)
+            authentication == first.authentication && kept.saved.fields == nil
+            ? first.headers : try Self.headers(first.plan, authentication, invocation, kept, url)
+        self.kept = kept
         plan = first.plan.with(url: offlineServer == nil ? url : OfflineServer.url(url))
         self.invocation = offlineServer.map { invocation.connected(to: $0) } ?? invocation
     }
@@ -106,15 +95,13 @@ final class RequestRunner: @unchecked Sendable {
     }
 
     private static func headers(
-        _ plan: RequestPlan, _ authentication: Authentication?, _ invocation: Invocation, _ kept: [Field]
+        _ plan: RequestPlan, _ authentication: Authentication?, _ invocation: Invocation, _ kept: SessionUse,
+        _ url: URL
     ) throws -> HTTPHeaders {
         var headers = plan.headers
         let own = Set((plan.lines.map(\.name) + plan.removedHeaders).map { $0.lowercased() })
-        for (name, fields) in Dictionary(grouping: kept, by: { $0.name.lowercased() }) where !own.contains(name) {
-            headers.update(name: fields[0].name, value: fields.map(\.value).joined(separator: ", "))
-        }
-        // A field of the command line wins.
-        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        kept.addFields(for: url, to: &headers, unless: own)
+        authentication?.addField(to: &headers)
         if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
         try RequestPlan.check(headers)
         return headers
@@ -170,11 +157,9 @@ final class RequestRunner: @unchecked Sendable {
             Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.localizedDescription)\n")
             isKept = false
         }
-        if let file, !invocation.keepsSessionUnchanged, !invocation.isOffline {
-            var saved = saved
-            saved.takeCookies(from: made.cookies)
-            saved.keep(plan.lines, for: plan.url)
-            do { try file.save(from: loaded, to: saved) } catch { complain("the session file", file.url.path, error) }
+        if let failure = kept.keep(made.cookies, (plan.lines, plan.url)) {
+            Terminal.tell("fireweed: \(failure)\n")
+            isKept = false
         }
         if let curl = invocation.curl, let jar = curl.cookieJar {
             do { try curl.writeCookies(of: made.cookies, for: plan.url) } catch {

@@ -21,7 +21,7 @@ struct WebSocketRunner {
             try RequestPlan.check([HTTPHeader(name: "Sec-WebSocket-Protocol", value: names)])
         }
         var headers = plan.headers
-        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        authentication?.addField(to: &headers)
         try RequestPlan.check(headers)
         sendsBinary = invocation.sendsBinary
         quietTime = .seconds(invocation.quietTime)

@@ -56,6 +56,9 @@ struct Authentication: Equatable {
         }
     }
 
-    /// The field that the request carries from the start, if it is one.
-    var header: HTTPHeader? { type == .bearer ? .authorization(bearerToken: secret) : nil }
+    /// Adds the field that a request carries from the start, if there is one; a field of the user's own wins.
+    func addField(to headers: inout HTTPHeaders) {
+        guard type == .bearer, headers["Authorization"] == nil else { return }
+        headers.add(.authorization(bearerToken: secret))
+    }
 }

@@ -1,0 +1,120 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("Options of single requests with fireweed fetch", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct FetchOptionTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ arguments: String..., input: String? = nil) throws -> CommandResult {
+        try Command.run(["fetch", "--jobs", "1"] + arguments, in: folder.url, input: input)
+    }
+
+    private func url(_ path: String) -> String { server.url(path).absoluteString }
+
+    /// The records in their order.
+    private func records(_ result: CommandResult) throws -> [[String: Any]] {
+        try String(decoding: result.output, as: UTF8.self).split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+        }
+    }
+
+    @Test("fetch -a has credentials for every request of the list without its own, and none for other origins")
+    func credentials() throws {
+        let other = try FixtureServer.start()
+        let away = url("/redirect-to?url=\(other.url("/anything").absoluteString)")
+        let own = url("/basic-auth/me/mine").replacing("://", with: "://me:mine@")
+        let result = try run("-a", "u:p", url("/basic-auth/u/p"), own, away)
+        #expect(try records(result).map { $0["status"] as? Int } == [200, 200, 200], "\(result.errors)")
+        #expect(other.requests.allSatisfy { $0.field("Authorization") == nil } && other.requests.count == 1)
+        let digest = try run("-A", "digest", "-a", "u:p", url("/digest-auth/auth/u/p"))
+        #expect(try records(digest).first?["status"] as? Int == 200)
+        let field = """
+            {"url": "\(url("/get"))", "headers": {"Authorization": "own"}}
+            \(url("/get"))
+            """
+        _ = try run("-A", "bearer", "-a", "token", input: field)
+        #expect(server.requests.suffix(2).map { $0.field("Authorization") } == ["own", "Bearer token"])
+    }
+
+    @Test("fetch --session sends what a session has for an origin, and keeps its cookies")
+    func session() throws {
+        let keep = ["--session", "./s", "-a", "u:p", url("/basic-auth/u/p"), "X-Kept:1"]
+        #expect(try Command.run(keep, in: folder.url).code == 0)
+        let result = try run(
+            "--session", "./s", url("/cookies/set?a=1"), url("/basic-auth/u/p"), url("/get"), "X-New:2")
+        #expect(try records(result).last?["status"] as? Int == 200)
+        let last = try #require(server.requests.last)
+        #expect(last.field("X-Kept") == "1" && last.field("X-New") == "2" && last.field("Cookie") == "a=1")
+        _ = try run("--session-read-only", "./s", url("/cookies/set?b=2"))
+        _ = try Command.run(["--session", "./s", url("/get")], in: folder.url)
+        let after = try #require(server.requests.last)
+        #expect(after.field("Cookie") == "a=1" && after.field("X-New") == nil)
+    }
+
+    @Test("fetch --expect makes an error of a response that is not as expected, and --continue asks again")
+    func expectations() throws {
+        let expect = ["--expect", "status==200", "--expect", "json.method==GET"]
+        let arguments = ["fetch", "-o", "records", "--jobs", "1", url("/anything"), url("/status/404")]
+        let result = try Command.run(arguments + expect, in: folder.url)
+        #expect(result.code == 1 && result.errors == "fireweed: 1 of 2 failed; their records have the error\n")
+        let data = try Data(contentsOf: folder.file("records"))
+        let made = try records(CommandResult(output: data, errors: "", code: 0))
+        #expect(made[0]["error"] == nil && made[1]["status"] as? Int == 404)
+        let error =
+            "expected status==200, but the status is 404; expected json.method==GET, but the content is not JSON"
+        #expect(made[1]["error"] as? String == error)
+        let count = server.requests.count
+        #expect(try Command.run(arguments + expect + ["--continue"], in: folder.url).code == 1)
+        #expect(server.requests.count == count + 1)
+        #expect(try run("--save", "d", "--expect", "body~=x", url("/get")).code == 64)
+        let saved = try run("--save", "d", "--expect", "header.content-type~=xml", url("/get"))
+        #expect(try saved.code == 1 && records(saved)[0]["file"] != nil)
+    }
+
+    @Test("fetch --select puts a part of the content into the record, in place of the content")
+    func selection() throws {
+        server.route("/items") { _ in .text(#"{"n": [{"id": 1.50}, {"id": "a\nb"}]}"#) }
+        let one = try records(run("--select", ".n[1].id", url("/items")))[0]
+        #expect(one["selected"] as? String == "a\nb" && one["body"] == nil && one["bytes"] as? Int == 37)
+        let all = try run("--select", ".n[].id", url("/items"))
+        #expect(String(decoding: all.output, as: UTF8.self).contains(#""selected": [1.50, "a\nb"]"#))
+        let none = try run("--select", ".x", url("/items"), url("/html"))
+        #expect(none.code == 1)
+        let errors = try records(none).map { $0["error"] as? String }
+        #expect(errors == ["--select: there is nothing at .x", "--select: the content is not JSON"])
+        #expect(try run("--select", ".x", "--omit-body", url("/items")).code == 64)
+    }
+
+    @Test("fetch -v shows the heads of every exchange on standard error")
+    func verbose() throws {
+        let result = try run("-v", url("/redirect/1"), "X-Mine:1")
+        let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let starts = lines.filter { $0.hasPrefix("GET ") || $0.hasPrefix("HTTP/1.1 ") }
+        #expect(starts == ["GET /redirect/1 HTTP/1.1", "HTTP/1.1 302 Found", "GET /get HTTP/1.1", "HTTP/1.1 200 OK"])
+        #expect(lines.count { $0 == "X-Mine: 1" } == 2 && lines.count { $0 == "Host: 127.0.0.1:\(server.port)" } == 2)
+        #expect(try records(result).count == 1)
+    }
+
+    @Test("fetch -q prints the records of failures alone, and its journal has the others too")
+    func quiet() throws {
+        let arguments = ["-q", "--journal", "j", "--expect", "status==200", url("/get"), url("/status/500")]
+        let result = try Command.run(["fetch"] + arguments, in: folder.url)
+        #expect(try records(result).map { $0["status"] as? Int } == [500] && result.code == 1)
+        let count = server.requests.count
+        _ = try Command.run(["fetch", "--continue"] + arguments, in: folder.url)
+        #expect(server.requests.count == count + 1)
+        let saved = try run("-q", "-o", "all", url("/get"))
+        #expect(saved.output.isEmpty && saved.errors.isEmpty)
+        #expect(try !Data(contentsOf: folder.file("all")).isEmpty)
+    }
+}
