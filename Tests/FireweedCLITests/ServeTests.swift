@@ -81,4 +81,147 @@ struct ServeTests {
             #expect(try Command.run(["serve"] + wrong, in: folder.url).code == 64, "\(wrong)")
         }
     }
+
+    @Test("--uploads takes new files under the folder, and nothing beside them")
+    func uploads() async throws {
+        let manager = FileManager.default
+        for name in ["in", "in/sub", "out"] {
+            try manager.createDirectory(at: folder.file(name), withIntermediateDirectories: false)
+        }
+        try Data("old".utf8).write(to: folder.file("in/old"))
+        try manager.createSymbolicLink(atPath: folder.file("in/away").path, withDestinationPath: "../out")
+        try manager.createSymbolicLink(atPath: folder.file("in/ghost").path, withDestinationPath: "../out/ghost")
+        let (running, url) = try await start("--uploads", "--max-body", "10K", "0", "in")
+        defer { running.process.terminate() }
+        func put(_ path: String, _ others: String...) throws -> (status: String, content: String) {
+            let result = try Command.run(["--print", "hb", "PUT", url + path] + others, in: folder.url)
+            let text = String(decoding: result.output, as: UTF8.self)
+            return (String(text.dropFirst("HTTP/1.1 ".count).prefix(3)), text)
+        }
+        let made = try put("/sub/a%20b", "--raw", "text")
+        #expect(made.status == "201" && made.content.contains("Location: /sub/a%20b\n"), "\(made)")
+        #expect(try String(contentsOf: folder.file("in/sub/a b"), encoding: .utf8) == "text")
+        #expect(try put("/empty").status == "201")
+        for (path, status) in [
+            ("/old", "409"), ("/ghost", "409"), ("/sub", "409"), ("/away/a", "404"), ("/none/a", "404"),
+            ("/old/a", "404"), ("/%2e%2e/a", "403"), ("/..%2fa", "403"), ("/.profile", "403"), ("/", "400"),
+            ("/sub/", "400"),
+        ] {
+            #expect(try put(path, "--raw", "new").status == status, "\(path)")
+        }
+        #expect(try put("/part", "--raw", "x", "Content-Range:bytes 0-0/2").status == "400")
+        try Data(count: 20_000).write(to: folder.file("large"))
+        #expect(try put("/long", "@large").status == "413")
+        #expect(try put("/long", "--chunked", "@large").status == "413")
+        #expect(try Command.run(["--check-status", "DELETE", "\(url)/old"], in: folder.url).code == 4)
+        #expect(try get("\(url)/").content == "away/\nempty\nghost\nold\nsub/\n")
+        #expect(try String(contentsOf: folder.file("in/old"), encoding: .utf8) == "old")
+        #expect(try manager.contentsOfDirectory(atPath: folder.file("out").path).isEmpty)
+        let left = try manager.contentsOfDirectory(atPath: folder.file("in").path)
+        #expect(left.sorted() == ["away", "empty", "ghost", "old", "sub"])
+    }
+
+    @Test("what is uploaded is not there before it is whole, and a broken upload leaves nothing")
+    func brokenUpload() async throws {
+        let server = try FixtureServer.start()
+        let files = try ServedFolder(path: folder.url.path, uploadLimit: 100)
+        let arrivals = EventLog<String>()
+        server.receive { request in
+            defer { arrivals.note(request.path) }
+            return files.reception(of: request)
+        }
+        server.answer { files.response(to: $0) }
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.url.path) }
+        let url = server.url.absoluteString
+        let upload = try RunningCommand(["PUT", "--stream", "\(url)/slow", "--upload", "-"], in: folder.url)
+        try upload.type("begun")
+        try await arrivals.first { $0 == "/slow" }
+        let partial = try #require(names().first)
+        #expect(try partial.hasPrefix(UploadFolder.partialPrefix) && names().count == 1)
+        #expect(try get("\(url)/").content.isEmpty && get("\(url)/slow").status == "404")
+        #expect(try get("\(url)/\(partial)").status == "404")
+        upload.process.terminate()
+        try await server.events.first { $0 == .completed("/slow", isWhole: false) }
+        #expect(try names().isEmpty)
+        _ = await upload.rest()
+    }
+
+    @Test("serve without --uploads takes no content, and refuses options that need it")
+    func noUploads() async throws {
+        let (running, url) = try await start("0", ".")
+        defer { running.process.terminate() }
+        let refused = try Command.run(["--print", "h", "PUT", "\(url)/a", "--raw", "b"], in: folder.url)
+        let head = String(decoding: refused.output, as: UTF8.self)
+        #expect(head.hasPrefix("HTTP/1.1 405") && head.contains("Allow: GET, HEAD\n"), "\(head)")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("a").path))
+        for wrong in [["--uploads"], ["--max-body", "1M", "."], ["--uploads", "--status", "404", "."]] {
+            #expect(try Command.run(["serve"] + wrong, in: folder.url).code == 64, "\(wrong)")
+        }
+    }
+
+    @Test("--host is the address that serve listens at, with a certificate for it, and loopback otherwise")
+    func host() async throws {
+        let environment = ["XDG_CONFIG_HOME": folder.file("config").path]
+        let wrong = try Command.run(["serve", "--host", "192.0.2.1"], in: folder.url)
+        #expect(wrong.code == 1 && wrong.errors.contains("cannot listen on 192.0.2.1:0"), "\(wrong.errors)")
+        let nowhere = try Command.run(["serve", "--host", "no.such.invalid"], in: folder.url)
+        #expect(nowhere.code == 64 && nowhere.errors.contains("no.such.invalid"), "\(nowhere.errors)")
+        for host in ["127.0.0.2", "0.0.0.0"] {
+            let running = try RunningCommand(
+                ["serve", "--tls", "--host", host], in: folder.url, hasInput: false, environment: environment)
+            defer { running.process.terminate() }
+            let said = await running.read(until: ".pem\n")
+            let words = said.split(whereSeparator: \.isWhitespace).map(String.init)
+            let url = try #require(words.first { $0.hasPrefix("https://\(host):") })
+            let reached = host == "0.0.0.0" ? url.replacing("0.0.0.0", with: "127.0.0.1") : url
+            let answer = try Command.run(
+                ["--check-status", "--cacert", try #require(words.last), "\(reached)/get"], in: folder.url)
+            #expect(answer.code == 0, "\(host): \(answer.errors)")
+        }
+    }
+
+    @Test("the authority of serve --tls is the same in every run, its key is the user's alone, and nobody trusts it")
+    func authority() async throws {
+        let environment = ["XDG_CONFIG_HOME": folder.file("config").path]
+        var authorities: [Data] = []
+        for _ in 0..<2 {
+            let running = try RunningCommand(
+                ["serve", "--tls"], in: folder.url, hasInput: false, environment: environment)
+            let said = await running.read(until: ".pem\n")
+            let words = said.split(whereSeparator: \.isWhitespace).map(String.init)
+            let (url, file) = (try #require(words.first { $0.hasPrefix("https://") }), try #require(words.last))
+            authorities.append(try Data(contentsOf: URL(fileURLWithPath: file)))
+            #expect(try Command.run(["--cacert", file, "\(url)/get"], in: folder.url).code == 0)
+            #expect(try Command.run(["\(url)/get"], in: folder.url).code == 7)
+            running.process.terminate()
+            _ = await running.rest()
+        }
+        #expect(authorities[0] == authorities[1])
+        let place = folder.file("config/fireweed/authority")
+        for (name, mode) in [("", 0o700), ("authority.key", 0o600)] {
+            let path = place.appendingPathComponent(name).path
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
+        }
+        // Files that are not what they were are made anew.
+        try Data("damaged".utf8).write(to: place.appendingPathComponent("authority.key"))
+        let running = try RunningCommand(["serve", "--tls"], in: folder.url, hasInput: false, environment: environment)
+        #expect(await running.read(until: ".pem\n").contains("Serving on https://"))
+        running.process.terminate()
+    }
+
+    @Test("a folder is listed in lines, and for browsers as links; HEAD has the head alone")
+    func listing() async throws {
+        try FileManager.default.createDirectory(at: folder.file("a&\"b"), withIntermediateDirectories: false)
+        try Data("x".utf8).write(to: folder.file("c:d <e>"))
+        let (running, url) = try await start("0", ".")
+        defer { running.process.terminate() }
+        #expect(try get("\(url)/").content == "a&\"b/\nc:d <e>\n")
+        let page = try get("\(url)/", "Accept:text/html").content
+        #expect(page.contains("<a href=\"./a&amp;%22b/\">a&amp;&quot;b/</a>"), "\(page)")
+        #expect(page.contains("<a href=\"./c%3Ad%20%3Ce%3E\">c:d &lt;e></a>"), "\(page)")
+        #expect(try get("\(url)/a&%22b", "Accept:text/html").content.contains("href=\"./../\""))
+        let head = try Command.run(["HEAD", "--print", "hb", "\(url)/c:d%20%3Ce%3E"], in: folder.url)
+        let text = String(decoding: head.output, as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("Content-Length: 1\n") && text.hasSuffix("\n\n"))
+    }
 }

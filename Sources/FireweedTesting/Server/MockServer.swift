@@ -81,17 +81,17 @@ public final class MockServer: Sendable {
         return try start(port: port, made, http2: http2, Stubs(stubs()))
     }
 
-    /// Starts a server with a given certificate, from PEM files.
+    /// Starts a server of HTTP/1.1 on a socket that listens already, with a given certificate from PEM files.
     ///
-    /// `files` are the certificate, with its chain, and the key; `nil` is clear text. With `keepsHistory`, requests are
-    /// kept for tests that look at them; a server that runs for long keeps none.
+    /// `files` are the certificate, with its chain, and the key; `nil` is clear text. It keeps no requests, so that it
+    /// can run for long.
     package static func start(
-        port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub], keepsHistory: Bool = true
+        on listener: Int32, port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub]
     ) throws -> MockServer {
         let made = try files.map {
             IssuedCertificate(identity: try ServerIdentity(certificateFile: $0.certificate, keyFile: $0.key))
         }
-        return try start(port: port, made, http2: false, Stubs(stubs, keepsHistory: keepsHistory))
+        return start(on: listener, port: port, made, http2: false, Stubs(stubs, keepsHistory: false))
     }
 
     /// Starts a server of HTTP/1.1 in clear text on a Unix-domain socket; it keeps no requests.

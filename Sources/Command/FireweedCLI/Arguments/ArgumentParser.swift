@@ -97,6 +97,10 @@ enum ArgumentParser {
         guard invocation.servedDelay == nil || folder != nil || invocation.servedStatus != nil else {
             throw UsageError(message: "--delay needs a folder or --status; /delay/N is an endpoint of the server")
         }
+        guard !invocation.takesUploads || folder != nil else { throw UsageError(message: "--uploads needs a folder") }
+        guard invocation.maximumContentLength == nil || invocation.takesUploads else {
+            throw UsageError(message: "--max-body needs --uploads")
+        }
         invocation.task = .serve(port: port ?? 0, folder: folder)
         return invocation
     }
@@ -133,7 +137,7 @@ enum ArgumentParser {
         var invocation = invocation
         invocation.task = .fetch
         for word in words {
-            guard !isFurtherURL(word), isItem(word), let item = Item(word) else {
+            guard !isFurtherURL(word), isItem(word) || isField(word), let item = Item(word) else {
                 let isPattern = !invocation.takesURLsLiterally
                 invocation.urlPatterns.append(isPattern ? try URLGlob(word) : URLGlob(literal: word))
                 continue
@@ -144,6 +148,12 @@ enum ArgumentParser {
             invocation.items.append(item)
         }
         return try InvocationRules.checkedFetch(invocation)
+    }
+
+    /// `X-Version:2` is a field, and `localhost:8080` a URL: names of hosts are written in lower case.
+    private static func isField(_ word: String) -> Bool {
+        guard let item = Item(word), item.kind == .header else { return false }
+        return item.name.first?.isUppercase == true && !item.name.contains(".") && Int(item.value) != nil
     }
 
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {

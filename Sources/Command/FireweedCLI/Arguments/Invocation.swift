@@ -182,6 +182,10 @@ struct Invocation: Sendable, Equatable {
     var omitsContent = false
     /// Bytes of content beyond which a response is a failure.
     var maximumContentLength: Int?
+    /// The address that `fireweed serve` listens at.
+    var servedHost = "127.0.0.1"
+    /// `fireweed serve` takes new files.
+    var takesUploads = false
     /// `fireweed serve` speaks TLS.
     var servesTLS = false
     /// The status of every response of `fireweed serve`.
@@ -208,6 +212,9 @@ struct Invocation: Sendable, Equatable {
 
     /// How data items become content.
     var bodyForm: BodyForm { givenForm ?? .json }
+
+    /// Bytes that a file may have which `fireweed serve` takes; `nil` where it takes none.
+    var uploadLimit: Int? { takesUploads ? maximumContentLength ?? 1 << 30 : nil }
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

@@ -49,7 +49,7 @@ extension Option {
             names: ["-a", "--auth"], group: .identity, effect: .text("USER:PASSWORD") { $0.authentication = $1 },
             example: "fireweed --auth ada:secret api.example/me",
             help: "Credentials for the URL's origin alone; a token for bearer. Without \":\" the password is asked "
-                + "for.", scope: .single),
+                + "for. With fetch: for every request of the list without its own.", scope: .exchange),
         Option(
             names: ["-A", "--auth-type"], group: .identity,
             effect: .choice(
@@ -58,7 +58,7 @@ extension Option {
             ) {
                 $0.authenticationType = $1
             }, example: "fireweed -A bearer -a abc123 api.example/me",
-            help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm.", scope: .single),
+            help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm.", scope: .exchange),
         Option(
             names: ["--netrc"], group: .identity, effect: .flag { $0.usesNetrc = true },
             example: "fireweed --netrc api.example/me",
@@ -69,15 +69,14 @@ extension Option {
             help:
                 "Keep cookies, credentials and header fields between runs, in a file that only you can read; a NAME "
                 + "with \"/\" is its path. Credentials and fields are for the URL's origin alone; Content-* and If-* "
-                + "are not kept."
-        ),
+                + "are not kept, and fetch keeps cookies alone.", scope: .anyRequest),
         Option(
             names: ["--session-read-only"], group: .identity,
             effect: .word("NAME") {
                 $0.sessionName = $1
                 $0.keepsSessionUnchanged = true
             }, example: "fireweed --session-read-only work api.example/me",
-            help: "Use what a session keeps, and change nothing."),
+            help: "Use what a session keeps, and change nothing.", scope: .anyRequest),
     ]
 
     static let connectionOptions: [Option] = [
@@ -255,7 +254,8 @@ extension Option {
         Option(
             names: ["--tls"], group: .serve, effect: .flag { $0.servesTLS = true },
             example: "fireweed serve --tls 8443",
-            help: "Speak TLS, with a certificate for localhost that is made for this run, or with --cert.",
+            help: "Speak TLS, with --cert or a certificate that is made for this run; its authority is kept in "
+                + "~/.config/fireweed/authority, and trusted by nobody who is not told to.",
             scope: .serve),
     ]
 

@@ -60,7 +60,8 @@ extension Option {
                 $0.maximumContentLength = Self.byteCount($1)
                 return $0.maximumContentLength != nil
             }, example: "fireweed fetch --max-body 1M --from urls.txt -o records.jsonl",
-            help: "Fail when a content is longer. Default: 10M without --save, no limit with it.", scope: .fetch),
+            help: "Fail when a content is longer. Default: 10M without --save, no limit with it. With serve --uploads: "
+                + "refuse longer files. Default: 1G.", scope: [.fetch, .serve]),
     ]
 
     /// The time between two requests of a rate such as `10`, `10/s` or `0.5/m`; `nil` for another text.

@@ -13,19 +13,24 @@ struct ServeRunner {
 
     func run() async -> ExitCode {
         do {
-            let files = try folder.map { try ServedFolder(path: $0) }
-            // Removes its folder when it goes: it has to stay for as long as the server runs.
-            let authority = invocation.servesTLS && invocation.certificateFile == nil ? try CertificateAuthority() : nil
-            let issued = try certificate(authority)
-            let (url, stop) =
+            let files = try folder.map { try ServedFolder(path: $0, uploadLimit: invocation.uploadLimit) }
+            let socket = try ListeningSocket(host: invocation.servedHost, port: port)
+            // Removes what it has issued when it goes: it has to stay for as long as the server runs.
+            let authority = invocation.servesTLS && invocation.certificateFile == nil ? try Self.authority() : nil
+            let issued = try certificate(authority, for: socket)
+            let stop =
                 if let archive = invocation.archiveFile {
-                    try startRecording(archive, issued)
+                    try startRecording(archive, socket, issued)
                 } else {
-                    try startFixtures(files, issued)
+                    try startFixtures(files, socket, issued)
                 }
             let subject = (invocation.archiveFile ?? folder).map { "\($0) " } ?? ""
-            Terminal.write("Serving \(subject)on \(url)\n")
+            let scheme = issued == nil ? "http" : "https"
+            Terminal.write("Serving \(subject)on \(scheme)://\(socket.host):\(socket.port)\n")
             if let authority { Terminal.write("Clients trust it with --cacert \(authority.certificate.path)\n") }
+            if socket.isReachable, invocation.takesUploads {
+                Terminal.tell("fireweed: whoever can reach \(socket.host) can read the folder and put files into it\n")
+            }
             let code = await untilSignal()
             stop()
             return withExtendedLifetime(authority) { code }
@@ -42,11 +47,17 @@ struct ServeRunner {
         }
     }
 
-    /// Starts the server with its endpoints, or with the files of a folder; returns its URL, and what stops it.
+    /// The user's own authority, the same in every run; nothing is told to trust it.
+    private static func authority() throws -> CertificateAuthority {
+        let folder = URL(fileURLWithPath: ConfigurationFolder.path()).appendingPathComponent("authority")
+        return try CertificateAuthority(keptIn: folder, name: "fireweed serve of this user")
+    }
+
+    /// Starts the server with its endpoints, or with the files of a folder; returns what stops it.
     private func startFixtures(
-        _ files: ServedFolder?, _ issued: CertificateAuthority.Issued?
-    ) throws -> (url: String, stop: () -> Void) {
-        let server = try FixtureServer.start(port: port, certificate: issued)
+        _ files: ServedFolder?, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
+    ) throws -> () -> Void {
+        let server = try FixtureServer.start(on: socket.descriptor, port: socket.port, certificate: issued)
         server.observe { request, response in
             tell(of: request.method, request.target, "\(response.status)", request.bodyByteCount)
         }
@@ -54,29 +65,30 @@ struct ServeRunner {
         if let status = invocation.servedStatus {
             server.answer { _ in FixtureResponse(status: status, delay: delay) }
         } else if let files {
+            server.receive { files.reception(of: $0) }
             server.answer { request in
                 var response = files.response(to: request)
                 response.delay = delay
                 return response
             }
         }
-        return (server.url.absoluteString, { server.stop() })
+        return { server.stop() }
     }
 
-    /// Starts a server that answers from an archive; returns its URL, and what stops it.
+    /// Starts a server that answers from an archive; returns what stops it.
     private func startRecording(
-        _ archive: String, _ issued: CertificateAuthority.Issued?
-    ) throws -> (url: String, stop: () -> Void) {
+        _ archive: String, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
+    ) throws -> () -> Void {
         let recording = try Recording(har: LocalFile.data(archive))
         let server = try MockServer.start(
-            port: port, files: issued.map { ($0.certificate.path, $0.key.path) },
-            stubs: recording.stubs(matching: .request, anyOrigin: true), keepsHistory: false)
+            on: socket.descriptor, port: socket.port, files: issued.map { ($0.certificate.path, $0.key.path) },
+            stubs: recording.stubs(matching: .request, anyOrigin: true))
         server.observe { request, status in
             tell(
                 of: request.method.rawValue, request.pathAndQuery, status.map { "\($0)" } ?? "no response",
                 request.body.count)
         }
-        return (server.url("").absoluteString, { server.stop() })
+        return { server.stop() }
     }
 
     private func tell(of method: String, _ target: String, _ status: String, _ byteCount: Int) {
@@ -94,8 +106,10 @@ struct ServeRunner {
     }
 
     /// The files of the certificate that the options ask for; `nil` for clear text.
-    private func certificate(_ authority: CertificateAuthority?) throws -> CertificateAuthority.Issued? {
-        if let authority { return try authority.issue(["DNS:localhost", "IP:127.0.0.1", "IP:::1"]) }
+    private func certificate(
+        _ authority: CertificateAuthority?, for socket: ListeningSocket
+    ) throws -> CertificateAuthority.Issued? {
+        if let authority { return try authority.issue(socket.certificateNames) }
         guard let file = invocation.certificateFile else { return nil }
         let key = invocation.keyFile ?? file
         for path in [file, key] { _ = try LocalFile.isRegular(path) }

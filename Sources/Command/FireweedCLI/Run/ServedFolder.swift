@@ -7,42 +7,82 @@ import Foundation
 /// Answers with files of one folder, and with nothing from outside of it.
 struct ServedFolder: Sendable {
     private let root: String
+    /// What takes new files; `nil` where none are taken.
+    private let uploads: UploadFolder?
 
-    /// Throws `OutputError` for what is not a folder.
-    init(path: String) throws {
+    /// Throws `OutputError` for what is not a folder; takes files of so many bytes, `nil` takes none.
+    init(path: String, uploadLimit: Int? = nil) throws {
         let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
             throw OutputError(errorDescription: "\(path) is not a folder")
         }
         root = url.path
+        uploads = uploadLimit.map { UploadFolder(root: url.path, limit: $0) }
+    }
+
+    /// What becomes of a request's content; methods that nothing is done with are refused before it comes.
+    func reception(of request: ReceivedRequest) -> Reception {
+        switch request.method {
+        case "GET", "HEAD": return .memory
+        case "PUT":
+            if let uploads { return uploads.reception(of: request) }
+        default: break
+        }
+        let methods = uploads == nil ? "GET and HEAD" : "GET, HEAD and PUT"
+        return .refused(
+            .text(
+                "only \(methods)\n", status: 405, fields: [("Allow", methods.replacing(" and", with: ","))]))
     }
 
     func response(to request: ReceivedRequest) -> FixtureResponse {
-        guard ["GET", "HEAD"].contains(request.method) else {
-            return .text("only GET and HEAD\n", status: 405, fields: [("Allow", "GET, HEAD")])
-        }
+        if let file = request.receiver as? UploadedFile { return file.finish(at: Self.encoded(request.path)) }
         let url = URL(fileURLWithPath: root + "/" + request.path).resolvingSymlinksInPath()
         let isInside = url.path == root || url.path.hasPrefix(root == "/" ? "/" : root + "/")
         var isFolder: ObjCBool = false
-        guard isInside, FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
+        let isPartial = url.lastPathComponent.hasPrefix(UploadFolder.partialPrefix)
+        guard isInside, !isPartial, FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
             return .text("not found\n", status: 404)
         }
-        if isFolder.boolValue { return list(url, path: request.path) }
+        if isFolder.boolValue { return list(url, request) }
         guard let file = OpenFile(path: url.path) else { return .text("cannot be read\n", status: 403) }
         return ServedFile(file: file, type: MediaTypes.type(ofExtension: url.pathExtension)).response(to: request)
     }
 
-    private func list(_ folder: URL, path: String) -> FixtureResponse {
+    private static func encoded(_ path: String) -> String {
+        path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? "/"
+    }
+
+    /// The names in a folder: a page of links for browsers, and lines for everybody else.
+    private func list(_ folder: URL, _ request: ReceivedRequest) -> FixtureResponse {
         // Links of a list are relative: without the slash they would lead to the folder above.
-        guard path.hasSuffix("/") else {
-            let target = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? "/"
-            return FixtureResponse(status: 301, fields: [("Location", target + "/")])
+        guard request.path.hasSuffix("/") else {
+            return FixtureResponse(status: 301, fields: [("Location", Self.encoded(request.path) + "/")])
         }
         if let data = try? Data(contentsOf: folder.appendingPathComponent("index.html")) {
             return FixtureResponse(fields: [("Content-Type", "text/html")], body: .data(data))
         }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return .text(names.sorted().map { $0 + "\n" }.joined())
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+            .filter { !$0.hasPrefix(UploadFolder.partialPrefix) }.sorted().map { name in
+                var isFolder: ObjCBool = false
+                let isThere = FileManager.default.fileExists(atPath: "\(folder.path)/\(name)", isDirectory: &isFolder)
+                return isThere && isFolder.boolValue ? name + "/" : name
+            }
+        let fields = [(name: "Vary", value: "Accept")]
+        guard request.field("Accept")?.contains("text/html") == true else {
+            return .text(names.map { $0 + "\n" }.joined(), fields: fields)
+        }
+        let links = (request.path == "/" ? [] : ["../"]) + names
+        let items = links.map {
+            "<li><a href=\"\(Self.escaped("./" + Self.encoded($0)))\">\(Self.escaped($0))</a></li>\n"
+        }
+        let title = Self.escaped(request.path)
+        let page = "<!doctype html>\n<meta charset=\"utf-8\">\n<title>\(title)</title>\n<ul>\n\(items.joined())</ul>\n"
+        return .text(page, type: "text/html; charset=utf-8", fields: fields)
+    }
+
+    /// Text in HTML and its attributes.
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
     }
 }

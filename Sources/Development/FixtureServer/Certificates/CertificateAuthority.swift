@@ -1,8 +1,9 @@
 // Certificates for tests, made by the openssl command.
 
 public import Foundation
+import Glibc
 
-/// A certification authority of our own, in a temporary folder.
+/// A certification authority of our own, in a temporary folder or in one that stays.
 public final class CertificateAuthority: Sendable {
     /// When a certificate is valid.
     public enum Validity: Sendable {
@@ -33,16 +34,62 @@ public final class CertificateAuthority: Sendable {
     private let key: URL
     private let folder: TemporaryFolder
 
-    /// Makes an authority.
+    /// Makes an authority, which goes with its last reference.
     public init() throws {
         folder = try TemporaryFolder()
         certificate = folder.file("authority.pem")
         key = folder.file("authority.key")
-        try Self.openssl(
+        try Self.make(certificate, key, name: "Fireweed test authority", days: 30, in: folder)
+    }
+
+    /// Makes an authority in a folder that stays, or takes the one that is there, while it is valid for a month more.
+    ///
+    /// Only this user may read the folder and the key. What is issued is in a temporary folder all the same.
+    ///
+    /// - Parameters:
+    ///   - url: the folder, which is made where it does not exist.
+    ///   - name: the common name of a new authority.
+    /// - Throws: an error when `openssl` cannot be run or fails, and the errors of making the folder.
+    public init(keptIn url: URL, name: String) throws {
+        folder = try TemporaryFolder()
+        certificate = url.appendingPathComponent("authority.pem")
+        key = url.appendingPathComponent("authority.key")
+        let manager = FileManager.default
+        try manager.createDirectory(at: url, withIntermediateDirectories: true)
+        try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: url.path)
+        // Runs that start at the same time must not mix their files.
+        let lock = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer {
+            flock(lock, LOCK_UN)
+            close(lock)
+        }
+        while lock >= 0, flock(lock, LOCK_EX) != 0, errno == EINTR {}
+        if !isUsable {
+            let made = (folder.file("authority.pem"), folder.file("authority.key"))
+            try Self.make(made.0, made.1, name: name, days: 3650, in: folder)
+            for (new, old) in [(made.1, key), (made.0, certificate)] {
+                try? manager.removeItem(at: old)
+                try manager.copyItem(at: new, to: old)
+                try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: old.path)
+            }
+        }
+        try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key.path)
+    }
+
+    /// Whether there are a certificate that is valid for a month more, and its key.
+    private var isUsable: Bool {
+        guard FileManager.default.isReadableFile(atPath: key.path) else { return false }
+        let files = [["x509", "-checkend", "2592000", "-in", certificate.path], ["pkey", "-in", key.path]]
+        return files.allSatisfy { (try? Self.openssl($0 + ["-noout"], in: folder)) != nil }
+    }
+
+    private static func make(
+        _ certificate: URL, _ key: URL, name: String, days: Int, in folder: TemporaryFolder
+    ) throws {
+        try openssl(
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key.path,
-                "-out",
-                certificate.path, "-days", "30", "-subj", "/CN=Fireweed test authority",
+                "-out", certificate.path, "-days", "\(days)", "-subj", "/CN=\(name)",
             ], in: folder)
     }
 
@@ -76,7 +123,11 @@ public final class CertificateAuthority: Sendable {
     private func sign(_ request: String, to output: String, _ extensions: String, _ validity: Validity) throws {
         let files = ["-in", request, "-out", output, "-extfile", extensions]
         guard validity != .current else {
-            let authority = ["-CA", certificate.path, "-CAkey", key.path, "-CAcreateserial", "-days", "30"]
+            // Not a file of serial numbers: several runs may issue beside one another.
+            let serial = String(UInt64.random(in: 1 ... .max >> 1), radix: 16)
+            let authority = [
+                "-CA", certificate.path, "-CAkey", key.path, "-set_serial", "0x\(serial)", "-days", "30",
+            ]
             return try Self.openssl(["x509", "-req"] + authority + files, in: folder)
         }
         // Only `openssl ca` takes dates on Debian 12.

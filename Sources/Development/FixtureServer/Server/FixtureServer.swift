@@ -36,6 +36,7 @@ public final class FixtureServer: Sendable {
     private let routes = Mutex<[String: Handler]>([:])
     private let received = Mutex<[ReceivedRequest]>([])
     private let closures = Mutex(Closures())
+    private let keepsRequests: Bool
     private let daemon: Daemon
 
     /// The closures that answer and watch.
@@ -44,6 +45,7 @@ public final class FixtureServer: Sendable {
     /// requests the thunks fill the stack. As a property of a struct it stays as it is.
     private struct Closures {
         var fallback: Handler?
+        var receiver: (@Sendable (ReceivedRequest) -> Reception)?
         var observer: (@Sendable (ReceivedRequest, FixtureResponse) -> Void)?
     }
 
@@ -59,14 +61,35 @@ public final class FixtureServer: Sendable {
     public static func start(
         port: UInt16 = 0, threads: Int = 1, certificate: CertificateAuthority.Issued? = nil
     ) throws -> FixtureServer {
-        let identity = try certificate.map { files in
+        let (descriptor, port) = try LoopbackSocket.listen(port: port)
+        return try FixtureServer(
+            descriptor: descriptor, port: port, threads: threads, identity: try identity(certificate))
+    }
+
+    /// Starts a server on a socket that listens already; it keeps no requests, so that it can run for long.
+    ///
+    /// - Parameters:
+    ///   - descriptor: the socket, which the server closes; its address may be any of the machine's.
+    ///   - port: its port.
+    ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
+    /// - Returns: a server that answers.
+    /// - Throws: `ServerError` when the certificate cannot be used, and the errors of reading the files.
+    public static func start(
+        on descriptor: Int32, port: UInt16, certificate: CertificateAuthority.Issued?
+    ) throws -> FixtureServer {
+        try FixtureServer(
+            descriptor: descriptor, port: port, threads: 1, identity: try identity(certificate), keepsRequests: false)
+    }
+
+    private static func identity(
+        _ certificate: CertificateAuthority.Issued?
+    ) throws -> (certificate: String, key: String)? {
+        try certificate.map { files in
             (
                 certificate: try String(contentsOf: files.certificate, encoding: .utf8),
                 key: try String(contentsOf: files.key, encoding: .utf8)
             )
         }
-        let (descriptor, port) = try LoopbackSocket.listen(port: port)
-        return try FixtureServer(descriptor: descriptor, port: port, threads: threads, identity: identity)
     }
 
     /// Starts a server on a Unix-domain socket.
@@ -75,15 +98,19 @@ public final class FixtureServer: Sendable {
     }
 
     private init(
-        descriptor: Int32, port: UInt16, threads: Int, identity: (certificate: String, key: String)? = nil
+        descriptor: Int32, port: UInt16, threads: Int, identity: (certificate: String, key: String)? = nil,
+        keepsRequests: Bool = true
     ) throws {
         let scheme = identity == nil ? "http" : "https"
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
         self.url = url
         self.port = port
+        self.keepsRequests = keepsRequests
         let core = ServerCore(events: events)
         daemon = try Daemon(descriptor: descriptor, threads: threads, core: core, identity: identity)
-        core.attach(answer: { [weak self] in self?.answer($0) ?? .status(503) })
+        core.attach(
+            answer: { [weak self] in self?.answer($0) ?? .status(503) },
+            receive: { [weak self] in self?.reception(of: $0) ?? .memory })
     }
 
     deinit {
@@ -111,6 +138,11 @@ public final class FixtureServer: Sendable {
         closures.withLock { $0.fallback = handler }
     }
 
+    /// Decides what becomes of the content of each request, when its head has come.
+    public func receive(_ handler: @escaping @Sendable (ReceivedRequest) -> Reception) {
+        closures.withLock { $0.receiver = handler }
+    }
+
     /// Is told of each request and its answer, before the answer goes out, on a thread of the server.
     public func observe(_ observer: @escaping @Sendable (ReceivedRequest, FixtureResponse) -> Void) {
         closures.withLock { $0.observer = observer }
@@ -124,14 +156,23 @@ public final class FixtureServer: Sendable {
 
     func answer(_ request: ReceivedRequest) -> FixtureResponse {
         // A server for benchmarks answers millions: only the last ones are kept.
-        received.withLock { received in
-            if received.count >= 20_000 { received.removeFirst(10_000) }
-            received.append(request)
+        if keepsRequests {
+            received.withLock { received in
+                if received.count >= 20_000 { received.removeFirst(10_000) }
+                received.append(request)
+            }
         }
         let closures = closures.withLock { $0 }
         let handler = routes.withLock { $0[request.path] } ?? closures.fallback
         let response = handler?(request) ?? Endpoints.answer(request)
         closures.observer?(request, response)
         return response
+    }
+
+    private func reception(of request: ReceivedRequest) -> Reception {
+        let closures = closures.withLock { $0 }
+        let reception = closures.receiver?(request) ?? .memory
+        if case .refused(let response) = reception { closures.observer?(request, response) }
+        return reception
     }
 }

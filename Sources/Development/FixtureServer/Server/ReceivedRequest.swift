@@ -24,6 +24,9 @@ public struct ReceivedRequest: Sendable {
     /// form.
     public internal(set) var parts: [FormPart]?
 
+    /// What has taken the content, where `FixtureServer.receive(_:)` says so.
+    public internal(set) var receiver: (any ContentReceiver)?
+
     /// The value of the first field of this name, compared without case.
     public func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value

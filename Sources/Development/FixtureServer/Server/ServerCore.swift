@@ -57,14 +57,22 @@ final class ServerCore: Sendable {
     /// read.
     private struct Answering {
         var handler: FixtureServer.Handler = { _ in FixtureResponse(status: 503) }
+        var receiver: @Sendable (ReceivedRequest) -> Reception = { _ in .memory }
     }
 
     init(events: EventLog<FixtureServer.Event>) {
         self.events = events
     }
 
-    func attach(answer: @escaping FixtureServer.Handler) {
-        answering.withLock { $0.handler = answer }
+    func attach(
+        answer: @escaping FixtureServer.Handler,
+        receive: @escaping @Sendable (ReceivedRequest) -> Reception = { _ in .memory }
+    ) {
+        answering.withLock { $0 = Answering(handler: answer, receiver: receive) }
+    }
+
+    func reception(of request: ReceivedRequest) -> Reception {
+        answering.withLock { $0 }.receiver(request)
     }
 
     func answer(_ request: ReceivedRequest) -> FixtureResponse {
@@ -122,18 +130,25 @@ final class ServedExchange {
         self.connection = connection
     }
 
-    func begin(method: String) {
+    /// Reads the head; begins the answer, where the content is not taken.
+    func begin(method: String) -> MHD_Result {
         var fields: [(name: String, value: String)] = []
         withUnsafeMutablePointer(to: &fields) { pointer in
             _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
         }
-        request = ReceivedRequest(
+        var request = ReceivedRequest(
             method: method, target: target, path: ReceivedTarget.path(of: target),
             query: ReceivedTarget.query(of: target),
             fields: fields,
             body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
         if ReceivedTarget.path(of: target) == "/parts" { form = FormReader(connection) }
         core.events.record(.requestReceived(target))
+        let reception = core.reception(of: request)
+        if case .receiver(let receiver) = reception { request.receiver = receiver }
+        self.request = request
+        guard case .refused(let response) = reception else { return fw_yes }
+        self.response = response
+        return queue(response)
     }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
@@ -142,7 +157,11 @@ final class ServedExchange {
         self.request = nil  // so that the content is changed in place
         request.bodyByteCount += bytes.count
         request.bodyChecksum = crc32(request.bodyChecksum, start, UInt32(bytes.count))
-        if request.path != "/upload", request.path != "/parts" { request.body.append(contentsOf: bytes) }
+        if let receiver = request.receiver {
+            receiver.take(bytes)
+        } else if request.path != "/upload", request.path != "/parts" {
+            request.body.append(contentsOf: bytes)
+        }
         self.request = request
     }
 
@@ -232,8 +251,7 @@ private func requestArrived(
     guard let pointer = owned.pointee else { return fw_no }
     let exchange = Unmanaged<ServedExchange>.fromOpaque(pointer).takeUnretainedValue()
     if exchange.request == nil {
-        exchange.begin(method: String(cString: method))
-        return fw_yes
+        return exchange.begin(method: String(cString: method))
     }
     if count.pointee > 0 {
         exchange.take(UnsafeRawBufferPointer(start: data, count: count.pointee))
@@ -250,6 +268,8 @@ private func exchangeCompleted(
     guard let pointer = owned.pointee else { return }
     owned.pointee = nil
     let exchange = Unmanaged<ServedExchange>.fromOpaque(pointer).takeRetainedValue()
+    // Releases the receiver before the event: a test that waits for the event sees what the receiver left.
+    exchange.request = nil
     exchange.core.events.record(.completed(exchange.target, isWhole: code == fw_completed_ok))
 }
 

@@ -1,0 +1,125 @@
+// The folder that `fireweed serve --uploads` puts files into.
+
+import FixtureServer
+import Foundation
+import Glibc
+import Synchronization
+
+/// Takes new files into a folder: no file is replaced, and no symbolic link is followed.
+struct UploadFolder: Sendable {
+    let root: String
+    /// Bytes that a file may have.
+    let limit: Int
+
+    /// The beginning of the names of files that are not whole yet.
+    static let partialPrefix = ".fireweed-upload-"
+
+    /// What becomes of the content of a PUT: the reasons for which it is refused are known before it comes.
+    func reception(of request: ReceivedRequest) -> Reception {
+        let names = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+        guard let name = names.last, !request.path.hasSuffix("/") else {
+            return Self.refusal(400, "the URL has no name for the file")
+        }
+        guard names.allSatisfy({ !$0.hasPrefix(".") && !$0.utf8.contains(0) }) else {
+            return Self.refusal(403, "names must not begin with a dot")
+        }
+        // A part of a file must not become the whole (RFC 9110 §14.5).
+        guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
+        if let length = request.field("Content-Length").flatMap({ Int($0) }), length > limit {
+            return Self.refusal(413, "the file is longer than \(limit) bytes")
+        }
+        guard let folder = open(names.dropLast()) else { return Self.refusal(404, "there is no such folder") }
+        var status = stat()
+        if fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+            close(folder)
+            return Self.refusal(409, "\(name) is there already")
+        }
+        guard let file = UploadedFile(in: folder, name: name, limit: limit) else {
+            return Self.refusal(403, "the folder cannot be written to")
+        }
+        return .receiver(file)
+    }
+
+    private static func refusal(_ status: Int, _ reason: String) -> Reception {
+        .refused(.text(reason + "\n", status: status))
+    }
+
+    /// Opens a folder below the root; `nil` for what is not a folder, and where a link leads to it.
+    private func open(_ names: some Sequence<String>) -> Int32? {
+        var folder = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        for name in names where folder >= 0 {
+            let next = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            close(folder)
+            folder = next
+        }
+        return folder >= 0 ? folder : nil
+    }
+}
+
+/// A file that comes with a request; it has its name once it is whole.
+final class UploadedFile: ContentReceiver {
+    private let folder: Int32
+    private let descriptor: Int32
+    private let name: String
+    private let partialName: String
+    private let limit: Int
+    private let progress = Mutex(Progress())
+
+    private struct Progress {
+        var byteCount = 0
+        /// Why the file cannot be kept.
+        var failure: (status: Int, reason: String)?
+    }
+
+    /// Makes an empty file in a folder whose descriptor it owns; `nil` where that is not possible.
+    init?(in folder: Int32, name: String, limit: Int) {
+        partialName = UploadFolder.partialPrefix + String(UInt64.random(in: 0 ... .max), radix: 36)
+        let descriptor = openat(folder, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            close(folder)
+            return nil
+        }
+        (self.folder, self.descriptor, self.name, self.limit) = (folder, descriptor, name, limit)
+    }
+
+    deinit {
+        unlinkat(folder, partialName, 0)
+        close(descriptor)
+        close(folder)
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        progress.withLock { progress in
+            guard progress.failure == nil else { return }
+            progress.byteCount += bytes.count
+            guard progress.byteCount <= limit else {
+                progress.failure = (413, "the file is longer than \(limit) bytes")
+                ftruncate(descriptor, 0)
+                return
+            }
+            var offset = 0
+            while offset < bytes.count {
+                let count = write(descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    progress.failure = (507, String(cString: strerror(errno)))
+                    return
+                }
+                offset += count
+            }
+        }
+    }
+
+    /// Gives the whole file its name, unless a file of that name has come meanwhile.
+    func finish(at location: String) -> FixtureResponse {
+        if let failure = progress.withLock({ $0.failure }) {
+            return .text(failure.reason + "\n", status: failure.status)
+        }
+        guard linkat(folder, partialName, folder, name, 0) == 0 else {
+            let isThere = errno == EEXIST
+            let reason = isThere ? "\(name) is there already" : String(cString: strerror(errno))
+            return .text(reason + "\n", status: isThere ? 409 : 500)
+        }
+        return FixtureResponse(status: 201, fields: [("Location", location)])
+    }
+}
