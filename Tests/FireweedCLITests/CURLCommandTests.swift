@@ -3,6 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
+@testable import Fireweed
 @testable import FireweedCLI
 
 @Suite("The command and curl", .timeLimit(.minutes(TestTimeouts.minutes)))
@@ -33,6 +34,18 @@ struct CURLCommandTests {
     }
 
     private func url(_ path: String = "/anything") -> String { server.url(path).absoluteString }
+
+    @Test(
+        "the command and URLRequest(cURL:) read an option of curl with the same letter, and both with a value or without"
+    )
+    func tables() {
+        // `-N` is `--no-buffer`, which the command reads as the opposite of `--buffer`.
+        for option in CURLOption.all where option.name != "no-buffer" {
+            let row = CURLRow.all.first { $0.name == option.name }
+            #expect(row.map(\.letter) == option.letter || option.name == "buffer", "\(option.name)")
+            #expect(row?.takesValue == option.meaning.takesValue, "\(option.name)")
+        }
+    }
 
     @Test(
         "--curl prints what a shell then sends, and sends nothing itself",

@@ -215,4 +215,80 @@ struct CURLTransferTests {
         #expect(CURLProxy.url("https://u:p@h.example", scheme: "http") == "https://u:p@h.example:443")
         #expect(CURLProxy.adding(user: "a:b/", to: "http://h.example:1") == "http://a:b%2F@h.example:1")
     }
+
+    @Test("each -T has its URL, braces in it are several files, and a URL without one is fetched")
+    func severalUploads() throws {
+        for name in ["one", "two"] { try write(name, name) }
+        func sent(_ command: String) throws -> [String] {
+            let count = server.requests.count
+            let result = try self.command(command)
+            #expect(result.code == 0, "\(result.errors)")
+            return server.requests.dropFirst(count).map {
+                "\($0.method) \($0.path) \(String(decoding: $0.body, as: UTF8.self))"
+            }
+        }
+        let (a, b) = (url("/anything/a"), url("/anything/b"))
+        #expect(
+            try sent("curl -T one \(a) -T two \(b) -o x -o y") == ["PUT /anything/a one", "PUT /anything/b two"])
+        #expect(read("x")?.contains("one") == true && read("y")?.contains("two") == true)
+        #expect(try sent("curl -T '{one,two}' \(a)") == ["PUT /anything/a one", "PUT /anything/a two"])
+        #expect(try sent("curl -T one \(a) \(b)") == ["PUT /anything/a one", "GET /anything/b "])
+        let refused = try command("curl -T one -T two \(a)")
+        #expect(refused.code == 64 && refused.errors.contains("no URL for -T two"), "\(refused.errors)")
+    }
+
+    @Test("--post301, --post302 and --post303 keep the method and the content", arguments: [301, 302, 303])
+    func keptPOST(status: Int) throws {
+        server.route("/moved") { _ in FixtureResponse(status: status, fields: [("Location", "/anything")]) }
+        for (option, method, content) in [("", "GET", ""), (" --post\(status)", "POST", "a=b")] {
+            #expect(try run("-L -d a=b\(option)", "/moved").code == 0)
+            let last = try #require(server.requests.last)
+            #expect(last.method == method && String(decoding: last.body, as: UTF8.self) == content)
+            #expect((last.field("Content-Type") == "application/x-www-form-urlencoded") == (method == "POST"))
+        }
+    }
+
+    @Test("--location-trusted takes credentials to other hosts, and -L does not")
+    func trustedRedirects() throws {
+        let other = try FixtureServer.start()
+        let away = "/redirect-to?url=\(other.url("/anything").absoluteString)"
+        let basic = "Basic dTpw"
+        for (options, field) in [
+            ("-L -u u:p", nil), ("--location-trusted -u u:p", basic), ("-L -H 'Authorization: x'", nil),
+            ("--location-trusted -H 'Authorization: x'", "x"), ("--location-trusted --oauth2-bearer t", "Bearer t"),
+        ] as [(String, String?)] {
+            #expect(try run(options, away).code == 0)
+            #expect(other.requests.last?.field("Authorization") == field, "\(options)")
+        }
+        #expect(try run("--location-trusted --digest -u u:p", away).code == 64)
+    }
+
+    @Test("a Location with spaces and other letters is escaped as curl does it")
+    func locations() throws {
+        let base = try #require(URL(string: "http://h/a/b?c"))
+        for (location, target) in [
+            ("/x y?p q", "http://h/x%20y?p+q"), ("é", "http://h/a/%c3%a9"), ("http://o/a/../b c", "http://o/b%20c"),
+        ] {
+            #expect(CURLLocation.url(location, from: base)?.absoluteString == target)
+        }
+        #expect(CURLLocation.url("/x?y=%20", from: base) == nil)
+    }
+
+    @Test("--resolve with * is for every host, --retry sends a POST again, and cookies are in curl's order")
+    func others() throws {
+        let port = server.port
+        let result = try command("curl --resolve '*:\(port):127.0.0.1' http://some.invalid:\(port)/anything")
+        #expect(result.code == 0 && server.requests.last?.field("Host") == "some.invalid:\(port)")
+        let counter = EventLog<Int>()
+        server.route("/busy") { _ in
+            counter.note(1)
+            return .text("", status: counter.events.count > 1 ? 200 : 503)
+        }
+        #expect(try run("-d a --retry 1000 --retry-delay 0.01 -f", "/busy").code == 0 && counter.events.count == 2)
+        let cells = ["127.0.0.1", "FALSE", "/", "FALSE", "0"]
+        let names = ["b1", "long", "b2"].map { (cells + [$0, "v"]).joined(separator: "\t") }
+        try write(names.joined(separator: "\n"), "jar")
+        #expect(try run("-b jar").code == 0)
+        #expect(server.requests.last?.field("Cookie") == "long=v; b2=v; b1=v")
+    }
 }

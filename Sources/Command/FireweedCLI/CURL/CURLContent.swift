@@ -36,8 +36,10 @@ struct CURLContent: Sendable, Equatable {
     }
 
     private(set) var pieces: [Piece] = []
-    /// The file of `-T`; `-` and `.` are standard input.
-    private(set) var upload: String?
+    /// The files of `-T`, for the URLs in their order; `-` and `.` are standard input.
+    var uploads: [String] = []
+    /// The file of `-T` where there is one; `CURLTransfer.parts()` makes a transfer of each.
+    var upload: String? { uploads.first }
     var escapesByBackslash = false
 
     var isEmpty: Bool { pieces.isEmpty && upload == nil }
@@ -52,10 +54,9 @@ struct CURLContent: Sendable, Equatable {
         pieces.append(Piece(form: form, option: use.written, value: use.value))
     }
 
-    mutating func setUpload(_ use: CURLUse) throws {
+    mutating func addUpload(_ use: CURLUse) throws {
         if let first = pieces.first { throw Self.conflict(first.option, use.written) }
-        guard upload == nil else { throw UsageError(message: "several -T of a curl command cannot be carried out") }
-        upload = try use.text
+        uploads.append(try use.text)
     }
 
     static func conflict(_ first: String, _ second: String) -> UsageError {

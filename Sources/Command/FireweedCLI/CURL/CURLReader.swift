@@ -153,7 +153,7 @@ struct CURLReader {
     private mutating func endTransfer(isLast: Bool = false) throws {
         // A --next before the first URL begins nothing.
         if transfer.urls.isEmpty, !isLast || !invocations.isEmpty { return }
-        try invocations.append(transfer.applied(to: invocation))
+        for part in try transfer.parts() { try invocations.append(part.applied(to: invocation)) }
         (invocation, transfer) = (base, CURLTransfer())
     }
 

@@ -41,7 +41,7 @@ extension CURLRow {
         .value("form", "F") { try $1.content.add(.field, $2) },
         .value("form-string") { try $1.content.add(.literalField, $2) },
         .flag("form-escape") { $1.content.escapesByBackslash = $2 },
-        .value("upload-file", "T") { try $1.content.setUpload($2) },
+        .value("upload-file", "T") { try $1.content.addUpload($2) },
     ]
 
     private static let fieldRows: [CURLRow] = [
@@ -113,10 +113,16 @@ extension CURLRow {
 
     private static let exchangeRows: [CURLRow] = [
         .flag("location", "L") { $0.followsRedirects = $2 },
+        .flag("location-trusted") {
+            $0.followsRedirects = $2
+            $1.trustsRedirects = $2
+        },
+        .flag("post301") { $1.keepPOST(after: 301, $2) }, .flag("post302") { $1.keepPOST(after: 302, $2) },
+        .flag("post303") { $1.keepPOST(after: 303, $2) },
         // A negative number is no limit.
         .own("max-redirs", nil, "--max-redirects") { Int($0).map { $0 < 0 ? "10000" : "\(min($0, 10_000))" } ?? $0 },
         .own("max-time", "m", "--max-time"), .own("connect-timeout", nil, "--connect-timeout"),
-        .own("retry", nil, "--retry"),
+        .own("retry", nil, "--retry") { Int($0).map { "\(min($0, 100))" } ?? $0 },
         // curl takes a retry without a pause for a number of seconds.
         .own("retry-delay", nil, "--retry-delay") { Double($0) == 0 ? nil : $0 },
         .own("retry-max-time", nil, "--retry-max-time") { Double($0) == 0 ? nil : $0 },
@@ -164,7 +170,7 @@ extension CURLRow {
             ("compressed", nil), ("silent", "s"), ("show-error", "S"), ("buffer", "N"), ("progress-bar", "#"),
             ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
             ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
-            ("proxy-basic", nil), ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil),
+            ("proxy-basic", nil), ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
         ])
         + ignoredValues([
             "keepalive-time", "keepalive-cnt", "happy-eyeballs-timeout-ms", "expect100-timeout", "trace-config",

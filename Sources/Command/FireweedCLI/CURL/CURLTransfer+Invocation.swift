@@ -22,6 +22,9 @@ extension CURLTransfer {
                 invocation.bypassedHosts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             }
         }
+        if trustsRedirects, waitsForChallenge || ![nil, .basic].contains(invocation.authenticationType) {
+            throw UsageError(message: "--location-trusted of the curl command goes with --basic and tokens alone")
+        }
         if let bearerToken { (invocation.authentication, invocation.authenticationType) = (bearerToken, .bearer) }
         invocation.urlPatterns = try urls.map {
             takesURLsLiterally || !Self.hasPattern($0) ? URLGlob(literal: Self.withoutEscapes($0)) : try URLGlob($0)

@@ -26,11 +26,7 @@ extension CURLTransfer {
             configuration.httpCookieAcceptPolicy = .never
             return
         }
-        for file in cookieFiles {
-            for cookie in try CURLCookieFile.cookies(in: file, for: url, dropsSession: dropsSessionCookies) {
-                storage.setCookie(cookie)
-            }
-        }
+        for cookie in try fileCookies(for: url) { storage.setCookie(cookie) }
         for earlier in earlierCookies { storage.setCookie(earlier.cookie) }
         for cookie in ownCookies(for: url) { storage.setCookie(cookie) }
     }
@@ -39,18 +35,30 @@ extension CURLTransfer {
     func cookieText(forHost host: String, _ url: URL) throws -> String? {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
         parts?.host = host.split(separator: ":").first.map(String.init)
-        guard let url = parts?.url, let storage = URLSessionConfiguration.ephemeral.httpCookieStorage else {
-            return nil
+        guard let url = parts?.url, let host = url.host?.lowercased() else { return nil }
+        let found = try fileCookies(for: url).filter { cookie in
+            let domain = cookie.domain.lowercased()
+            let isMeant = domain.hasPrefix(".") ? ".\(host)".hasSuffix(domain) : host == domain
+            return isMeant && CookieRules.pathMatches(url.path, cookie.path)
+                && (!cookie.isSecure || url.scheme == "https")
         }
-        for file in cookieFiles {
-            for cookie in try CURLCookieFile.cookies(in: file, for: url, dropsSession: dropsSessionCookies) {
-                storage.setCookie(cookie)
-            }
-        }
-        // curl's order: longer paths first, then longer names.
-        let found = (storage.cookies(for: url) ?? [])
-            .sorted { ($0.path.count, $0.name.count) > ($1.path.count, $1.name.count) }
         return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    }
+
+    /// The cookies of the files in curl's order: those with longer paths, domains and names first, then later ones.
+    private func fileCookies(for url: URL) throws -> [HTTPCookie] {
+        let all = try cookieFiles.flatMap {
+            try CURLCookieFile.cookies(in: $0, for: url, dropsSession: dropsSessionCookies)
+        }
+        let ranked = all.enumerated().map { index, cookie in
+            (cookie, rank: (cookie.path.count, cookie.domain.count, cookie.name.count, index))
+        }
+        // Equally long paths are sent in the order of their creation.
+        return ranked.sorted { $0.rank > $1.rank }.enumerated().compactMap { index, ranked in
+            var properties = ranked.0.properties ?? [:]
+            properties[HTTPCookiePropertyKey("Created")] = Double(index)
+            return HTTPCookie.make(properties, octets: ranked.0.wireOctets)
+        }
     }
 
     /// The cookies of `-b NAME=VALUE` where others are kept: both go with each message.
@@ -74,18 +82,64 @@ extension CURLTransfer {
 
     // MARK: Redirects
 
-    /// Whether the messages after a redirect are others than ours.
-    var changesRedirects: Bool { method != nil || updatesReferer }
+    /// The message that the first redirect answers, as far as later ones can be like it.
+    struct FirstMessage: Sendable {
+        let isPOST: Bool
+        /// Content in memory.
+        let content: Data?
+        let headers: HTTPHeaders
+        /// User and password.
+        let secret: String?
 
-    /// The message after a redirect: with the method of `-X`, and a `Referer` that says where it comes from.
-    func redirected(_ request: URLRequest, from url: URL?) -> URLRequest {
+        init(_ plan: RequestPlan, _ invocation: Invocation) {
+            isPOST = plan.method == .post
+            content = if case .data(let data, _) = plan.content { data } else { nil }
+            headers = plan.headers
+            // Credentials of one of several URLs are for that URL alone.
+            secret = invocation.authentication ?? (invocation.urlCount > 1 ? nil : invocation.userInfo)
+        }
+    }
+
+    /// The message after a redirect, as curl makes it of ours.
+    ///
+    /// - Parameters:
+    ///   - request: the message that would follow.
+    ///   - response: the redirect.
+    ///   - first: the first message.
+    /// - Returns: the message to send.
+    func redirected(_ request: URLRequest, from response: HTTPURLResponse, _ first: FirstMessage) -> URLRequest {
         var request = request
+        if let base = response.url, let location = response.value(forHTTPHeaderField: "Location"),
+            let url = CURLLocation.url(location, from: base)
+        {
+            request.url = url
+        }
         if let method { request.httpMethod = method }
-        if updatesReferer, let url {
+        if statusesThatKeepPOST.contains(response.statusCode), method == nil, first.isPOST, let content = first.content
+        {
+            request.httpMethod = "POST"
+            request.httpBody = content
+            request.headers["Content-Type"] = first.headers["Content-Type"]
+        }
+        if updatesReferer, let url = response.url {
             let text = URLShorthand.withoutUserInfo(url.absoluteString).url
             request.setValue(String(text.prefix { $0 != "#" }), forHTTPHeaderField: "Referer")
         }
+        if trustsRedirects { addCredentials(to: &request, first) }
         return request
+    }
+
+    private func addCredentials(to request: inout URLRequest, _ first: FirstMessage) {
+        for name in ["Authorization", "Cookie"] where request.headers[name] == nil {
+            request.headers[name] = first.headers[name]
+        }
+        guard request.headers["Authorization"] == nil else { return }
+        if let bearerToken {
+            request.headers.add(.authorization(bearerToken: bearerToken))
+        } else if let secret = first.secret, let colon = secret.firstIndex(of: ":") {
+            let (user, password) = (secret[..<colon], secret[secret.index(after: colon)...])
+            request.headers.add(.authorization(username: String(user), password: String(password)))
+        }
     }
 
     // MARK: Files
@@ -103,7 +157,8 @@ extension CURLTransfer {
     /// file is not to be replaced.
     func prepared(_ file: String) throws -> String {
         let manager = FileManager.default
-        let folder = (file as NSString).deletingLastPathComponent
+        // Not by NSString, which ends the process for names of one letter (Foundation 6.3).
+        let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
         if createsFolders, !folder.isEmpty {
             do {
                 try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -32,6 +32,10 @@ struct CURLTransfer: Sendable, Equatable {
     var referer: String?
     /// Each message after a redirect says where it comes from.
     var updatesReferer = false
+    /// Credentials go to the hosts of redirects too.
+    var trustsRedirects = false
+    /// The statuses after which a POST stays one.
+    private(set) var statusesThatKeepPOST: Set<Int> = []
     var bearerToken: String?
     var waitsForChallenge = false
     var netrc: CURLNetrc?
@@ -77,6 +81,35 @@ struct CURLTransfer: Sendable, Equatable {
         if isHead { return "HEAD" }
         if content.upload != nil { return "PUT" }
         return content.isEmpty || sendsDataInQuery ? "GET" : "POST"
+    }
+
+    mutating func keepPOST(after status: Int, _ isOn: Bool) {
+        if isOn { statusesThatKeepPOST.insert(status) } else { statusesThatKeepPOST.remove(status) }
+    }
+
+    /// The transfers of which this one consists: one, or with `-T` one for each file and URL.
+    ///
+    /// The files belong to the URLs in their order, and a URL without a file is fetched. Braces and brackets in the
+    /// name of a file stand for several. Throws `UsageError` for a file without a URL.
+    func parts() throws -> [CURLTransfer] {
+        let names = try content.uploads.map { name -> [String] in
+            let pattern = takesURLsLiterally ? URLGlob(literal: name) : try URLGlob(name)
+            return pattern.count > 1 ? (0..<pattern.count).map { pattern.url(at: $0).text } : [name]
+        }
+        guard let first = names.first, first.count > 1 || urls.count > 1 || names.count > 1 else { return [self] }
+        guard names.count <= urls.count else {
+            throw UsageError(message: "the curl command has no URL for -T \(content.uploads[urls.count])")
+        }
+        return urls.enumerated().flatMap { index, url in
+            let files: [String?] = index < names.count ? names[index] : [nil]
+            return files.map { file in
+                var part = self
+                part.urls = [url]
+                part.content.uploads = file.map { [$0] } ?? []
+                part.outputs = index < outputs.count ? [outputs[index]] : []
+                return part
+            }
+        }
     }
 
     // MARK: Files

@@ -12,7 +12,9 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     private let hasRefused = Atomic(false)
 
     /// Makes a policy; `delay` in seconds holds where the server asks for no other.
-    init(limit: UInt, statuses: Set<Int>, delay: Double?, isQuiet: Bool, options: RetryOptions) {
+    init(
+        limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, isQuiet: Bool, options: RetryOptions
+    ) {
         self.isQuiet = isQuiet
         var options = options
         if let delay {
@@ -23,7 +25,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         super.init(
             retryLimit: limit, exponentialBackoffBase: RetryPolicy.defaultExponentialBackoffBase,
             exponentialBackoffScale: delay ?? RetryPolicy.defaultExponentialBackoffScale,
-            retryableHTTPMethods: RetryPolicy.defaultRetryableHTTPMethods, retryableHTTPStatusCodes: statuses,
+            retryableHTTPMethods: methods, retryableHTTPStatusCodes: statuses,
             retryableURLErrorCodes: RetryPolicy.defaultRetryableURLErrorCodes, options: options)
     }
 

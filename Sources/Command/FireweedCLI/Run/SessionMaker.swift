@@ -30,7 +30,7 @@ enum SessionMaker {
             requestSetup: invocation.printsCURL ? .eager : .lazy,
             interceptor: interceptor(for: invocation, with: interceptors),
             serverTrustManager: try CommandTrust.manager(for: invocation),
-            redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
+            redirectHandler: redirector(for: invocation, plan), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
             options: SessionOptions(
                 netrc: try netrc(for: invocation),
@@ -85,7 +85,11 @@ enum SessionMaker {
         options.maximumReceivedBytesPerSecond = invocation.rateLimit
         options.maximumSentBytesPerSecond = invocation.rateLimit
         for rule in invocation.addresses {
-            if let port = rule.port, port != plan.url.effectivePort {
+            if rule.host == "*" {
+                // Every host that has no rule of its own.
+                let route = ConnectionRoute(port: rule.port, targetHost: rule.addresses.first)
+                options.connectionRoutes.append(route)
+            } else if let port = rule.port, port != plan.url.effectivePort {
                 // For a redirect, or another of several URLs: overrides know no ports.
                 options.connectionRoutes.append(
                     ConnectionRoute(host: rule.host, port: port, targetHost: rule.addresses.first))
@@ -127,16 +131,17 @@ enum SessionMaker {
         options.clientIdentity = try IdentityMaker.identity(for: invocation)
     }
 
-    private static func redirector(for invocation: Invocation) -> Redirector? {
+    private static func redirector(for invocation: Invocation, _ plan: RequestPlan) -> Redirector? {
         guard invocation.followsRedirects else { return .doNotFollow }
         let count = invocation.maximumRedirectCount
         let (allowed, transfer) = (invocation.allowedSchemes, invocation.curl)
-        guard allowed != nil || transfer?.changesRedirects == true else {
+        guard allowed != nil || transfer != nil else {
             return count.map { Redirector(behavior: .follow, maximumRedirectCount: $0) }
         }
+        let first = CURLTransfer.FirstMessage(plan, invocation)
         let behavior = Redirector.Behavior.modify { _, request, response in
             guard allowed?.contains(request.url?.scheme?.lowercased() ?? "") ?? true else { return nil }
-            return transfer?.redirected(request, from: response.url) ?? request
+            return transfer?.redirected(request, from: response, first) ?? request
         }
         return Redirector(behavior: behavior, maximumRedirectCount: count)
     }
@@ -158,9 +163,12 @@ enum SessionMaker {
         let options = RetryOptions(
             jitter: .full, retryAfter: .obey(upTo: .seconds(60)), maximumDelay: .seconds(30),
             deadline: invocation.maximumRetryTime.map { .seconds($0) }, replays: .unsent)
+        // curl sends everything again.
+        let every: Set<HTTPMethod> = [.post, .patch, HTTPMethod(rawValue: invocation.curl?.method ?? "GET")]
         return NotingRetryPolicy(
-            limit: invocation.retryCount, statuses: retriedStatuses, delay: invocation.retryDelay,
-            isQuiet: invocation.isQuiet, options: options)
+            limit: invocation.retryCount,
+            methods: RetryPolicy.defaultRetryableHTTPMethods.union(invocation.curl == nil ? [] : every),
+            statuses: retriedStatuses, delay: invocation.retryDelay, isQuiet: invocation.isQuiet, options: options)
     }
 
     /// The statuses that `--retry` tries again after.
