@@ -102,7 +102,17 @@ struct FetchOptionTests {
         let starts = lines.filter { $0.hasPrefix("GET ") || $0.hasPrefix("HTTP/1.1 ") }
         #expect(starts == ["GET /redirect/1 HTTP/1.1", "HTTP/1.1 302 Found", "GET /get HTTP/1.1", "HTTP/1.1 200 OK"])
         #expect(lines.count { $0 == "X-Mine: 1" } == 2 && lines.count { $0 == "Host: 127.0.0.1:\(server.port)" } == 2)
+        #expect(lines.contains("Accept: */*"))
         #expect(try records(result).count == 1)
+        #expect(try !run("-v", url("/get"), "Accept:").errors.contains("Accept: "))
+    }
+
+    @Test("a closed standard error is as if nobody read it, and a closed standard output is a failure")
+    func closedStreams() throws {
+        let silent = try Command.run(script: "\"$0\" fetch -v \(url("/get")) 2>&-", in: folder.url)
+        #expect(try silent.code == 0 && records(silent).count == 1)
+        let failed = try Command.run(script: "\"$0\" \(url("/get")) >&-", in: folder.url)
+        #expect(failed.code == 1 && failed.errors.contains("standard output cannot be written"), "\(failed.errors)")
     }
 
     @Test("fetch -q prints the records of failures alone, and its journal has the others too")

@@ -84,7 +84,7 @@ enum ZshCompletion {
 
     /// Text for a description: within single quotes, brackets and colons mean something to `_arguments`.
     private static func described(_ text: String) -> String {
-        text.replacing("\\", with: "").replacing("'", with: "").replacing("\"", with: "").replacing(
+        text.replacing("\\", with: "").replacing("'", with: "'\\''").replacing("\"", with: "").replacing(
             "[", with: "\\["
         )
         .replacing("]", with: "\\]").replacing(":", with: "\\:")

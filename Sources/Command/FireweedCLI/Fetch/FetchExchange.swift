@@ -163,7 +163,9 @@ struct FetchExchange: Sendable {
         record.attemptCount = task.retryCount + 1
         record.contentType = response.responseField("Content-Type")
         if let url = response.responseURL, url != request.url { record.finalURL = url }
-        if invocation.isVerbose, let metrics = record.metrics { Terminal.tell(text.heads(of: metrics)) }
+        if invocation.isVerbose, let metrics = record.metrics {
+            Terminal.tell(text.heads(of: metrics, omitting: removedNames))
+        }
         // A status that was tried again and stays is the response's, and no error.
         guard let error, !(error.underlyingError is RequestRunner.RefusedStatus) else { return }
         if record.status == nil || !error.isResponseSerializationError {

@@ -54,9 +54,11 @@ struct MessageText {
     }
 
     /// The heads of the requests and responses of a task, redirects and challenges among them.
-    func heads(of metrics: TaskMetrics) -> TerminalText {
+    ///
+    /// The names in `omitted`, in lower case, are of fields that no request has.
+    func heads(of metrics: TaskMetrics, omitting omitted: Set<String>) -> TerminalText {
         metrics.transactionMetrics.map { exchange in
-            let head = head(Self.head(of: exchange.request))
+            let head = head(Self.head(of: exchange.request, omitting: omitted))
             guard let response = exchange.response else { return head }
             let lines = [UInt8](exchange.responseHeadData ?? Data())
             // Over HTTP/2 there is no status line.
@@ -65,10 +67,14 @@ struct MessageText {
     }
 
     /// The head of a request in the form of HTTP/1.1.
-    private static func head(of request: URLRequest) -> [UInt8] {
+    private static func head(of request: URLRequest, omitting omitted: Set<String>) -> [UInt8] {
         guard let url = request.url, let target = try? RequestTarget(url.absoluteString) else { return [] }
         var lines = ["\(request.method?.rawValue ?? "GET") \(target.originForm) HTTP/1.1"]
-        if request.headers["Host"] == nil { lines.append("Host: \(target.authority)") }
+        // What the transport adds is not in the request.
+        for (name, value) in [("Host", target.authority), ("Accept", "*/*")]
+        where request.headers[name] == nil && !omitted.contains(name.lowercased()) {
+            lines.append("\(name): \(value)")
+        }
         lines += request.headers.map { "\($0.name): \($0.value)" }
         return Array(lines.joined(separator: "\r\n").utf8)
     }

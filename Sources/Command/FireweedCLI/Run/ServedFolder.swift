@@ -4,6 +4,11 @@ import Fireweed
 import FixtureServer
 import Foundation
 
+/// Content that nothing is done with, and that takes no memory.
+private final class DiscardedContent: ContentReceiver {
+    func take(_ bytes: UnsafeRawBufferPointer) {}
+}
+
 /// Answers with files of one folder, and with nothing from outside of it.
 struct ServedFolder: Sendable {
     private let root: String
@@ -24,7 +29,7 @@ struct ServedFolder: Sendable {
     /// What becomes of a request's content; methods that nothing is done with are refused before it comes.
     func reception(of request: ReceivedRequest) -> Reception {
         switch request.method {
-        case "GET", "HEAD": return .memory
+        case "GET", "HEAD": return .receiver(DiscardedContent())
         case "PUT":
             if let uploads { return uploads.reception(of: request) }
         default: break
