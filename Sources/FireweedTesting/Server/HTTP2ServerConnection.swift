@@ -303,7 +303,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         guard let stream = streams[number] else { return (0, true) }
         let piece = stream.output.dropFirst(stream.sentCount).prefix(buffer.count)
         guard !piece.isEmpty || stream.isWhole else { return nil }
-        buffer.copyBytes(from: piece)
+        buffer.checkedCopy(from: piece)
         stream.sentCount += piece.count
         if stream.sentCount == stream.output.count { (stream.output, stream.sentCount) = (Data(), 0) }
         return (piece.count, stream.isWhole && stream.output.isEmpty)

@@ -50,7 +50,7 @@ enum ServerSocket {
             close(descriptor)
             throw MockServerError(description: "cannot listen at \(path): the path is too long")
         }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.checkedCopy(from: path.utf8) }
         let isListening = withUnsafeBytes(of: &address) { bytes in
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
             return bind(descriptor, pointer, socklen_t(bytes.count)) == 0 && Glibc.listen(descriptor, 4096) == 0

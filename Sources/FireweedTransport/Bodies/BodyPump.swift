@@ -74,7 +74,7 @@ final class BodyPump {
             }
         }
         let count = min(buffer.count, block.count - offset)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[offset..<(offset + count)]))
+        buffer.checkedCopy(from: UnsafeRawBufferPointer(rebasing: block.bytes[offset..<(offset + count)]))
         offset += count
         if offset == block.count {
             filled = nil

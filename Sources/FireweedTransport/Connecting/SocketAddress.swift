@@ -58,7 +58,7 @@ enum SocketAddress: Sendable, Hashable {
         case .path(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(Self.longestPath)) }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.checkedCopy(from: path.utf8.prefix(Self.longestPath)) }
             return Self.call(address, MemoryLayout<sockaddr_un>.size, body)
         }
     }
@@ -67,7 +67,7 @@ enum SocketAddress: Sendable, Hashable {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: bytes) }
+        withUnsafeMutableBytes(of: &address.sin_addr) { $0.checkedCopy(from: bytes) }
         return address
     }
 
@@ -76,7 +76,7 @@ enum SocketAddress: Sendable, Hashable {
         address.sin6_family = sa_family_t(AF_INET6)
         address.sin6_port = port.bigEndian
         address.sin6_scope_id = scope
-        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.checkedCopy(from: bytes) }
         return address
     }
 

@@ -78,7 +78,7 @@ final class HTTP2Stream {
         case .data(let data, let sent):
             let count = min(buffer.count, data.count - sent)
             data.withUnsafeBytes {
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<(sent + count)]))
+                buffer.checkedCopy(from: UnsafeRawBufferPointer(rebasing: $0[sent..<(sent + count)]))
             }
             content = .data(data, sentByteCount: sent + count)
             return .bytes(count, isLast: sent + count == data.count)

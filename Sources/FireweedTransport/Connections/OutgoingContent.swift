@@ -55,7 +55,7 @@ private final class DataBodyReader: BodyReader, @unchecked Sendable {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(buffer.count, rest.count)
-        buffer.copyBytes(from: rest.prefix(count))
+        buffer.checkedCopy(from: rest.prefix(count))
         rest = rest.dropFirst(count)
         return count
     }

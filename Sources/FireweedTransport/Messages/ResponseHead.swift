@@ -59,9 +59,9 @@ public struct ResponseHead: Sendable {
         }
         storage = [UInt8](unsafeUninitializedCapacity: count) { storage, initializedCount in
             let whole = UnsafeMutableRawBufferPointer(storage)
-            whole.copyMemory(from: bytes)
+            whole.checkedCopy(from: bytes)
             fields.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: whole[bytes.count...]).copyMemory(from: $0)
+                UnsafeMutableRawBufferPointer(rebasing: whole[bytes.count...]).checkedCopy(from: $0)
             }
             initializedCount = count
         }

@@ -54,6 +54,8 @@ final class TLSHandshake {
     private var identity: LoadedIdentity?
     /// The reason of the next hold, or of this one.
     private var hold = Hold.verdict
+    /// The signature that another thread makes.
+    private var signature: HandshakeSignature?
 
     /// Makes a handshake over a channel whose socket is registered for its edges.
     ///
@@ -113,8 +115,13 @@ final class TLSHandshake {
 
     /// Ends everything; the owner is not called any more, and closes the channel.
     func abandon() {
+        end()
+    }
+
+    private func end() {
         isOver = true
         stream = nil
+        signature?.cancel()
     }
 
     // MARK: The handshake
@@ -192,14 +199,12 @@ final class TLSHandshake {
 
     /// The peer has not waited for the verdict.
     private func outlive() {
-        isOver = true
-        stream = nil
+        end()
         owner?.handshake(self, outlived: gate)
     }
 
     private func fail(_ failure: TransferFailure) {
-        isOver = true
-        stream = nil
+        end()
         owner?.handshake(self, didFail: failure)
     }
 
@@ -315,15 +320,21 @@ final class TLSHandshake {
     private func sign() {
         guard let stream else { return }
         let reply = HandshakeReply(self)
-        HandshakeSignature(of: stream, by: client).make(on: context.loop) { reply.handshake?.take($0) }
+        let signature = HandshakeSignature(of: stream, by: client)
+        self.signature = signature
+        signature.make(on: context.loop) { reply.handshake?.take($0) }
     }
 
     private func take(_ signature: TLSStream.Signature) {
         guard !isOver, let stream else { return }
+        self.signature = nil
         switch signature {
         case .made: hold = .verdict
         case .wantsRecords: break
-        case .failed(let errors): return fail(errors, of: stream)
+        case .failed(let errors):
+            // The alert leaves before the connection is closed.
+            stream.flush()
+            return fail(errors, of: stream)
         }
         endHold()
     }

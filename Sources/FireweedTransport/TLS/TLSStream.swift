@@ -148,17 +148,20 @@ final class TLSStream {
     }
 
     /// Reads what has come of a handshake, for `sign()`; false when nothing has come, and the channel has not ended.
+    ///
+    /// No more is kept than `withRecords` has room for.
     func gatherRecords() -> Bool {
-        guard lowerEnd == nil else { return true }
         let known = kept.count
         let buffer = context.takeRecordBuffer()
         defer { context.giveBack(recordBuffer: buffer) }
         while lowerEnd == nil {
-            let outcome = lower.receive(into: buffer)
+            guard kept.count < buffer.count, !hasTooMuchFraming else {
+                lowerEnd = .failed(framingRefusal)
+                break
+            }
+            let outcome = lower.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[kept.count...]))
             switch outcome {
-            case .bytes(let count):
-                kept += buffer[..<count]
-                if kept.count > Self.handshakeByteCount { lowerEnd = .failed(framingRefusal) }
+            case .bytes(let count): kept += buffer[kept.count..<(kept.count + count)]
             case .wouldBlock: return kept.count > known
             case .end, .failed: lowerEnd = outcome
             }
@@ -171,7 +174,7 @@ final class TLSStream {
     /// For another thread than the loop's, while the handshake is held. Nothing is made as long as messages of the
     /// peer's are missing that come before ours.
     func sign() -> Signature {
-        let records = kept
+        let (records, unsentCount) = (kept, unsent.count)
         (isSigning, isDrained) = (true, true)
         ERR_clear_error()
         let (result, code) = records.withUnsafeBytes { bytes in
@@ -184,7 +187,7 @@ final class TLSStream {
         isSigning = false
         switch code {
         case SSL_ERROR_NONE where result == 1, SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
-            return hasUnsentRecords ? .made : .wantsRecords
+            return unsent.count > unsentCount ? .made : .wantsRecords
         default: return .failed(OpenSSLError.drain())
         }
     }
@@ -273,8 +276,8 @@ final class TLSStream {
         defer { context.giveBack(recordBuffer: buffer) }
         let first = head[offset...].prefix(Self.plainRecordByteCount)
         let second = content.prefix(Self.plainRecordByteCount - first.count)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: first))
-        UnsafeMutableRawBufferPointer(rebasing: buffer[first.count...]).copyBytes(from: second)
+        buffer.checkedCopy(from: UnsafeRawBufferPointer(rebasing: first))
+        UnsafeMutableRawBufferPointer(rebasing: buffer[first.count...]).checkedCopy(from: second)
         return write(UnsafeRawBufferPointer(rebasing: buffer[..<(first.count + second.count)]))
     }
 
@@ -327,7 +330,7 @@ final class TLSStream {
         if arrived.isEmpty { refill() }
         guard !arrived.isEmpty else { return lowerEnd ?? .wouldBlock }
         let count = min(buffer.count, arrived.count)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: arrived[..<count]))
+        buffer.checkedCopy(from: UnsafeRawBufferPointer(rebasing: arrived[..<count]))
         arrived = UnsafeRawBufferPointer(rebasing: arrived[count...])
         framingByteCount += count
         return .bytes(count)
@@ -345,8 +348,7 @@ final class TLSStream {
 
     private func refill() {
         guard lowerEnd == nil, !isDrained else { return }
-        let limit = handshake == nil ? framingLimit : max(framingLimit, Self.handshakeByteCount)
-        guard framingByteCount <= limit else {
+        guard !hasTooMuchFraming else {
             lowerEnd = .failed(framingRefusal)
             return
         }
@@ -361,6 +363,11 @@ final class TLSStream {
         }
     }
 
+    /// Whether more bytes without content have come than may come one after another.
+    private var hasTooMuchFraming: Bool {
+        framingByteCount > (handshake == nil ? framingLimit : max(framingLimit, Self.handshakeByteCount))
+    }
+
     private var framingRefusal: TransferFailure {
         .refused(.framingBytes(limit: framingLimit - Self.recordByteCount))
     }
@@ -371,7 +378,7 @@ final class TLSStream {
         room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, max(limit, Self.recordByteCount))])
         (isDrained, isAssumedDrained) = (false, false)
         if !kept.isEmpty {
-            kept.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            kept.withUnsafeBytes { buffer.checkedCopy(from: $0) }
             arrived = UnsafeRawBufferPointer(rebasing: buffer[..<kept.count])
             kept = []
         }

@@ -237,7 +237,7 @@ extension FrameEngine {
         guard !isPaused, violation == nil, takePings(), !input.isEmpty else { return 0 }
         let count = min(buffer.count, boundary.allowance(input.count))
         let given = UnsafeRawBufferPointer(rebasing: input.prefix(count))
-        buffer.copyMemory(from: given)
+        buffer.checkedCopy(from: given)
         if boundary.isBeforeClosePayload {
             hideCloseCode(in: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
         }
@@ -392,7 +392,7 @@ private struct MaskSource {
 
     mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) {
         if used + buffer.count > bytes.count { refill() }
-        buffer.copyBytes(from: bytes[used..<(used + buffer.count)])
+        buffer.checkedCopy(from: bytes[used..<(used + buffer.count)])
         used += buffer.count
     }
 

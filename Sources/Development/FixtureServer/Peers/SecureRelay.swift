@@ -25,10 +25,12 @@ public final class SecureRelay: Sendable {
     ///
     /// The first connections are closed after the byte counts in `cuts`, one each, of what the server sends; later
     /// connections are not closed. Bytes are passed on in pieces of so many, a millisecond apart; all that has come at
-    /// once without a number.
-    public convenience init(to target: UInt16, cuts: [Int] = [], piece: Int? = nil) throws {
+    /// once without a number. With `junk`, a connection is not closed after its count: the rest of what has come is
+    /// passed on a moment later, with so many other bytes behind it.
+    public convenience init(to target: UInt16, cuts: [Int] = [], piece: Int? = nil, junk: Int? = nil) throws {
         var settings: [String: Any] = ["cuts": cuts]
         settings["piece"] = piece
+        settings["junk"] = junk
         try self.init(settings, to: [target])
     }
 
@@ -76,6 +78,7 @@ public final class SecureRelay: Sendable {
         config = json.loads(sys.argv[1])
         cuts = config.get("cuts", [])
         piece = config.get("piece")
+        junk = config.get("junk")
         writers = set()
         count = 0
 
@@ -85,14 +88,20 @@ public final class SecureRelay: Sendable {
                 while data := await reader.read(piece or 65536):
                     if piece:
                         await asyncio.sleep(0.001)
+                    rest = b""
                     if limit is not None:
-                        data = data[:limit - passed]
+                        data, rest = data[:limit - passed], data[limit - passed:]
                     writer.write(data)
                     await writer.drain()
                     if number is not None and passed < 700 <= passed + len(data):
                         print("relayed", number, flush=True)
                     passed += len(data)
                     if passed == limit:
+                        if junk:
+                            await asyncio.sleep(0.02)
+                            writer.write(rest + b"A" * junk)
+                            await writer.drain()
+                            await asyncio.sleep(3600)
                         return
             except OSError:
                 pass

@@ -39,7 +39,7 @@ final class ContentBlock: @unchecked Sendable {
     func append(_ source: UnsafeRawBufferPointer) -> Int {
         let taken = min(source.count, room)
         UnsafeMutableRawBufferPointer(rebasing: bytes[count..<(count + taken)])
-            .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<taken]))
+            .checkedCopy(from: UnsafeRawBufferPointer(rebasing: source[..<taken]))
         count += taken
         return taken
     }

@@ -1,0 +1,19 @@
+// Copies of bytes that never write behind their room.
+
+extension UnsafeMutableRawBufferPointer {
+    /// Copies bytes to the beginning; more of them than there is room for end the process.
+    ///
+    /// The standard library's methods check that in debug builds alone: others write behind the buffer.
+    @inline(__always)
+    package func checkedCopy(from source: UnsafeRawBufferPointer) {
+        precondition(source.count <= count, "more bytes than there is room for")
+        copyMemory(from: source)
+    }
+
+    /// The same for a collection.
+    @inline(__always)
+    package func checkedCopy(from source: some Collection<UInt8>) {
+        precondition(source.count <= count, "more bytes than there is room for")
+        copyBytes(from: source)
+    }
+}
