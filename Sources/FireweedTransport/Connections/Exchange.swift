@@ -159,7 +159,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
             origin?.leave(self)
         case .releaseAndReport:
             if failure == nil, discardedByteCount == nil, !message.isStream, let pool {
-                origin?.noteResponse(after: pool.context.now - min(stageInstant, pool.context.now))
+                let now = pool.context.now
+                origin?.noteResponse(after: now - min(stageInstant, now), at: now)
             }
         }
         // A failure while the rest was being discarded is none, apart from a cancel.

@@ -233,8 +233,8 @@ final class OriginPool {
     }
 
     /// Notes how long a complete response took, in nanoseconds.
-    func noteResponse(after duration: UInt64) {
-        latencies.note(duration, at: pool.context.now)
+    func noteResponse(after duration: UInt64, at now: LoopInstant) {
+        latencies.note(duration, at: now)
     }
 
     /// Notes that the peer has processed exchanges, so that refused ones may be sent again.

@@ -29,6 +29,11 @@ struct WaitingExchangeTests {
 
     private static func moment(in duration: Duration) -> UInt64 { LoopContext.monotonicNow() + duration.nanoseconds }
 
+    /// Has an origin know fifty responses that took so long, and that are never too old.
+    private static func noteResponses(of duration: Duration, at exchange: Exchange) {
+        for _ in 0..<50 { exchange.origin?.noteResponse(after: duration.nanoseconds, at: .max) }
+    }
+
     /// Writes down the paths that go out, in the order of the wire.
     private final class PathObserver: WireObserver {
         private let sent = Mutex<[String]>([])
@@ -67,16 +72,16 @@ struct WaitingExchangeTests {
             let first = stage.transfer(server.url("/first"))
             first.start()
             try await Self.heads(1, at: server)
-            // As if fifty responses had taken a quarter of an hour each: no stall comes near.
+            // As if fifty responses had taken half an hour each: no wait of a slow machine comes near.
             let exchange = try #require(first.control as? Exchange)
             exchange.loopPool.loop.post { _ in
-                for _ in 0..<50 { exchange.origin?.noteResponse(after: Duration.seconds(1000).nanoseconds) }
+                Self.noteResponses(of: .seconds(2000), at: exchange)
             }
             let late = stage.transfer(server.url("/late")) {
-                $0.requestDeadlineNanoseconds = Self.moment(in: .seconds(900))
+                $0.requestDeadlineNanoseconds = Self.moment(in: .seconds(1000))
             }
             let early = stage.transfer(server.url("/early")) {
-                $0.deadlineNanoseconds = Self.moment(in: .seconds(3000))
+                $0.deadlineNanoseconds = Self.moment(in: .seconds(3500))
             }
             let free = stage.transfer(server.url("/free"))
             for transfer in [late, early, free] { transfer.start() }
@@ -92,7 +97,7 @@ struct WaitingExchangeTests {
                 return
             }
             #expect(origin == "http://127.0.0.1:\(server.port)")
-            #expect(remaining < .seconds(900) && needed == .seconds(1000))
+            #expect(remaining < .seconds(1000) && needed == .seconds(2000))
             for transfer in [first, early, free] { #expect(try await transfer.end().failure == nil) }
             #expect(Self.paths(server) == ["/first", "/early", "/free"])
         }
@@ -106,11 +111,11 @@ struct WaitingExchangeTests {
             let exchange = try #require(first.control as? Exchange)
             first.start()
             exchange.loopPool.loop.post { _ in
-                for _ in 0..<50 { exchange.origin?.noteResponse(after: 100_000_000_000) }
+                Self.noteResponses(of: .seconds(2000), at: exchange)
             }
             #expect(try await first.end().failure == nil)
             let second = stage.transfer(server.url("/second")) {
-                $0.deadlineNanoseconds = Self.moment(in: .seconds(90))
+                $0.deadlineNanoseconds = Self.moment(in: .seconds(1000))
             }
             second.start()
             #expect(try await second.end().failure == nil)
