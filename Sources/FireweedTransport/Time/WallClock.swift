@@ -10,7 +10,10 @@ import Glibc
 /// Durations are never differences of dates, since a date can be set: they go by the monotonic clock.
 package enum WallClock {
     /// Nanoseconds since 1970.
-    package static var nanoseconds: Int64 { Int64(clamping: fw_clock_nanoseconds(CLOCK_REALTIME)) }
+    package static var nanoseconds: Int64 { date(fw_clock_nanoseconds(CLOCK_REALTIME)) }
+
+    /// The date that the system's clock shows.
+    static func date(_ nanoseconds: UInt64) -> Int64 { Int64(clamping: nanoseconds) }
 }
 
 extension Date {

@@ -1,6 +1,7 @@
 // Failures of tests whose stubs were not used as expected.
 
 import FireweedTesting
+import FireweedTestingTraits
 import Foundation
 import Testing
 
@@ -44,6 +45,35 @@ struct TestFailureTests {
                 _ = await session.request("\(api)/none").serializingData().response
             }
         }
+    }
+
+    @Test("traits fail their test at their end, by default and where they are told to, with their own line")
+    func traits() async throws {
+        let test = try #require(Test.current)
+        var lines: [UInt] = []
+        var errors: [StubExpectationError] = []
+        func note(_ trait: SessionTrait, _ line: UInt, requests path: String?) async {
+            lines.append(line)
+            do {
+                try await trait.provideScope(for: test, testCase: nil) {
+                    guard let path else { return }
+                    _ = await Session.testing.request("\(api)\(path)").serializingData().response
+                }
+            } catch { (error as? StubExpectationError).map { errors.append($0) } }
+        }
+        await note(.stubbed { Stub.get("/a") }, #line, requests: "/other")
+        await note(.stubbed(expectsAllCalls: true) { [Stub.get("/a"), Stub.get("/b")] }, #line, requests: "/a")
+        await note(.recording("users", mode: .replay), #line, requests: "/other")
+        await note(.recording("users", mode: .replay, expectsAllExchanges: true), #line, requests: nil)
+        #expect(errors.map(\.line) == lines.map(Int.init) && errors.allSatisfy { $0.filePath == #filePath })
+
+        let allowing: [SessionTrait] = [
+            .stubbed(allowsUnmatchedRequests: true) { Stub.get("/a") },
+            .stubbed { [Stub.get("/a"), Stub.get("/other")] },
+            .recording("users", mode: .replay, allowsUnmatchedRequests: true),
+        ]
+        for trait in allowing { await note(trait, 0, requests: "/other") }
+        #expect(errors.count == 4)
     }
 
     @Test("a recording whose exchanges were not used fails a test that expects all of them", arguments: [true, false])

@@ -62,6 +62,41 @@ struct LongTurnTests {
         #expect(count <= 1 + TurnBudget.eventCount, "in the turn that was over after one of them")
     }
 
+    private final class ReadySocket: SocketWatcher, Sendable {
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        private let calls: CallCount
+        private let ready: EventLog<Int32>
+
+        init(_ calls: CallCount, _ ready: EventLog<Int32>) {
+            (self.calls, self.ready) = (calls, ready)
+        }
+
+        deinit { close(descriptor) }
+
+        func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+            calls.note()
+            ready.note(descriptor)
+        }
+        func socket(_ descriptor: Int32, lostAddress address: IPAddress) {}
+    }
+
+    @Test("leaves sockets that are ready to the next turns, and forgets none")
+    func sockets() async throws {
+        let loop = try #require(EventLoopGroup.loops(1).first)
+        let calls = CallCount(on: loop, from: 1)
+        let ready = EventLog<Int32>()
+        let sockets = (0..<200).map { _ in ReadySocket(calls, ready) }
+        // A socket of UDP is ready to send as soon as it is watched: all are in one poll.
+        loop.post { context in
+            for socket in sockets { context.sockets.watchEdges(of: socket.descriptor, for: socket) }
+        }
+        #expect(try await calls.ends.first { _ in true } == 1)
+        for socket in sockets { _ = try await ready.first { $0 == socket.descriptor } }
+        loop.post { context in
+            for socket in sockets { context.sockets.willClose(socket.descriptor) }
+        }
+    }
+
     @Test("takes a few frames of a WebSocket, however many came in one piece")
     func frames() async throws {
         let frame = WebSocketPeer.Frame(1, Array("x".utf8))

@@ -5,8 +5,10 @@ import Testing
 
 @Suite("The order of progress and response", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ProgressOrderTests {
-    @Test("progress handlers on the root queue are called before the response handler on another queue")
-    func rootQueue() async throws {
+    @Test(
+        "progress handlers on the root queue are called before the response handler on another queue",
+        arguments: [true, false])
+    func rootQueue(isUpload: Bool) async throws {
         let server = try FixtureServer.start()
         let session = Session.isolated()
         let queue = DispatchQueue(label: "responses")
@@ -14,12 +16,17 @@ struct ProgressOrderTests {
         for _ in 0..<200 {
             let calls = ProtectedList<String>()
             await withCheckedContinuation { continuation in
-                session.request(server.url("/bytes/100"))
-                    .downloadProgress(queue: session.rootQueue) { _ in calls.append("progress") }
-                    .response(queue: queue) { _ in
-                        calls.append("response")
-                        session.rootQueue.async { continuation.resume() }
-                    }
+                let url = server.url("/bytes/100")
+                let request =
+                    isUpload
+                    ? session.upload(Data(count: 100), to: url)
+                        .uploadProgress(queue: session.rootQueue) { _ in calls.append("progress") }
+                    : session.request(url)
+                        .downloadProgress(queue: session.rootQueue) { _ in calls.append("progress") }
+                request.response(queue: queue) { _ in
+                    calls.append("response")
+                    session.rootQueue.async { continuation.resume() }
+                }
             }
             #expect(calls.all.last == "response" && calls.all.count > 1)
         }
