@@ -20,6 +20,7 @@ struct SystemCallTests {
                 "SystemLookup.swift": "every look-up of a session",
                 "RouteSubject.swift": "reachability asks the kernel for routes, and connects to nothing",
                 "HostProbe.swift": "`fireweed check`",
+                "ListeningSocket.swift": "`fireweed serve --host`: an address of this machine",
             ]
         ),
     ]

@@ -130,11 +130,11 @@ extension CURLTransfer {
     }
 
     private func addCredentials(to request: inout URLRequest, _ first: FirstMessage) {
-        for name in ["Authorization", "Cookie"] where request.headers[name] == nil {
-            request.headers[name] = first.headers[name]
-        }
+        if request.headers["Cookie"] == nil { request.headers["Cookie"] = first.headers["Cookie"] }
         guard request.headers["Authorization"] == nil else { return }
-        if let bearerToken {
+        if let field = first.headers["Authorization"] {
+            request.headers["Authorization"] = field
+        } else if let bearerToken {
             request.headers.add(.authorization(bearerToken: bearerToken))
         } else if let secret = first.secret, let colon = secret.firstIndex(of: ":") {
             let (user, password) = (secret[..<colon], secret[secret.index(after: colon)...])
