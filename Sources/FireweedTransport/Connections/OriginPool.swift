@@ -37,6 +37,8 @@ final class OriginPool {
     private let descriptorTimer = OriginTimer { $0.dialAgain() }
     private let restTimer = OriginTimer { $0.endRest() }
     private var isAssigning = false
+    /// The turn was over before all exchanges that wait were looked at.
+    private var isPutOff = false
     /// Whether exchanges have entered the queue, and connections are given out when others have entered too.
     var isEntered = false
     private var isShutDown = false
@@ -133,22 +135,29 @@ final class OriginPool {
     func assignConnections() {
         // A connection that fails at once calls this again: the loop below then continues.
         guard !isAssigning, !pool.isShutDown, !pool.defersAssignment(of: self) else { return }
-        isAssigning = true
+        (isAssigning, isPutOff) = (true, false)
         dialCount = 0
         var count = 0
         while waitingCount > 0, assignConnection() {
             pool.context.turn.noteCost(TurnBudget.callCost)
             count += 1
             guard pool.context.turn.allows(count) else {
-                pool.context.continueAfterSockets(self)
+                putOff()
                 break
             }
         }
         isAssigning = false
-        if let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
+        // There may be connections for those that the next turn comes to.
+        if !isPutOff, let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
         openFiles()
         // The heads of all served exchanges are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
+    }
+
+    /// Leaves the other exchanges to the next turn.
+    private func putOff() {
+        isPutOff = true
+        pool.context.continueAfterSockets(self)
     }
 
     /// Gives a connection to an exchange, or begins to make one; false when neither is possible.
@@ -173,7 +182,7 @@ final class OriginPool {
         guard mayDial else { return false }
         // A long queue, whose origin's protocol has become known, is dialled in several turns.
         guard pool.context.turn.allows(dialCount) else {
-            pool.context.continueAfterSockets(self)
+            putOff()
             return false
         }
         dialCount += 1

@@ -5,7 +5,8 @@ public import Foundation
 /// A message was not sent, since its server is overloaded, or fails.
 ///
 /// It is inside `AFError.sessionTaskFailed(error:)`. No byte of the message was sent, so that any message may be sent
-/// again later. A `RetryPolicy` does not retry it: the retry would meet the same refusal.
+/// again later; but an idempotent one that was lost on a kept connection, and waited for another, may have been sent
+/// once. A `RetryPolicy` does not retry it: the retry would meet the same refusal.
 public enum OverloadError: Error, Sendable, Hashable {
     /// A ``TransportGuard`` leaves the origin alone, since it fails; the pause is what is left of it.
     case circuitOpen(origin: String, pause: Duration)

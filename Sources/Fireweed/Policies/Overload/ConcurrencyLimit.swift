@@ -9,6 +9,7 @@ import Synchronization
 /// A message beyond the limit fails at once with ``OverloadError/limitReached(origin:limit:)``. An adaptive limit finds
 /// out what the origin bears: a round of successes adds one, and each sign of overload takes a tenth. Signs of overload
 /// are a time-out before the head, the statuses 429 and 503, and where there is a target, a head that comes later.
+/// Other statuses from 500 on change nothing.
 ///
 /// A fifth of the limit, and one place at least, is for messages of ``TransferPriority/important``; half of it is not
 /// for ``TransferPriority/sheddable`` ones. While an important message can be added to a normal one, a limit of one
@@ -130,10 +131,12 @@ extension ConcurrencyLimit: AdmissionGuard {
         let now = clock.monotonicNanoseconds
         let isLate = policy.latencyTarget.map { now > permit.start.addingSaturating($0.nanoseconds) } ?? false
         let isOverload = isLate || head.status == 429 || head.status == 503
+        // Another failure of the server's does not show that it can bear more.
+        let outcome: ConcurrencyState.Outcome = isOverload ? .overload : head.status >= 500 ? .unknown : .success
         let pause = min(head.requestedPause(now: clock.now), policy.longestPause)
         state.withLock { state in
             state.change(permit.origin, at: now, policy) { origin in
-                origin.note(isOverload ? .overload : .success)
+                origin.note(outcome)
                 if pause > .zero { origin.pause(until: now.addingSaturating(pause.nanoseconds)) }
                 if permit.isStream { origin.release() }
             }

@@ -136,11 +136,12 @@ final class GuardedTransfer<Guard: AdmissionGuard>: TransferControl, TransferCon
     }
 
     func transferDidFinish(_ end: consuming TransferEnd) {
-        let permit = stage.withLock { stage -> Guard.Permit? in
+        // What the stage holds is released after the lock.
+        let last = stage.withLock { stage in
             defer { stage = .finished }
-            if case .running(_, let permit) = stage { return permit } else { return nil }
+            return stage
         }
-        if let permit {
+        if case .running(_, let permit?) = last {
             let now = clock.monotonicNanoseconds
             let guarded = GuardedEnd(
                 hasHead: hasHead, failure: end.failure, isPastDeadline: deadline.map { $0 <= now } ?? false,

@@ -19,6 +19,9 @@ package struct RateLimitFields: Sendable, Equatable {
     /// No server may hold requests back for longer than a day.
     package static let longestPause: TimeInterval = 86_400
 
+    /// A longer `RateLimit` or `RateLimit-Policy` is not looked at: heads are read on an event loop's thread.
+    private static let longestField = 8192
+
     /// Reads the fields of a response.
     ///
     /// - Parameters:
@@ -30,22 +33,27 @@ package struct RateLimitFields: Sendable, Equatable {
             pause = RetryAfter.seconds(in: text, now: now).map { min($0, Self.longestPause) }
         }
         quota =
-            Self.draft(value("RateLimit"), policy: value("RateLimit-Policy"), now: now)
+            Self.draft(Self.short(value("RateLimit")), policy: Self.short(value("RateLimit-Policy")), now: now)
             ?? Self.single(value("RateLimit-Remaining"), value("RateLimit-Reset"), now: now)
             ?? Self.single(value("X-RateLimit-Remaining"), value("X-RateLimit-Reset"), now: now)
     }
 
     // MARK: The draft
 
+    private static func short(_ field: String?) -> String? {
+        field.flatMap { $0.utf8.count <= longestField ? $0 : nil }
+    }
+
     /// `"default";r=50;t=30`, or `limit=100, remaining=50, reset=30` of older drafts.
     private static func draft(_ field: String?, policy: String?, now: Date) -> Quota? {
         guard let field else { return nil }
         let members = split(field, at: ",").map { split($0, at: ";") }
-        let windows = split(policy ?? "", at: ",").map { split($0, at: ";") }
+        let policies = split(policy ?? "", at: ",").map { split($0, at: ";") }
+        let windows = Dictionary(policies.map { ($0.first, $0) }) { first, _ in first }
         var quotas: [Quota] = []
         for member in members {
             guard let remaining = number("r", in: member) else { continue }
-            let window = windows.first { $0.first == member.first }.flatMap { number("w", in: $0) }
+            let window = windows[member.first].flatMap { number("w", in: $0) }
             guard let reset = number("t", in: member) ?? window else { continue }
             quotas.append(Quota(remaining: remaining, seconds: seconds(until: reset, now: now)))
         }

@@ -86,7 +86,7 @@ public final class RetryBudget: Sendable {
 
         mutating func takeRetry(at now: TimeInterval) -> Bool {
             refill(at: now)
-            count = min(burst, count)
+            if count > burst { (count, requestCount) = (burst, 0) }
             guard count >= 1 else { return false }
             count -= 1
             grantedCount += 1

@@ -197,6 +197,16 @@ struct GuardedSessionTests {
         #expect(guarding.usage == [Self.origin: .init(limit: limit, inFlight: 0)])
     }
 
+    @Test(
+        "the limit grows with answers, and not with the server's failures",
+        arguments: [(200, true), (404, true), (500, false), (504, false)])
+    func growth(status: Int, grows: Bool) async {
+        let guarding = ConcurrencyLimit(.adaptive(initial: 1, in: 1...10))
+        let session = Self.session([guarding]) { Stub.any().reply(.status(status)) }
+        for _ in 0..<20 { _ = await Self.get(session) }
+        #expect(((guarding.usage[Self.origin]?.limit ?? 0) > 1) == grows)
+    }
+
     @Test("a head that comes later than the target shrinks the limit", arguments: [(50, 20), (150, 18)])
     func latencyTarget(milliseconds: Int, limit: Int) async {
         let guarding = ConcurrencyLimit(.adaptive(initial: 20, latencyTarget: .milliseconds(100)))
