@@ -70,6 +70,21 @@ private func matches(_ line: String, _ expected: String) -> Bool {
     return rest.hasSuffix(pieces[pieces.count - 1])
 }
 
+/// The lines that the sample has printed.
+private var printedLines: [String] {
+    printed.withLock { $0 }.flatMap { $0.split(separator: "\n").map(String.init) }
+}
+
+/// The first of the expected lines that was not printed, in their order; `nil` when all were.
+private func firstMissing(of expectedLines: [String]) -> String? {
+    var rest = printedLines[...]
+    for expected in expectedLines {
+        guard let index = rest.firstIndex(where: { matches($0, expected) }) else { return expected }
+        rest = rest[(index + 1)...]
+    }
+    return nil
+}
+
 @main
 struct Main {
     static func main() async {
@@ -83,16 +98,15 @@ struct Main {
             printed.withLock { $0 = [] }
             do {
                 try await row.run()
-                let lines = printed.withLock { $0 }.flatMap { $0.split(separator: "\n").map(String.init) }
-                if CommandLine.arguments.contains("--show") { Swift.print("\(row.place): \(lines)") }
-                var rest = lines[...]
-                for expected in row.prints {
-                    guard let index = rest.firstIndex(where: { matches($0, expected) }) else {
-                        failures += 1
-                        Swift.print("\(row.place): error: does not print \(expected.debugDescription), but \(lines)")
-                        break
-                    }
-                    rest = rest[(index + 1)...]
+                // Handlers on queues may print a moment after the sample has ended.
+                for _ in 0..<100 where firstMissing(of: row.prints) != nil {
+                    try? await Task.sleep(for: .milliseconds(50))
+                }
+                if CommandLine.arguments.contains("--show") { Swift.print("\(row.place): \(printedLines)") }
+                if let expected = firstMissing(of: row.prints) {
+                    failures += 1
+                    Swift.print(
+                        "\(row.place): error: does not print \(expected.debugDescription), but \(printedLines)")
                 }
             } catch {
                 failures += 1
