@@ -115,10 +115,6 @@ final class TLSHandshake {
 
     /// Ends everything; the owner is not called any more, and closes the channel.
     func abandon() {
-        end()
-    }
-
-    private func end() {
         isOver = true
         stream = nil
         signature?.cancel()
@@ -199,12 +195,12 @@ final class TLSHandshake {
 
     /// The peer has not waited for the verdict.
     private func outlive() {
-        end()
+        abandon()
         owner?.handshake(self, outlived: gate)
     }
 
     private func fail(_ failure: TransferFailure) {
-        end()
+        abandon()
         owner?.handshake(self, didFail: failure)
     }
 

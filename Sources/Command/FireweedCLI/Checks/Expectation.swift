@@ -102,7 +102,7 @@ struct Expectation: Equatable, Sendable {
         var seconds: Double
     }
 
-    /// What does not hold, each in a sentence.
+    /// A sentence for each expectation that is not met.
     static func failures(of expectations: [Expectation], _ facts: CheckedResponse) -> [String] {
         expectations.compactMap { expectation in
             expectation.failure(facts).map { "expected \(expectation.text), but \($0)" }

@@ -3,7 +3,7 @@
 /// Cuts a style sheet.
 struct CSSTokens {
     private var scanner: CodeScanner
-    /// What the place is in.
+    /// The part of the sheet that the next token belongs to.
     private var context = Context.start
 
     private enum Context {
@@ -40,7 +40,9 @@ struct CSSTokens {
         return scanner.finish()
     }
 
-    /// What begins here: a declaration ends with `;` or `}`, and what stands in front of `{` is a prelude.
+    /// The kind of the statement that begins here.
+    ///
+    /// A declaration ends with `;` or `}`. A prelude ends with `{`.
     private func statement(_ first: Unicode.Scalar) -> Context {
         if first == "@" { return .prelude }
         var (offset, hasColon) = (0, false)
@@ -106,9 +108,8 @@ struct CSSTokens {
 
     /// A number with its unit.
     private func numberCount() -> Int {
-        let sign = 1
-        let digits = scanner.count(after: sign) { CodeScanner.isDigit($0) || $0 == "." }
-        let unit = scanner.scalar(sign + digits) == "%" ? 1 : nameCount(after: sign + digits)
-        return sign + digits + unit
+        // The first scalar is a digit, a sign or a point.
+        let count = 1 + scanner.count(after: 1) { CodeScanner.isDigit($0) || $0 == "." }
+        return count + (scanner.scalar(count) == "%" ? 1 : nameCount(after: count))
     }
 }

@@ -41,7 +41,7 @@ struct CodeScanner {
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var tokens: [CodeToken] = []
-    /// Where the plain text begins that no token has yet.
+    /// The beginning of the plain text in front of the place.
     private var plainStart = 0
 
     init(_ program: String) {
@@ -51,7 +51,7 @@ struct CodeScanner {
     /// The next scalar; `nil` at the end.
     var current: Unicode.Scalar? { scalar(0) }
 
-    /// How many scalars are left.
+    /// The number of scalars up to the end.
     var restCount: Int { scalars.count - position }
 
     /// The scalar so far behind the place; `nil` behind the end.
@@ -72,7 +72,7 @@ struct CodeScanner {
         return nil
     }
 
-    /// How many scalars that fulfil a condition follow, looked at behind `offset` ones.
+    /// The number of scalars behind `offset` ones, up to the first that does not fulfil a condition.
     func count(after offset: Int = 0, while condition: (Unicode.Scalar) -> Bool) -> Int {
         var count = 0
         while let scalar = scalar(offset + count), condition(scalar) { count += 1 }

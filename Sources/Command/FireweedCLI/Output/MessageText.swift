@@ -70,7 +70,7 @@ struct MessageText {
     private static func head(of request: URLRequest, omitting omitted: Set<String>) -> [UInt8] {
         guard let url = request.url, let target = try? RequestTarget(url.absoluteString) else { return [] }
         var lines = ["\(request.method?.rawValue ?? "GET") \(target.originForm) HTTP/1.1"]
-        // What the transport adds is not in the request.
+        // The request lacks the fields that the transport adds.
         for (name, value) in [("Host", target.authority), ("Accept", "*/*")]
         where request.headers[name] == nil && !omitted.contains(name.lowercased()) {
             lines.append("\(name): \(value)")

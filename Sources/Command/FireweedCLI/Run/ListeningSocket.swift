@@ -10,7 +10,7 @@ struct ListeningSocket {
     let port: UInt16
     /// The host as a URL has it.
     let host: String
-    /// What a certificate for the address is for, as OpenSSL writes names.
+    /// The names in a certificate for the address, as OpenSSL writes them.
     let certificateNames: [String]
 
     /// Listens at an address or a name of this machine; port 0 is a free one.

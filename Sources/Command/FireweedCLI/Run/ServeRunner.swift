@@ -47,7 +47,9 @@ struct ServeRunner {
         }
     }
 
-    /// The user's own authority, the same in every run; nothing is told to trust it.
+    /// The user's own authority, which is the same in every run.
+    ///
+    /// No program is told to trust it.
     private static func authority() throws -> CertificateAuthority {
         let folder = URL(fileURLWithPath: ConfigurationFolder.path()).appendingPathComponent("authority")
         return try CertificateAuthority(keptIn: folder, name: "fireweed serve of this user")

@@ -12,7 +12,7 @@ private final class DiscardedContent: ContentReceiver {
 /// Answers with files of one folder, and with nothing from outside of it.
 struct ServedFolder: Sendable {
     private let root: String
-    /// What takes new files; `nil` where none are taken.
+    /// The folder for new files; `nil` without `--uploads`.
     private let uploads: UploadFolder?
 
     /// Throws `OutputError` for what is not a folder; takes files of so many bytes, `nil` takes none.
@@ -26,7 +26,9 @@ struct ServedFolder: Sendable {
         uploads = uploadLimit.map { UploadFolder(root: url.path, limit: $0) }
     }
 
-    /// What becomes of a request's content; methods that nothing is done with are refused before it comes.
+    /// The receiver of a request's content.
+    ///
+    /// Methods without a use are refused before the content comes.
     func reception(of request: ReceivedRequest) -> Reception {
         switch request.method {
         case "GET", "HEAD": return .receiver(DiscardedContent())

@@ -25,11 +25,16 @@ public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// `TRACE`.
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
-    /// The safe methods, which ask for no change (RFC 9110 §9.2.1).
-    static let safe: Set<HTTPMethod> = [.get, .head, .options, .trace]
+    /// Whether the method of a name is safe: asks for no change (RFC 9110 §9.2.1); false for an unknown method.
+    static func isSafe(_ name: String) -> Bool {
+        switch name {
+        case "GET", "HEAD", "OPTIONS", "TRACE": true
+        default: false
+        }
+    }
 
     /// The idempotent methods (RFC 9110 §9.2.2).
-    static let idempotent: Set<HTTPMethod> = safe.union([.delete, .put])
+    static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
 
     /// The method as it is sent.
     public let rawValue: String

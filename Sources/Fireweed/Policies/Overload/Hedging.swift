@@ -156,11 +156,10 @@ extension Hedging {
         if message.fields.contains("Idempotency-Key") { return true }
         guard Self.idempotentMethods.contains(message.method) else { return false }
         // The first message may change what the second one is compared with.
-        return Self.safeMethods.contains(message.method) || !Self.preconditions.contains { message.fields.contains($0) }
+        return HTTPMethod.isSafe(message.method) || !Self.preconditions.contains { message.fields.contains($0) }
     }
 
     private static let idempotentMethods = Set(HTTPMethod.idempotent.map(\.rawValue))
-    private static let safeMethods = Set(HTTPMethod.safe.map(\.rawValue))
     /// The fields of RFC 9110 §13.1 that concern methods which change something, and that of RFC 4918 §10.4.
     private static let preconditions = ["If-Match", "If-None-Match", "If-Unmodified-Since", "If"]
 }

@@ -101,10 +101,5 @@ struct CacheQuery: Sendable {
     }
 
     /// Whether the method may change the target (RFC 9110 §9.2.1); true for an unknown method.
-    var isUnsafe: Bool {
-        switch method {
-        case "GET", "HEAD", "OPTIONS", "TRACE": false
-        default: true
-        }
-    }
+    var isUnsafe: Bool { !HTTPMethod.isSafe(method) }
 }
