@@ -77,7 +77,7 @@ let package = Package(
         .target(name: "FireweedFleet", dependencies: ["Fireweed", "FireweedTransport"], swiftSettings: settings),
         .target(
             name: "FixtureServer",
-            dependencies: ["CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
+            dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
             path: "Sources/Development/FixtureServer",
             swiftSettings: settings),
         .target(name: "CommandLanguage", path: "Sources/Command/CommandLanguage", swiftSettings: settings),

@@ -111,7 +111,12 @@ public final class MockServer: Sendable {
     ) -> MockServer {
         let descriptors = ServerDescriptors(listener: listener)
         let server = MockServer(stubs, descriptors, port, certificate, http2)
-        Thread { [weak server] in accept(listener, descriptors) { server } }.start()
+        descriptors.accept { [weak server] descriptor in
+            guard let server else { return nil }
+            let (number, fault) = server.takeConnection()
+            let connection = ServerConnection(descriptor: descriptor, server: server, number: number, fault: fault)
+            return { connection.serve() }
+        }
         return server
     }
 
@@ -257,43 +262,6 @@ public final class MockServer: Sendable {
 
     /// Closes every open connection, while the server continues to listen.
     public func closeConnections() { descriptors.shutDownConnections() }
-
-    private static func accept(_ listener: Int32, _ descriptors: ServerDescriptors, server: () -> MockServer?) {
-        defer { descriptors.closeListener() }
-        while true {
-            let descriptor = Glibc.accept(listener, nil, nil)
-            if descriptor < 0 {
-                let code = errno
-                guard !descriptors.isStopping, canAcceptAgain(after: code) else { return }
-                continue
-            }
-            // A process that a test starts would keep the connection open. Glibc's module has no accept4.
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            guard descriptors.add(descriptor) else {
-                close(descriptor)
-                return
-            }
-            guard let server = server() else { return descriptors.close(descriptor) }
-            let (number, fault) = server.takeConnection()
-            let connection = ServerConnection(descriptor: descriptor, server: server, number: number, fault: fault)
-            Thread {
-                connection.serve()
-                descriptors.close(descriptor)
-            }.start()
-        }
-    }
-
-    /// Whether an error of accept(2) is one of a single connection, or of a time when resources are short.
-    private static func canAcceptAgain(after code: Int32) -> Bool {
-        switch code {
-        case ECONNABORTED, EINTR, EPROTO: return true
-        case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-            // The client stays in the queue: accept would fail again and again until something is free.
-            Thread.sleep(forTimeInterval: 0.02)
-            return true
-        default: return false
-        }
-    }
 
     /// Counts a new connection, and takes its fault, if it has one.
     private func takeConnection() -> (number: Int, fault: ConnectionFault?) {

@@ -4,9 +4,9 @@ public import Foundation
 import Glibc
 
 /// Listening sockets on 127.0.0.1.
-enum ServerSocket {
+package enum ServerSocket {
     /// Listens on a port, or for 0 on a free one; returns the descriptor and the port.
-    static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
+    package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         try bound(to: port, purpose: "listen on") { descriptor, bind in
             // A server that is started again takes its port over from connections that are being closed.
             var yes: Int32 = 1
@@ -39,7 +39,7 @@ enum ServerSocket {
     }
 
     /// Listens on a Unix-domain socket at a path of at most 107 bytes.
-    static func listen(path: String) throws -> Int32 {
+    package static func listen(path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
             throw MockServerError(description: "no socket: \(String(cString: strerror(errno)))")
@@ -64,7 +64,7 @@ enum ServerSocket {
     }
 
     /// Connects to a port of 127.0.0.1; `nil` when the connection is refused.
-    static func connect(to port: UInt16) -> Int32? {
+    package static func connect(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var address = loopback(port: port)

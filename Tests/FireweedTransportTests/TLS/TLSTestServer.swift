@@ -1,53 +1,46 @@
 // A server of OpenSSL's in this process, for what servers do only when they are made to.
 
 import COpenSSL
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Glibc
+import Testing
 
 @testable import FireweedTransport
 
-/// Takes one connection on a loopback port, makes the handshake, and plays what a test wants of it.
+/// Takes connections on a loopback port, makes the handshake, and plays what a test wants of it.
 final class TLSTestServer: Sendable {
     /// The URL at `localhost`.
     let url: URL
-    private let listener: Int32
+    private let descriptors: ServerDescriptors
 
-    /// Starts a server; `play` gets the `SSL` of the connection, on a thread of its own, and `configure` the `SSL_CTX`
+    /// Starts a server; `play` gets the `SSL` of a connection, on a thread of its own, and `configure` the `SSL_CTX`
     /// before.
     init(
         configure: @escaping @Sendable (OpaquePointer) -> Void = { _ in },
         _ play: @escaping @Sendable (OpaquePointer) -> Void
     ) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.listener = listener
-        let local = SocketAddress.internet(IPAddress(bytes: [127, 0, 0, 1]), port: 0)
-        let isBound = local.withSocketAddress { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0
-        guard isBound, let port = SocketAddress.local(of: listener)?.endpoint?.port,
-            let url = URL(string: "https://localhost:\(port)/")
-        else { throw TLSTestServerError() }
-        self.url = url
+        let (listener, port) = try ServerSocket.listen()
+        url = try #require(URL(string: "https://localhost:\(port)/"))
+        descriptors = ServerDescriptors(listener: listener)
         let testCertificates = try TestCertificates.shared
         let file = testCertificates.server.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
         try (testCertificates.server.pem + testCertificates.intermediate.pem).write(
             to: file, atomically: true, encoding: .utf8)
         let identity = ClientIdentity(certificate: file, privateKey: testCertificates.server.key)
-        Thread {
-            // A client that has closed must not end this process.
-            var all = sigset_t()
-            sigfillset(&all)
-            pthread_sigmask(SIG_SETMASK, &all, nil)
-            let descriptor = accept(listener, nil, nil)
-            guard descriptor >= 0 else { return }
-            Self.serve(descriptor, identity, configure, play)
-            close(descriptor)
-        }.start()
+        descriptors.accept { descriptor in
+            {
+                // A client that has closed must not end this process.
+                var all = sigset_t()
+                sigfillset(&all)
+                pthread_sigmask(SIG_SETMASK, &all, nil)
+                Self.serve(descriptor, identity, configure, play)
+            }
+        }
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    deinit { descriptors.stopListening() }
 
     private static func serve(
         _ descriptor: Int32, _ identity: ClientIdentity, _ configure: (OpaquePointer) -> Void,
@@ -109,5 +102,3 @@ final class TLSTestServer: Sendable {
         SSL_new_session_ticket(ssl) == 1 && SSL_do_handshake(ssl) == 1
     }
 }
-
-private struct TLSTestServerError: Error {}

@@ -27,7 +27,7 @@ enum SocketAct: String, Sendable, CaseIterable, Codable {
             case .echoes, .pings: try echo(connection)
             case .resets:
                 try connection.send(try connection.receive())
-                connection.reset()
+                connection.resetAtEnd()
             case .closes:
                 try connection.send(try connection.receive())
                 try connection.send(WebSocketPeer.Frame(8, [0x03, 0xE8]))

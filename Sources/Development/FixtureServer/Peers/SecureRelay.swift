@@ -1,5 +1,6 @@
 // TLS in front of servers that have none, and a wire that can be cut.
 
+import FireweedTesting
 public import Foundation
 
 /// Relays connections on loopback ports to other ports, made with Python's standard library; it ends with its last
@@ -64,7 +65,7 @@ public final class SecureRelay: Sendable {
 
     /// Closes all connections that are open now, and returns when that is done.
     public func closeConnections() throws {
-        guard let descriptor = LoopbackSocket.connect(to: controlPort) else {
+        guard let descriptor = ServerSocket.connect(to: controlPort) else {
             throw ServerError(description: "the relay has ended")
         }
         // The relay closes this connection when it has closed the others.

@@ -1,5 +1,6 @@
 // A relay whose connections can stand still, as they do when a router on the way forgets them.
 
+import FireweedTesting
 public import Foundation
 import Glibc
 import Synchronization
@@ -13,15 +14,13 @@ public final class FreezingRelay: Sendable {
         var connectionCount = 0
         /// The connections before this one are frozen.
         var firstRelayed = 0
-        var descriptors: Set<Int32> = []
-        var isStopping = false
     }
 
     /// The port.
     public let port: UInt16
     /// A number for each connection that was closed by the client, counted from 0.
     public let closings = EventLog<Int>()
-    private let listener: Int32
+    private let descriptors: ServerDescriptors
     private let state = Mutex(State())
 
     /// How many connections were accepted.
@@ -29,22 +28,19 @@ public final class FreezingRelay: Sendable {
 
     /// Starts a relay to a port of 127.0.0.1.
     public init(to target: UInt16) throws {
-        (listener, port) = try LoopbackSocket.listen(port: 0)
-        Thread { [listener, weak self] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0, let self, let number = self.adopt(client) else { break }
-                Thread { [weak self] in
-                    if let peer = LoopbackSocket.connect(to: target) {
-                        SocketRelay.run(client, peer) { self?.isFrozen(number) ?? false }
-                        close(peer)
-                    }
-                    self?.forget(client, number)
-                    close(client)
-                }.start()
+        let (listener, port) = try ServerSocket.listen()
+        self.port = port
+        descriptors = ServerDescriptors(listener: listener)
+        descriptors.accept { [weak self] client in
+            guard let number = self?.takeConnection() else { return nil }
+            return { [weak self] in
+                if let peer = ServerSocket.connect(to: target) {
+                    SocketRelay.run(client, peer) { self?.isFrozen(number) ?? false }
+                    close(peer)
+                }
+                self?.closings.note(number)
             }
-            close(listener)
-        }.start()
+        }
     }
 
     deinit { stop() }
@@ -62,29 +58,13 @@ public final class FreezingRelay: Sendable {
     }
 
     /// Closes everything.
-    public func stop() {
-        let descriptors = state.withLock { state in
-            state.isStopping = true
-            return state.descriptors
-        }
-        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
-        shutdown(listener, Int32(SHUT_RDWR))
-    }
+    public func stop() { descriptors.stop() }
 
-    private func adopt(_ descriptor: Int32) -> Int? {
-        let number = state.withLock { state -> Int? in
-            guard !state.isStopping else { return nil }
-            state.descriptors.insert(descriptor)
+    private func takeConnection() -> Int {
+        state.withLock { state in
             state.connectionCount += 1
             return state.connectionCount - 1
         }
-        if number == nil { close(descriptor) }
-        return number
-    }
-
-    private func forget(_ descriptor: Int32, _ number: Int) {
-        _ = state.withLock { $0.descriptors.remove(descriptor) }
-        closings.note(number)
     }
 
     private func isFrozen(_ number: Int) -> Bool {

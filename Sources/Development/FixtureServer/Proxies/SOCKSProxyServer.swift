@@ -1,5 +1,6 @@
 // A small SOCKS proxy.
 
+import FireweedTesting
 import Foundation
 import Glibc
 import Synchronization
@@ -10,7 +11,7 @@ public final class SOCKSProxyServer: Sendable {
     /// The port.
     public let port: UInt16
     private let connected = Mutex<[String]>([])
-    private let listener: Int32
+    private let descriptors: ServerDescriptors
 
     /// How many connections went through.
     public var connectionCount: Int { requests.count }
@@ -20,31 +21,26 @@ public final class SOCKSProxyServer: Sendable {
 
     /// Starts a proxy.
     public init() throws {
-        (listener, port) = try LoopbackSocket.listen(port: 0)
-        Thread { [listener, weak self] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else { break }
-                Thread { [weak self] in
-                    if let (request, peer) = Self.connectAsAsked(client) {
-                        self?.connected.withLock { $0.append(request) }
-                        SocketRelay.run(client, peer)
-                        close(peer)
-                    }
-                    close(client)
-                }.start()
+        let (listener, port) = try ServerSocket.listen()
+        self.port = port
+        descriptors = ServerDescriptors(listener: listener)
+        descriptors.accept { [weak self] client in
+            { [weak self] in
+                guard let (request, peer) = Self.connectAsAsked(client) else { return }
+                self?.connected.withLock { $0.append(request) }
+                SocketRelay.run(client, peer)
+                close(peer)
             }
-            close(listener)
-        }.start()
+        }
     }
 
-    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+    deinit { descriptors.stopListening() }
 
     private static func connectAsAsked(_ client: Int32) -> (request: String, peer: Int32)? {
         guard let greeting = read(client, 2) else { return nil }
         let isFour = greeting[0] == 4
         guard let (request, port) = isFour ? readFour(client, command: greeting[1]) : readFive(client, greeting[1]),
-            let peer = LoopbackSocket.connect(to: port)
+            let peer = ServerSocket.connect(to: port)
         else { return nil }
         guard write(client, isFour ? [0, 90, 0, 0, 0, 0, 0, 0] : [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]) else {
             close(peer)

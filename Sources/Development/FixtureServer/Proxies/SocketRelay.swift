@@ -23,21 +23,3 @@ enum SocketRelay {
         }
     }
 }
-
-extension LoopbackSocket {
-    /// Connects to a port of 127.0.0.1; `nil` when the connection is refused.
-    static func connect(to port: UInt16) -> Int32? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let isConnected = withUnsafeBytes(of: &address) { bytes in
-            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
-            return Glibc.connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-        if isConnected { return descriptor }
-        close(descriptor)
-        return nil
-    }
-}

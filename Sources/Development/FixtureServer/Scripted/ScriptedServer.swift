@@ -1,5 +1,6 @@
 // A server whose script says which bytes go out and when: for what a correct server never sends.
 
+import FireweedTesting
 public import Foundation
 import Glibc
 import Synchronization
@@ -54,9 +55,9 @@ public final class ScriptedServer: Sendable {
     public let events = EventLog<Event>()
     private let signals = EventLog<String>()
     private let address: LoopbackAddress
-    private let listener: Int32
+    private let descriptors: ServerDescriptors
     private let scripts: [[Action]]
-    private let open = Mutex<(isStopping: Bool, descriptors: Set<Int32>)>((false, []))
+    private let connectionCount = Atomic<Int>(0)
 
     /// Starts a server; the scripts are for one connection each.
     public static func start(_ scripts: [Action]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
@@ -67,7 +68,7 @@ public final class ScriptedServer: Sendable {
     public static func start(scripts: [[Action]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
         let (descriptor, port) =
             switch address {
-            case .ipv4: try LoopbackSocket.listen(port: 0)
+            case .ipv4: try ServerSocket.listen()
             case .ipv6: try LoopbackSocket.listenIPv6()
             }
         return run(ScriptedServer(listener: descriptor, address: address, port: port, scripts: scripts))
@@ -75,20 +76,25 @@ public final class ScriptedServer: Sendable {
 
     /// Starts a server on a port of 127.0.0.1; 0 for a free one.
     public static func start(port: UInt16, _ scripts: [[Action]]) throws -> ScriptedServer {
-        let (descriptor, port) = try LoopbackSocket.listen(port: port)
+        let (descriptor, port) = try ServerSocket.listen(port: port)
         return run(ScriptedServer(listener: descriptor, address: .ipv4, port: port, scripts: scripts))
     }
 
     private static func run(_ server: ScriptedServer) -> ScriptedServer {
-        let descriptor = server.listener
-        let thread = Thread { [weak server] in Self.accept(descriptor) { server } }
-        thread.start()
+        server.descriptors.accept { [weak server] descriptor in
+            guard let server else { return nil }
+            let number = server.connectionCount.add(1, ordering: .relaxed).oldValue
+            let script = server.scripts.isEmpty ? [] : server.scripts[min(number, server.scripts.count - 1)]
+            let connection = ScriptedConnection(
+                descriptor: descriptor, number: number, events: server.events, signals: server.signals)
+            return { connection.play(script) }
+        }
         return server
     }
 
     private init(listener: Int32, address: LoopbackAddress, port: UInt16, scripts: [[Action]]) {
+        descriptors = ServerDescriptors(listener: listener)
         self.address = address
-        self.listener = listener
         self.port = port
         self.scripts = scripts
     }
@@ -106,48 +112,5 @@ public final class ScriptedServer: Sendable {
     }
 
     /// Closes everything.
-    public func stop() {
-        let descriptors = open.withLock { open -> Set<Int32>? in
-            guard !open.isStopping else { return nil }
-            open.isStopping = true
-            return open.descriptors
-        }
-        guard let descriptors else { return }
-        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
-        shutdown(listener, Int32(SHUT_RDWR))  // wakes the thread in accept, which closes it
-    }
-
-    private static func accept(_ listener: Int32, server: () -> ScriptedServer?) {
-        var number = 0
-        while true {
-            let descriptor = Glibc.accept(listener, nil, nil)
-            guard descriptor >= 0, let server = server() else { break }
-            guard server.adopt(descriptor) else { break }
-            let script = server.scripts.isEmpty ? [] : server.scripts[min(number, server.scripts.count - 1)]
-            let connection = ScriptedConnection(
-                descriptor: descriptor, number: number, events: server.events, signals: server.signals)
-            number += 1
-            Thread { [weak server] in
-                connection.play(script)
-                server?.forget(descriptor)
-                close(descriptor)
-            }.start()
-        }
-        close(listener)
-    }
-
-    private func adopt(_ descriptor: Int32) -> Bool {
-        open.withLock { open in
-            guard !open.isStopping else {
-                close(descriptor)
-                return false
-            }
-            open.descriptors.insert(descriptor)
-            return true
-        }
-    }
-
-    private func forget(_ descriptor: Int32) {
-        _ = open.withLock { $0.descriptors.remove(descriptor) }
-    }
+    public func stop() { descriptors.stop() }
 }

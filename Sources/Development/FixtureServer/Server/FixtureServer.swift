@@ -2,6 +2,7 @@
 
 import CMicrohttpd
 import Dispatch
+import FireweedTesting
 public import Foundation
 import Glibc
 import Synchronization
@@ -61,7 +62,7 @@ public final class FixtureServer: Sendable {
     public static func start(
         port: UInt16 = 0, threads: Int = 1, certificate: CertificateAuthority.Issued? = nil
     ) throws -> FixtureServer {
-        let (descriptor, port) = try LoopbackSocket.listen(port: port)
+        let (descriptor, port) = try ServerSocket.listen(port: port)
         return try FixtureServer(
             descriptor: descriptor, port: port, threads: threads, identity: try identity(certificate))
     }
@@ -94,7 +95,7 @@ public final class FixtureServer: Sendable {
 
     /// Starts a server on a Unix-domain socket.
     public static func start(unixSocketPath path: String) throws -> FixtureServer {
-        try FixtureServer(descriptor: LoopbackSocket.listen(path: path), port: 0, threads: 1)
+        try FixtureServer(descriptor: ServerSocket.listen(path: path), port: 0, threads: 1)
     }
 
     private init(

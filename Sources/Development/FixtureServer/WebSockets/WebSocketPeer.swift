@@ -1,8 +1,7 @@
 // A peer whose script says which frames go out: for what a correct server never sends.
 
+import FireweedTesting
 public import Foundation
-import Glibc
-import Synchronization
 
 /// A server that makes the handshake of RFC 6455 and then runs a script of the test's, once for each connection.
 public final class WebSocketPeer: Sendable {
@@ -62,21 +61,24 @@ public final class WebSocketPeer: Sendable {
     public let port: UInt16
     /// The heads of the handshakes that came.
     public let handshakes = EventLog<String>()
-    private let listener: Int32
-    private let answer: Answer
-    private let script: @Sendable (WebSocketPeerConnection) throws -> Void
-    private let isStopped = Mutex(false)
+    private let descriptors: ServerDescriptors
 
     /// Starts a peer; the script runs on a thread of its own for each connection.
     public init(
         answer: Answer = Answer(), script: @escaping @Sendable (WebSocketPeerConnection) throws -> Void
     ) throws {
-        (listener, port) = try LoopbackSocket.listen(port: 0)
-        self.answer = answer
-        self.script = script
-        let descriptor = listener
-        let thread = Thread { [weak self] in Self.accept(descriptor) { self } }
-        thread.start()
+        let (listener, port) = try ServerSocket.listen()
+        self.port = port
+        descriptors = ServerDescriptors(listener: listener)
+        descriptors.accept { [handshakes] descriptor in
+            {
+                let connection = WebSocketPeerConnection(descriptor: descriptor)
+                do {
+                    try connection.shakeHands(answer) { handshakes.record($0) }
+                    try script(connection)
+                } catch {}  // the client is gone: what the script still wanted is the test's to miss
+            }
+        }
     }
 
     deinit { stop() }
@@ -84,32 +86,6 @@ public final class WebSocketPeer: Sendable {
     /// The URL of the peer.
     public var url: URL { URL(string: "ws://127.0.0.1:\(port)/") ?? URL(fileURLWithPath: "/") }
 
-    /// `SHUT_RDWR` of shutdown(2), which the compiler does not find in this file in every build.
-    private static let bothDirections: Int32 = 2
-
     /// Takes no further connections.
-    public func stop() {
-        let wasStopped = isStopped.withLock { isStopped in
-            defer { isStopped = true }
-            return isStopped
-        }
-        if !wasStopped { shutdown(listener, Self.bothDirections) }
-    }
-
-    private static func accept(_ listener: Int32, peer: () -> WebSocketPeer?) {
-        while true {
-            let descriptor = Glibc.accept(listener, nil, nil)
-            guard descriptor >= 0, let peer = peer() else { break }
-            let (answer, script, handshakes) = (peer.answer, peer.script, peer.handshakes)
-            Thread {
-                let connection = WebSocketPeerConnection(descriptor: descriptor)
-                do {
-                    try connection.shakeHands(answer) { handshakes.record($0) }
-                    try script(connection)
-                } catch {}  // the client is gone: what the script still wanted is the test's to miss
-                connection.close()
-            }.start()
-        }
-        close(listener)
-    }
+    public func stop() { descriptors.stopListening() }
 }

@@ -54,23 +54,16 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
-    /// Closes with RST.
-    public func reset() {
+    /// Lets the end of the script close with RST.
+    public func resetAtEnd() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-        close()
     }
 
     /// Ends what the peer sends.
     public func endWriting() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
-
-    func close() {
-        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-        _ = Glibc.close(descriptor)
-    }
-    private let isClosed = Atomic<Bool>(false)
 
     // MARK: Receiving
 

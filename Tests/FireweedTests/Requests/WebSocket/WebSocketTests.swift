@@ -258,7 +258,7 @@ struct WebSocketTests {
         for isReset in [true, false] {
             let peer = try WebSocketPeer { connection in
                 _ = try connection.receive()
-                if isReset { connection.reset() }
+                if isReset { connection.resetAtEnd() }
             }
             let request = session.webSocketRequest(to: peer.url)
             let task = request.webSocketTask()
