@@ -129,12 +129,14 @@ struct CURLCommandTests {
             "--curl", "-a", "u:p", "-k", "-x", "http://p.example:8080", "--noproxy", "h.example,x", "--tls-max", "1.3",
             "--max-time", "3", "--no-follow", "--http1.1", "--resolve", "h.example:127.0.0.1", "--unix-socket", "/s p",
             "-4", "--interface", "lo", "--limit-rate", "2K", "--connect-to", "h.example::x:1", "--proto", "=https",
+            "--proxytunnel", "--proxy-auth-type", "any",
             "--pin", "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "https://h.example", "Accept:",
         ]).output
         for part in [
             "-u u:p", "-k", "-x http://p.example:8080", "--noproxy h.example,x", "--tls-max 1.3", "-m 3.0", "--http1.1",
             "--resolve h.example:443:127.0.0.1", "--unix-socket '/s p'", "--pinnedpubkey sha256//47", "-H Accept: ",
             "-4", "--interface lo", "--limit-rate 2048", "--connect-to h.example::x:1", "--proto =https",
+            "\t-p ", "--proxy-anyauth",
         ] { #expect(printed.contains(part), "\(part) in \(printed)") }
         #expect(!printed.contains("\t-L "))
         #expect(try run(["--curl", "h.example"]).output.contains("-L \\\n\t--max-redirs 20"))

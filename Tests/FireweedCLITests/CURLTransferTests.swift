@@ -181,7 +181,8 @@ struct CURLTransferTests {
         arguments: [
             ("curl --http3 h.example", "--http3"), ("curl -0 h.example", "-0"), ("curl -k -Q x h.example", "-Q"),
             ("curl -F 'a=@f;encoder=base64' h.example", "encoder="), ("curl -w '%{nope}' h.example", "%{nope}"),
-            ("curl --proxy-digest -U a:b h.example", "--proxy-digest"), ("curl -T a -T b h.example", "-T"),
+            ("curl --preproxy socks5://a:1 h.example", "--preproxy"), ("curl -p h.example", "--proxytunnel"),
+            ("curl -T a -T b h.example", "-T"),
             ("curl -I -d a h.example", "-I"), ("curl ftp://h.example", "ftp"),
             ("curl ^\"https://h.example/^\" ^\n -H ^\"a: b^\"", "cmd.exe"),
             ("Invoke-WebRequest -Uri \"https://h.example\"", "PowerShell"),

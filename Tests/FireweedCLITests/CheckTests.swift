@@ -269,6 +269,26 @@ struct CheckTests {
         #expect(try run("--proxy", "http:nothing", url).code == 64)
     }
 
+    @Test("a proxy can make a tunnel for http too, and challenge for Digest")
+    func tunnel() throws {
+        let proxy = try ScriptedServer.start([
+            .receiveHead,
+            .send(
+                "HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm=\"p\", nonce=\"n\", qop=\"auth\"\r\n"
+                    + "Content-Length: 0\r\n\r\n"),
+            .receiveHead, .send("HTTP/1.1 200 OK\r\n\r\n"), .receiveHead,
+            .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .hold,
+        ])
+        let result = try run(
+            "--proxytunnel", "--proxy-auth-type", "digest", "--proxy", "http://u:p@127.0.0.1:\(proxy.port)",
+            "http://origin.test/x")
+        #expect(result.code == 0 && text(result).hasSuffix("ok"), "\(result.errors)")
+        let heads = proxy.events.events.compactMap { if case .head(_, let head) = $0 { head } else { nil } }
+        #expect(heads.map { String($0.prefix(10)) } == ["CONNECT or", "CONNECT or", "GET /x HTT"])
+        #expect(heads.map { $0.contains("Proxy-Authorization: Digest ") } == [false, true, false])
+        #expect(try run("--proxytunnel", "http://origin.test/x").code == 64)
+    }
+
     @Test("under the name fws, URLs without a scheme are https")
     func alias() throws {
         let link = folder.file("fws")

@@ -18,7 +18,9 @@ enum DialLayer: Hashable {
             switch scheme {
             case .http, .https:
                 if scheme == .https { layers.append(.proxyTLS(proxy)) }
-                if key.isSecure || tunnelsClearText { layers.append(.connect(proxy, host: host, port: port)) }
+                if key.isSecure || tunnelsClearText || proxy.alwaysTunnels {
+                    layers.append(.connect(proxy, host: host, port: port))
+                }
             case .socks4, .socks4a, .socks5, .socks5h:
                 layers.append(.socks(proxy, scheme, host: host, port: port))
             }
@@ -44,6 +46,9 @@ extension Proxy {
         head.value(of: "Proxy-Connection")?.lowercased().contains("close") ?? false
     }
 
+    /// Whether it speaks HTTP.
+    var isHTTP: Bool { scheme == .http || scheme == .https }
+
     /// Whether messages in clear text are told to it in the absolute form (RFC 9112 §3.2.2).
-    var takesAbsoluteForm: Bool { scheme == .http || scheme == .https }
+    var takesAbsoluteForm: Bool { isHTTP && !alwaysTunnels }
 }

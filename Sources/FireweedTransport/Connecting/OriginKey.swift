@@ -50,7 +50,7 @@ extension OriginKey {
     /// Throws `badURL` with the name of a field that cannot be sent.
     init(_ target: RequestTarget, tunnelledBy proxy: Proxy?, for message: RequestMessage) throws(TransferFailure) {
         self.init(target, proxy: proxy)
-        guard proxy?.takesAbsoluteForm == true, message.fields.contains("Proxy-Authorization") else { return }
+        guard proxy?.isHTTP == true, message.fields.contains("Proxy-Authorization") else { return }
         let own = message.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Proxy-Authorization") }
         tunnelLines = try CheckedFields(FieldBlock(own)).proxyLines
     }

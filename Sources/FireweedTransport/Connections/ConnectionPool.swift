@@ -139,7 +139,7 @@ final class ConnectionPool {
         exchange.target = target
         let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil
         var key =
-            proxy != nil && target.isSecure
+            proxy != nil && (target.isSecure || proxy?.alwaysTunnels == true)
             ? try OriginKey(target, tunnelledBy: proxy, for: exchange.message) : OriginKey(target, proxy: proxy)
         key.user = user
         key.clientCertificate = exchange.message.clientCertificate

@@ -28,8 +28,9 @@ public struct Proxy: Sendable, Hashable {
     let port: Int
     let user: String?
     let password: String?
-    let authentication: AuthenticationSchemes
-    let bypassedHosts: [String]
+    package var authentication: AuthenticationSchemes
+    package var alwaysTunnels: Bool
+    package var bypassedHosts: [String]
 
     /// A proxy at a host and port.
     ///
@@ -41,19 +42,20 @@ public struct Proxy: Sendable, Hashable {
     ///   - password: the password that goes with the user.
     ///   - authentication: the schemes for an HTTP proxy; Basic by default, whose credentials go out with the first
     ///     request. With more than one scheme, or Digest, the proxy's challenge is waited for.
+    ///   - alwaysTunnels: whether an HTTP proxy makes a tunnel (`CONNECT`) for `http` URLs too; false by default.
     ///   - bypassedHosts: hosts and domains that are reached directly, as in `no_proxy`.
     public init(
         _ scheme: Scheme = .http, host: String, port: Int, user: String? = nil, password: String? = nil,
-        authentication: AuthenticationSchemes = .basic, bypassedHosts: [String] = []
+        authentication: AuthenticationSchemes = .basic, alwaysTunnels: Bool = false, bypassedHosts: [String] = []
     ) {
         self.init(
             scheme: scheme, host: host, port: port, user: user, password: password, authentication: authentication,
-            bypassedHosts: bypassedHosts)
+            alwaysTunnels: alwaysTunnels, bypassedHosts: bypassedHosts)
     }
 
     private init(
         scheme: Scheme?, host: String, port: Int, user: String?, password: String?,
-        authentication: AuthenticationSchemes = .basic, bypassedHosts: [String]
+        authentication: AuthenticationSchemes = .basic, alwaysTunnels: Bool = false, bypassedHosts: [String]
     ) {
         self.scheme = scheme
         self.host = host
@@ -61,6 +63,7 @@ public struct Proxy: Sendable, Hashable {
         self.user = user
         self.password = password
         self.authentication = authentication
+        self.alwaysTunnels = alwaysTunnels
         self.bypassedHosts = bypassedHosts
     }
 
@@ -97,9 +100,9 @@ public struct Proxy: Sendable, Hashable {
 
     /// The same proxy, but not for these hosts and domains.
     package func bypassing(_ hosts: [String]) -> Proxy {
-        Proxy(
-            scheme: scheme, host: host, port: port, user: user, password: password, authentication: authentication,
-            bypassedHosts: bypassedHosts + hosts)
+        var copy = self
+        copy.bypassedHosts += hosts
+        return copy
     }
 
     /// Whether the environment names a proxy for anything.

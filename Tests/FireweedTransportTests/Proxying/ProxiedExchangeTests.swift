@@ -31,6 +31,31 @@ struct ProxiedExchangeTests {
         }
     }
 
+    @Test("a proxy that always tunnels does so for clear text, whose origin sees no credentials of the proxy")
+    func alwaysTunnels() async throws {
+        let exchange: [ScriptedServer.Action] = [.receiveHead, .send(Answer.small)]
+        let tunnel: [ScriptedServer.Action] = [.receiveHead, .send("HTTP/1.1 200 OK\r\n\r\n")]
+        let server = try ScriptedServer.start(tunnel + exchange + exchange + [.hold])
+        try await TLSStage.play({
+            $0.proxy = proxy(server, user: "user")
+            $0.proxy?.alwaysTunnels = true
+        }) { stage in
+            for index in 0..<2 {
+                let transfer = try await stage.end(try #require(URL(string: "http://origin.test:81/path")))
+                #expect(transfer.code == nil && transfer.record.content == Data("hello".utf8))
+                #expect(transfer.record.end?.report.isReusedConnection == (index > 0))
+            }
+            let heads = server.events.events.compactMap { if case .head(_, let head) = $0 { head } else { nil } }
+            #expect(heads.first?.hasPrefix("CONNECT origin.test:81 HTTP/1.1\r\nHost: origin.test:81\r\n") == true)
+            #expect(heads.first?.contains("\r\nProxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n") == true)
+            #expect(heads.count == 3)
+            for head in heads.dropFirst() {
+                #expect(head.hasPrefix("GET /path HTTP/1.1\r\nHost: origin.test:81\r\n"))
+                #expect(!head.contains("Proxy-"))
+            }
+        }
+    }
+
     @Test("a host that is bypassed is reached directly")
     func bypass() async throws {
         let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])

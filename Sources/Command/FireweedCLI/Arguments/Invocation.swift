@@ -114,6 +114,8 @@ struct Invocation: Sendable, Equatable {
     var pins: [String] = []
     var showsCertificates = false
     var proxy: String?
+    var proxyAuthentication: AuthenticationSchemes?
+    var alwaysTunnels = false
     /// Proxies for one scheme alone, by the scheme.
     var schemeProxies: [String: String] = [:]
     var bypassedHosts: [String] = []

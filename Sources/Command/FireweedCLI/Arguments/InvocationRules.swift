@@ -169,6 +169,10 @@ enum InvocationRules {
                 invocation.isInsecure && invocation.authorityFile != nil,
                 "--insecure and --cacert cannot go together"
             ),
+            (
+                (invocation.alwaysTunnels || invocation.proxyAuthentication != nil) && invocation.proxy == nil,
+                "--proxytunnel and --proxy-auth-type need --proxy"
+            ),
             (invocation.keyFile != nil && invocation.certificateFile == nil, "--key needs --cert"),
             (invocation.keyPassphrase != nil && invocation.certificateFile == nil, "--cert-key-pass needs --cert"),
             (

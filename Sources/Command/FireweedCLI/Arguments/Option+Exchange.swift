@@ -96,6 +96,20 @@ extension Option {
                 "Go through a proxy: http://…, https://…, socks4://…, socks4a://…, socks5://… or socks5h://…. With "
                 + "http: or https: in front it is for URLs of that scheme alone.", scope: .exchange),
         Option(
+            names: ["--proxytunnel"], group: .connection, effect: .flag { $0.alwaysTunnels = true },
+            example: "fireweed --proxytunnel --proxy http://proxy:3128 http://api.example",
+            help: "Have an HTTP proxy make a tunnel (CONNECT) for http: URLs too.", scope: .exchange),
+        Option(
+            names: ["--proxy-auth-type"], group: .connection,
+            effect: .choice(
+                "TYPE",
+                [("basic", .basic), ("digest", .digest), ("ntlm", .ntlm), ("any", .password)]
+                    as [(String, AuthenticationSchemes)]
+            ) { $0.proxyAuthentication = $1 },
+            example: "fireweed --proxy-auth-type digest --proxy http://ada:pw@proxy:3128 api.example",
+            help: "How the proxy's user authenticates: basic (the default), digest, ntlm, or any of these that "
+                + "the proxy asks for.", scope: .exchange),
+        Option(
             names: ["--noproxy"], group: .connection,
             effect: .word("HOSTS") { $0.bypassedHosts = $1.split(separator: ",").map(String.init) },
             example: "fireweed --proxy http://proxy:3128 --noproxy .intranet,localhost db.intranet/x",

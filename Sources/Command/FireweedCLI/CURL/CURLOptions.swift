@@ -60,6 +60,13 @@ struct CURLOptions {
         var options: [[String]] = []
         if let proxy = invocation.proxy { options.append(["-x", proxy]) }
         if let proxy = invocation.schemeProxies[plan.url.scheme?.lowercased() ?? ""] { options.append(["-x", proxy]) }
+        if invocation.alwaysTunnels { options.append(["-p"]) }
+        switch invocation.proxyAuthentication {
+        case .digest?: options.append(["--proxy-digest"])
+        case .ntlm?: options.append(["--proxy-ntlm"])
+        case .password?: options.append(["--proxy-anyauth"])
+        default: break
+        }
         if !invocation.bypassedHosts.isEmpty {
             options.append(["--noproxy", invocation.bypassedHosts.joined(separator: ",")])
         }

@@ -141,6 +141,11 @@ extension CURLRow {
         .text("socks5") { $0.proxy = CURLProxy.url($1, scheme: "socks5") },
         .text("socks5-hostname") { $0.proxy = CURLProxy.url($1, scheme: "socks5h") },
         .text("proxy-user", "U") { $0.proxyUser = $1 },
+        .flag("proxytunnel", "p") { $0.alwaysTunnels = $2 },
+        .flag("proxy-basic") { $0.proxyAuthentication = $2 ? .basic : nil },
+        .flag("proxy-digest") { $0.proxyAuthentication = $2 ? .digest : nil },
+        .flag("proxy-ntlm") { $0.proxyAuthentication = $2 ? .ntlm : nil },
+        .flag("proxy-anyauth") { $0.proxyAuthentication = $2 ? .password : nil },
         .value("noproxy") { invocation, _, use in
             let hosts = try use.text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             invocation.bypassedHosts = hosts
@@ -170,7 +175,7 @@ extension CURLRow {
             ("compressed", nil), ("silent", "s"), ("show-error", "S"), ("buffer", "N"), ("progress-bar", "#"),
             ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
             ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
-            ("proxy-basic", nil), ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
+            ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
         ])
         + ignoredValues([
             "keepalive-time", "keepalive-cnt", "happy-eyeballs-timeout-ms", "expect100-timeout", "trace-config",

@@ -110,8 +110,11 @@ enum SessionMaker {
         // The transport chooses by the scheme of each message, as it does for the environment's.
         for (scheme, url) in invocation.schemeProxies { setenv("\(scheme)_proxy", url, 1) }
         if let text = invocation.proxy {
-            guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is not a proxy") }
-            options.proxy = proxy.bypassing(invocation.bypassedHosts)
+            guard var proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is not a proxy") }
+            proxy.bypassedHosts = invocation.bypassedHosts
+            proxy.alwaysTunnels = invocation.alwaysTunnels
+            if let schemes = invocation.proxyAuthentication { proxy.authentication = schemes }
+            options.proxy = proxy
         } else if invocation.bypassedHosts == ["*"] {
             options.proxy = Proxy.none
         } else if !invocation.bypassedHosts.isEmpty {
