@@ -2,7 +2,8 @@
 
 /// A queue in the order of its members' numbers, whose members may leave.
 ///
-/// Entering at the end, being served, and entering at the front take constant time; leaving takes logarithmic time.
+/// Entering at the end, being served, and entering at the front take constant time; leaving takes logarithmic time. Both
+/// ends are members, never places that a member has left: the first and the last are found without a search.
 struct WaitingQueue<Member> {
     private struct Place {
         let number: Int
@@ -53,36 +54,32 @@ struct WaitingQueue<Member> {
         guard index < places.count, places[index].number == number, places[index].member != nil else { return }
         places[index].member = nil
         count -= 1
+        trim()
     }
 
     /// Removes and returns the first member; `nil` when the queue is empty.
     mutating func next() -> Member? {
-        while head < places.count {
-            let member = places[head].member.take()
-            head += 1
-            compact()
-            guard let member else { continue }
-            count -= 1
-            return member
-        }
-        return nil
+        guard head < places.count else { return nil }
+        let member = places[head].member.take()
+        count -= 1
+        trim()
+        return member
     }
 
     /// Removes and returns the last member; `nil` when the queue is empty.
     mutating func removeLast() -> Member? {
-        while places.count > head {
-            guard let member = places.removeLast().member else { continue }
-            count -= 1
-            return member
-        }
-        return nil
+        guard places.count > head else { return nil }
+        let member = places.removeLast().member
+        count -= 1
+        trim()
+        return member
     }
 
     /// The last member, which stays in the queue.
-    var last: Member? { places[head...].last { $0.member != nil }?.member }
+    var last: Member? { count > 0 ? places.last?.member : nil }
 
     /// The first member, which stays in the queue.
-    var first: Member? { count > 0 ? first { _ in true } : nil }
+    var first: Member? { count > 0 ? places[head].member : nil }
 
     /// The first member with at least a number for which `isWanted` is true; it stays in the queue.
     func first(from number: Int = 0, where isWanted: (Member) -> Bool) -> Member? {
@@ -101,6 +98,13 @@ struct WaitingQueue<Member> {
             if places[middle].number < number { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Passes over places at both ends that members have left.
+    private mutating func trim() {
+        while head < places.count, places[head].member == nil { head += 1 }
+        while places.count > head, places[places.count - 1].member == nil { places.removeLast() }
+        compact()
     }
 
     private mutating func compact() {

@@ -45,6 +45,21 @@ struct WaitingLineTests {
         #expect(served == Array(1...201))
     }
 
+    /// A search over the places that were left would take some ten minutes.
+    @Test("the ends of a line are found at once when nearly all members have left")
+    func ends() {
+        let count = 400_000
+        var line = WaitingQueue<Int>()
+        for member in 1...count { _ = line.enter(member) }
+        var isRight = true
+        for member in 1..<count / 2 {
+            line.leave(member)
+            line.leave(count + 1 - member)
+            isRight = isRight && line.first == member + 1 && line.last == count - member
+        }
+        #expect(isRight && line.count == 2)
+    }
+
     @Test("a line behaves as a sorted list does, whatever is done to it")
     func model() {
         var random = SystemRandomNumberGenerator()
@@ -64,11 +79,14 @@ struct WaitingLineTests {
                 let number = list.remove(at: Int.random(in: 0..<list.count, using: &random))
                 line.leave(number)
                 served.append(number)
+            case 6:
+                #expect(line.removeLast() == list.last)
+                if !list.isEmpty { served.append(list.removeLast()) }
             default:
                 #expect(line.next() == list.first)
                 if !list.isEmpty { served.append(list.removeFirst()) }
             }
-            #expect(line.count == list.count)
+            #expect(line.count == list.count && line.first == list.first && line.last == list.last)
             let number = Int.random(in: 0...newest + 1, using: &random)
             #expect(line.first(from: number) { $0 % 3 > 0 } == list.first { $0 >= number && $0 % 3 > 0 })
         }
