@@ -1,6 +1,7 @@
 // Signals to this process: SIGHUP, which nothing else in it sends or waits for.
 
 import FixtureServer
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -9,6 +10,11 @@ import Testing
 
 @Suite("Interruptions", .serialized, .timeLimit(.minutes(TestTimeouts.minutes)))
 struct InterruptionTests {
+    /// The command's main thread waits for signals.
+    private static let waiting: Void = Thread { Interruption.wait() }.start()
+
+    init() { Self.waiting }
+
     @Test("a signal that comes at once is told, and leaves its code")
     func atOnce() async {
         for _ in 0..<100 {

@@ -1,7 +1,5 @@
-// fireweed: HTTP from the terminal. Parse, then run, then exit.
+// fireweed: HTTP from the terminal.
 
-import CommandLanguage
-import Fireweed
 import Foundation
 import Glibc
 
@@ -15,51 +13,7 @@ where fcntl(stream, F_GETFD) < 0 {
 signal(SIGPIPE, SIG_IGN)
 Interruption.prepare()
 
-do {
-    try ArgumentParser.checkEncoding()
-    // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
-    let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
-    let invocation = try ArgumentParser.parse(
-        Array(CommandLine.arguments.dropFirst()),
-        defaults: ConfigurationFile.options()
-            + (isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []))
-    let code: ExitCode
-    switch invocation.task {
-    case .help(let topic):
-        Terminal.write("\(Help.text(of: topic))\n")
-        code = .success
-    case .version:
-        Terminal.write("fireweed \(AFInfo.version) (\(EngineTransport.engineVersion))\n")
-        code = .success
-    case .generate(let file):
-        Terminal.write(Array(file.text.utf8))
-        code = .success
-    case .serve(let port, let folder):
-        code = await ServeRunner(port: port, folder: folder, invocation: invocation).run()
-    case .fetch: code = await (try FetchRunner(invocation)).run()
-    case .webSocket: code = try await WebSocketRunner(invocation).run()
-    case .status(let target): code = await StatusRunner(target: target, watches: invocation.watches).run()
-    case .request:
-        if invocation.showsDebugging {
-            Terminal.tell("* fireweed \(AFInfo.version), \(EngineTransport.engineVersion)\n")
-        }
-        if !invocation.following.isEmpty {
-            code = try await FollowingRequests(invocation).run()
-        } else if invocation.urlCount > 1 {
-            let input = StandardInput.content(for: invocation)
-            code = try await SeveralRequests(invocation, standardInput: input).run()
-        } else {
-            let runner = try RequestRunner(invocation, standardInput: StandardInput.content(for: invocation))
-            // The process ends after this run. Taking the session apart first would be a twelfth of a short run.
-            _ = Unmanaged.passRetained(runner)
-            code = await runner.run()
-        }
-    }
-    exit(code.rawValue)
-} catch let error as UsageError {
-    Terminal.tell("fireweed: \(error.message)\n")
-    exit(ExitCode.usage.rawValue)
-} catch {
-    Terminal.tell("fireweed: \(error.localizedDescription)\n")
-    exit(ExitCode.failure.rawValue)
-}
+// The main thread waits for signals, and nothing uses the main queue. An asynchronous main program would end this thread
+// instead, by a library that is loaded for that alone: a tenth of a short run.
+Task.detached { exit(await Program.run().rawValue) }
+Interruption.wait()

@@ -11,15 +11,8 @@ import Synchronization
 /// Removals that the kernel had to drop (ENOBUFS) leave connections to their time-outs, as does a sandbox without
 /// AF_NETLINK.
 enum AddressWatch {
-    /// Holds the source of the kernel's messages, which lives as long as the process.
-    private struct Holder: @unchecked Sendable {
-        // SAFETY: nothing calls the source once it is here.
-        let source: any DispatchSourceRead
-    }
-
     private struct State {
         var loops: [EventLoop] = []
-        var holder: Holder?
         var hasBegun = false
         /// The process that has the watch: a child of fork(2) makes another.
         var forkCount = 0
@@ -28,28 +21,32 @@ enum AddressWatch {
     private static let state = Mutex(State())
     private static let queue = DispatchQueue(label: "org.alamofire.addresses")
 
-    /// Tells a loop of removals from now on.
-    static func add(_ loop: EventLoop) {
+    /// Tells the loop of a context of removals from now on; the first loop hears the kernel.
+    static func add(_ context: LoopContext) {
+        let loop = context.loop
         let begins = state.withLock { state in
             if state.forkCount != ForkCount.current { state = State(forkCount: ForkCount.current) }
             if !state.loops.contains(where: { $0 === loop }) { state.loops.append(loop) }
             defer { state.hasBegun = true }
             return !state.hasBegun
         }
-        // Elsewhere, since the first source of a process starts a thread.
-        if begins { queue.async { begin() } }
+        guard begins, let socket = NetlinkSocket(groups: NetlinkSocket.addressChanges) else { return }
+        let descriptor = socket.descriptor
+        context.sockets.watchEdges(of: descriptor, for: Listener(socket: socket))
     }
 
-    private static func begin() {
-        guard let socket = NetlinkSocket(groups: NetlinkSocket.addressChanges) else { return }
-        // The source has a descriptor of its own.
-        let descriptor = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
-        guard descriptor >= 0 else { return }
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setEventHandler { addressesChanged(descriptor) }
-        source.resume()
-        let holder = Holder(source: source)
-        state.withLock { $0.holder = holder }
+    /// Keeps the socket as long as its loop lives.
+    private final class Listener: SocketWatcher {
+        private let socket: NetlinkSocket
+
+        init(socket: consuming NetlinkSocket) { self.socket = socket }
+
+        func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+            // Reading the tables takes longer than a loop has.
+            queue.async { addressesChanged(descriptor) }
+        }
+
+        func socket(_ descriptor: Int32, lostAddress address: IPAddress) {}
     }
 
     private static func addressesChanged(_ descriptor: Int32) {

@@ -78,7 +78,7 @@ final class ConnectionPool {
         http2Writer = HTTP2RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         context.add(self)
-        AddressWatch.add(context.loop)
+        AddressWatch.add(context)
         Descriptors.addHolder(on: context.loop)
     }
 

@@ -1,7 +1,6 @@
 // Signals that end the command, while something has to be cleaned up.
 
 import CLinux
-import Dispatch
 import Glibc
 import Synchronization
 
@@ -15,12 +14,12 @@ final class Interruption: Sendable {
     /// The exit code for the signal that came; `nil` when none came.
     var code: ExitCode? { ExitCode(rawValue: 128 + listener.signal.load(ordering: .acquiring)) }
 
-    /// Takes over the signals; `action` runs on a queue of its own, once.
+    /// Takes over the signals; `action` runs on the main thread, once.
     convenience init(action: @escaping @Sendable () -> Void) {
         self.init { _ in action() }
     }
 
-    /// Takes over the signals; `action` runs with the number of the first signal on a queue of its own, once.
+    /// Takes over the signals; `action` runs with the number of the first signal on the main thread, once.
     init(_ action: @escaping @Sendable (_ signal: Int32) -> Void) {
         listener = InterruptionSignals.Listener(action: action)
         InterruptionSignals.shared.add(listener)
@@ -40,14 +39,15 @@ final class Interruption: Sendable {
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
         signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
     }
+
+    /// Waits for signals until the process ends; for the main thread.
+    static func wait() -> Never { InterruptionSignals.wait() }
 }
 
 /// Handles SIGINT, SIGTERM and SIGHUP for the whole process.
 ///
 /// Each listener is told of the first signal.
-private final class InterruptionSignals: @unchecked Sendable {
-    // SAFETY: `source` alone is not Sendable. It is a constant, and every thread may use a source of libdispatch.
-    private let source = DispatchSource.makeReadSource(fileDescriptor: event, queue: .global())
+private final class InterruptionSignals: Sendable {
     private let listeners = Mutex<[Listener]>([])
 
     /// One interruption, and the signal that it was told of.
@@ -70,23 +70,26 @@ private final class InterruptionSignals: @unchecked Sendable {
     private static let unheard: Int32 = 0
     /// The next signal is the first one.
     private static let awaited: Int32 = -1
-    /// An event that the handler counts, and that wakes the queue; it keeps what comes before the queue waits for it.
-    private static let event = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    /// An event that the handler counts, and that wakes the main thread; it keeps what comes before that waits for it.
+    private static let event = eventfd(0, Int32(EFD_CLOEXEC))
+
+    static func wait() -> Never {
+        while true {
+            var count: UInt64 = 0
+            if event < 0 { pause() }  // out of descriptors from the start: every signal is the last one
+            if read(event, &count, MemoryLayout.size(ofValue: count)) > 0 { shared.tell() }
+        }
+    }
 
     private init() {
-        source.setEventHandler {
-            var count: UInt64 = 0
-            _ = read(Self.event, &count, MemoryLayout.size(ofValue: count))
-            Self.shared.tell()
-        }
-        source.resume()
+        _ = Self.event  // no handler may be the first that uses it
         Self.state.store(Self.unheard, ordering: .releasing)  // no handler may be the first that uses it
         // A signal that is ignored from the start stays ignored: nohup(1) does that.
         for number in Self.numbers where !Self.isIgnored(number) {
             signal(number) { number in
                 let (isFirst, _) = InterruptionSignals.state.compareExchange(
                     expected: InterruptionSignals.awaited, desired: number, ordering: .acquiringAndReleasing)
-                guard isFirst else { _exit(128 + number) }
+                guard isFirst, InterruptionSignals.event >= 0 else { _exit(128 + number) }
                 let reason = errno
                 defer { errno = reason }
                 var count: UInt64 = 1

@@ -21,7 +21,9 @@ struct ConnectionTests {
     @Test("no more connections to a host than the configuration allows")
     func connectionLimit() async throws {
         let server = try FixtureServer.start()
-        let session = Session.isolated { $0.httpMaximumConnectionsPerHost = 3 }
+        var options = TransportOptions()
+        options.maximumConnectionIdleTime = .seconds(3600)  // a stalled machine opens no further ones
+        let session = Session.isolated(transportOptions: options) { $0.httpMaximumConnectionsPerHost = 3 }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<30 {
                 group.addTask { _ = await session.request(server.url("/delay/0.01")).serializingData().response }

@@ -1,0 +1,66 @@
+// Parse, then run.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+
+/// The program, from its arguments to its exit code.
+enum Program {
+    /// Does what the arguments say; an error is told on standard error.
+    static func run() async -> ExitCode {
+        do {
+            try ArgumentParser.checkEncoding()
+            return try await run(try invocation())
+        } catch let error as UsageError {
+            Terminal.tell("fireweed: \(error.message)\n")
+            return .usage
+        } catch {
+            Terminal.tell("fireweed: \(error.localizedDescription)\n")
+            return .failure
+        }
+    }
+
+    private static func invocation() throws -> Invocation {
+        // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
+        let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
+        return try ArgumentParser.parse(
+            Array(CommandLine.arguments.dropFirst()),
+            defaults: ConfigurationFile.options()
+                + (isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []))
+    }
+
+    private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        switch invocation.task {
+        case .help(let topic):
+            Terminal.write("\(Help.text(of: topic))\n")
+            return .success
+        case .version:
+            Terminal.write("fireweed \(AFInfo.version) (\(EngineTransport.engineVersion))\n")
+            return .success
+        case .generate(let file):
+            Terminal.write(Array(file.text.utf8))
+            return .success
+        case .serve(let port, let folder):
+            return await ServeRunner(port: port, folder: folder, invocation: invocation).run()
+        case .fetch: return await (try FetchRunner(invocation)).run()
+        case .webSocket: return try await WebSocketRunner(invocation).run()
+        case .status(let target): return await StatusRunner(target: target, watches: invocation.watches).run()
+        case .request: return try await request(invocation)
+        }
+    }
+
+    private static func request(_ invocation: Invocation) async throws -> ExitCode {
+        if invocation.showsDebugging {
+            Terminal.tell("* fireweed \(AFInfo.version), \(EngineTransport.engineVersion)\n")
+        }
+        if !invocation.following.isEmpty { return try await FollowingRequests(invocation).run() }
+        let input = StandardInput.content(for: invocation)
+        if invocation.urlCount > 1 {
+            return try await SeveralRequests(invocation, standardInput: input).run()
+        }
+        let runner = try RequestRunner(invocation, standardInput: input)
+        // The process ends after this run. Taking the session apart first would be a twelfth of a short run.
+        _ = Unmanaged.passRetained(runner)
+        return await runner.run()
+    }
+}
