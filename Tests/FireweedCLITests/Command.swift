@@ -49,6 +49,11 @@ enum Command {
         let data = output.fileHandleForReading.contentToEnd()
         let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
-        return CommandResult(output: data, errors: text, code: process.terminationStatus)
+        return CommandResult(output: data, errors: text, code: process.exitCode)
     }
+}
+
+extension Process {
+    /// The code as a shell says it: that of a signal is 128 and its number.
+    var exitCode: Int32 { terminationReason == .uncaughtSignal ? 128 + terminationStatus : terminationStatus }
 }

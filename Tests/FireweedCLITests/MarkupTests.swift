@@ -17,6 +17,8 @@ struct MarkupTests {
         arguments: [
             ("<a><b>x</b><c/></a>", "<a>\n  <b>x</b>\n  <c/>\n</a>"),
             ("<a>\n<b> x\ny </b></a>\n", "<a>\n  <b> x\ny </b>\n</a>"),
+            ("<a><b> </b><c>\n</c></a>", "<a>\n  <b> </b>\n  <c>\n</c>\n</a>"),
+            ("<a xml:space=\"preserve\"> <b/> </a>", "<a xml:space=\"preserve\"> <b/> </a>"),
             ("<a>text <b>x</b></a>", "<a>text <b>x</b></a>"), ("<a></a>", "<a></a>"),
             (
                 "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY e \">\">]><a>&e;&lt;</a>",

@@ -82,6 +82,6 @@ final class RunningCommand {
     func rest() async -> (output: String, code: Int32) {
         while let more = await pieces.next() { held += more }
         process.waitUntilExit()  // it has closed its output: this is a moment
-        return (String(decoding: held, as: UTF8.self), process.terminationStatus)
+        return (String(decoding: held, as: UTF8.self), process.exitCode)
     }
 }

@@ -59,6 +59,8 @@ struct StreamingTests {
         running.process.interrupt()
         let rest = await running.rest()
         #expect(rest.output.isEmpty && rest.code == ExitCode.interrupted.rawValue)
+        // A shell ends its loop for that alone.
+        #expect(running.process.terminationReason == .uncaughtSignal)
         try await server.events.next(.closedByPeer(0))
     }
 

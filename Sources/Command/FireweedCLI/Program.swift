@@ -23,10 +23,20 @@ enum Program {
     private static func invocation() throws -> Invocation {
         // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
         let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
-        return try ArgumentParser.parse(
-            Array(CommandLine.arguments.dropFirst()),
-            defaults: ConfigurationFile.options()
-                + (isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []))
+        let words = Array(CommandLine.arguments.dropFirst())
+        do {
+            return try ArgumentParser.parse(
+                words,
+                defaults: ConfigurationFile.options()
+                    + (isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []))
+        } catch {
+            // Help is there whatever the configuration file says.
+            guard let plain = try? ArgumentParser.parse(words, defaults: []) else { throw error }
+            switch plain.task {
+            case .help, .version, .generate: return plain
+            case .request, .serve, .fetch, .webSocket, .status: throw error
+            }
+        }
     }
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {

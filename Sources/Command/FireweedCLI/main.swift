@@ -13,7 +13,10 @@ where fcntl(stream, F_GETFD) < 0 {
 signal(SIGPIPE, SIG_IGN)
 Interruption.prepare()
 
-// The main thread waits for signals, and nothing uses the main queue. An asynchronous main program would end this thread
-// instead, by a library that is loaded for that alone: a tenth of a short run.
-Task.detached { exit(await Program.run().rawValue) }
+// The main thread waits for signals, and nothing uses the main queue. An asynchronous main program would end this
+// thread instead, by a library that is loaded for that alone: a tenth of a short run.
+Task.detached {
+    let code = await Program.run()
+    Interruption.end(with: code)
+}
 Interruption.wait()

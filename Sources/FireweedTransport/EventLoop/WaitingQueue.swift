@@ -2,8 +2,8 @@
 
 /// A queue in the order of its members' numbers, whose members may leave.
 ///
-/// Entering at the end, being served, and entering at the front take constant time; leaving takes logarithmic time. Both
-/// ends are members, never places that a member has left: the first and the last are found without a search.
+/// Entering at the end, being served, and entering at the front take constant time; leaving takes logarithmic time.
+/// Both ends are members, never places that a member has left: the first and the last are found without a search.
 struct WaitingQueue<Member> {
     private struct Place {
         let number: Int

@@ -20,7 +20,7 @@ struct OptionUse: Sendable {
         case .value(_, let expected, _, let set):
             let value = value ?? ""
             guard set(&invocation, value) else {
-                let message = "\(written) needs \(expected), not \"\(value)\""
+                let message = "\(written) needs \(expected), not \"\(URLShorthand.withoutUserInfo(value).url)\""
                 throw UsageError(message: place.map { "\($0): \(message)" } ?? message)
             }
         }

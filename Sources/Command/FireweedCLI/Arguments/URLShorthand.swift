@@ -64,10 +64,10 @@ enum URLShorthand {
             full = "\(scheme ?? (isLoopback(rest) ? schemes.clear : schemes.secure))://\(rest)"
         }
         guard let url = try? full.asURL(), url.host?.isEmpty == false else {
-            throw UsageError(message: "\"\(text)\" is not a URL")
+            throw UsageError(message: "\"\(withoutUserInfo(text).url)\" is not a URL")
         }
         guard url.port.map((1...65_535).contains) ?? true else {
-            throw UsageError(message: "\"\(text)\" has a port that is not from 1 to 65535")
+            throw UsageError(message: "\"\(withoutUserInfo(text).url)\" has a port that is not from 1 to 65535")
         }
         return (full, url)
     }

@@ -103,7 +103,11 @@ extension CURLRow {
             $0.print = $2 ? "HBhb" : nil
             $0.isVerbose = $2
         },
-        .flag("fail", "f") { $0.checksStatus = $2 },
+        .flag("fail", "f") {
+            $0.checksStatus = $2
+            $1.hidesFailures = $2
+        },
+        .flag("silent", "s") { $1.isSilent = $2 }, .flag("show-error", "S") { $1.showsErrors = $2 },
         .flag("fail-with-body") { $0.failsWithContent = $2 },
         .value("write-out", "w") { invocation, _, use in
             let text = try use.text
@@ -172,7 +176,7 @@ extension CURLRow {
     /// Output that is not shown here, and what concerns the connection and no message.
     private static let ignoredRows: [CURLRow] =
         ignored([
-            ("compressed", nil), ("silent", "s"), ("show-error", "S"), ("buffer", "N"), ("progress-bar", "#"),
+            ("compressed", nil), ("buffer", "N"), ("progress-bar", "#"),
             ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
             ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
             ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),

@@ -35,13 +35,8 @@ extension CURLTransfer {
     func cookieText(forHost host: String, _ url: URL) throws -> String? {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
         parts?.host = host.split(separator: ":").first.map(String.init)
-        guard let url = parts?.url, let host = url.host?.lowercased() else { return nil }
-        let found = try fileCookies(for: url).filter { cookie in
-            let domain = cookie.domain.lowercased()
-            let isMeant = domain.hasPrefix(".") ? ".\(host)".hasSuffix(domain) : host == domain
-            return isMeant && CookieRules.pathMatches(url.path, cookie.path)
-                && (!cookie.isSecure || url.scheme == "https")
-        }
+        guard let url = parts?.url, url.host != nil else { return nil }
+        let found = try fileCookies(for: url).filter { $0.isMeant(for: url) }
         return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 

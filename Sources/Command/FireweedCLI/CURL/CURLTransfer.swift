@@ -55,6 +55,12 @@ struct CURLTransfer: Sendable, Equatable {
         set { proxyText = newValue }
     }
 
+    /// Whether the content of a status that is a failure is not printed (`-f`).
+    var hidesFailures = false
+    /// Nothing is said on standard error (`-s`), but for failures where `-S` is there.
+    var isSilent = false
+    var showsErrors = false
+
     /// The outputs, for the URLs in their order.
     var outputs: [Output] = []
     var namesAllByURL = false

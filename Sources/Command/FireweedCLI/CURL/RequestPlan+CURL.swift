@@ -175,11 +175,7 @@ extension RequestPlan {
     init(_ transfer: CURLTransfer, _ invocation: Invocation, _ standardInput: StandardInput.Content?) throws {
         guard let url = invocation.parsedURL else { throw UsageError(message: "the curl command has no URL") }
         var (fields, content) = try transfer.message(for: url, standardInput)
-        if fields.value("Transfer-Encoding")?.lowercased() == "chunked" {
-            fields.remove("Transfer-Encoding")
-            if case .data(let data, let type) = content { content = .stream(FileStream(data: data), type: type) }
-            if case .file(let file, let type) = content { content = .stream(FileStream(path: file.path), type: type) }
-        }
+        if case .none = content, fields.value("Transfer-Encoding") != nil { fields.remove("Transfer-Encoding") }
         self.init(
             url: url, method: HTTPMethod(rawValue: transfer.effectiveMethod), lines: fields.lines,
             removedHeaders: fields.removedNames, content: content)

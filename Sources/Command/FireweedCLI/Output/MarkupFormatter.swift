@@ -25,12 +25,15 @@ struct MarkupFormatter {
         var mixed: Set<Int> = []
         for (index, token) in tokens.enumerated() {
             switch token {
-            case .open(let name, _):
+            case .open(let name, let text):
                 open.append((index, name))
                 guard open.count < Self.maximumDepth else { return nil }
-                if isHTML, MarkupToken.verbatimElements.contains(name) { mixed.insert(index) }
+                let isVerbatim = isHTML ? MarkupToken.verbatimElements.contains(name) : Self.preservesSpace(text)
+                if isVerbatim { mixed.insert(index) }
             case .close(let name, _):
-                guard open.popLast()?.name == name else { return nil }
+                guard let element = open.popLast(), element.name == name else { return nil }
+                // White space that is all of an element's content is its content.
+                if index == element.index + 2, case .text = tokens[index - 1] { mixed.insert(element.index) }
             case .text(let text), .code(let text, _):
                 if let last = open.last, !Self.isSpace(text) { mixed.insert(last.index) }
             case .aside(let text):
@@ -71,6 +74,11 @@ struct MarkupFormatter {
             follows = false
         }
         return output
+    }
+
+    /// Whether a start tag of XML says that white space counts in its element (XML 1.0 §2.10).
+    private static func preservesSpace(_ tag: String) -> Bool {
+        ["xml:space=\"preserve\"", "xml:space='preserve'"].contains { tag.contains($0) }
     }
 
     private static func isSpace(_ text: String) -> Bool {

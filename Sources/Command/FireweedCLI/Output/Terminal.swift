@@ -85,7 +85,7 @@ enum Terminal {
         write([0x0A], to: screen)
         switch answer {
         case .submit(let password): return password
-        case .interrupt: exit(ExitCode.interrupted.rawValue)
+        case .interrupt: Interruption.end(with: .interrupted)
         case .end, nil: break
         }
         return nil

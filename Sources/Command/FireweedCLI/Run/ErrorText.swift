@@ -31,7 +31,11 @@ struct ErrorText {
         let prefix = "URLSessionTask failed with error: "
         if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         // Foundation's description of an error without one.
-        if text.contains("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
+        if text.contains("Error Domain=") || text.contains("NSURLErrorDomain error"),
+            let code = Self.urlError(in: error)?.code
+        {
+            text = Self.words(for: code)
+        }
         // OpenSSL's words for an answer that is not TLS, and the engine's for a server that hangs up on a handshake.
         if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
         if text.hasPrefix("the TLS handshake with"),
@@ -102,6 +106,7 @@ struct ErrorText {
         case .httpTooManyRedirects: "there were too many redirects (--max-redirects)"
         case .cannotConnectToHost: "no connection could be made"
         case .networkConnectionLost: "the connection was lost"
+        case .requestBodyStreamExhausted: "the content has to be sent again, and cannot be read again"
         default: "the exchange failed (error \(code.rawValue))"
         }
     }

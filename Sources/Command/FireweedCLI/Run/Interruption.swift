@@ -37,7 +37,24 @@ final class Interruption: Sendable {
             sigaddset(&numbers, number)
         }
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
-        signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+        signal(SIGINT) { _ in Interruption.die(of: SIGINT) }
+    }
+
+    /// Ends the process: by the signal where that is the code of one, since a shell ends its loop for that alone.
+    static func end(with code: ExitCode) -> Never {
+        if code == .interrupted { die(of: SIGINT) }
+        exit(code.rawValue)
+    }
+
+    /// Ends the process by a signal, as where it has no handler; may be called in a handler of that signal.
+    static func die(of number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        kill(getpid(), number)
+        _exit(128 + number)
     }
 
     /// Waits for signals until the process ends; for the main thread.
@@ -89,7 +106,7 @@ private final class InterruptionSignals: Sendable {
             signal(number) { number in
                 let (isFirst, _) = InterruptionSignals.state.compareExchange(
                     expected: InterruptionSignals.awaited, desired: number, ordering: .acquiringAndReleasing)
-                guard isFirst, InterruptionSignals.event >= 0 else { _exit(128 + number) }
+                guard isFirst, InterruptionSignals.event >= 0 else { Interruption.die(of: number) }
                 let reason = errno
                 defer { errno = reason }
                 var count: UInt64 = 1
@@ -111,7 +128,7 @@ private final class InterruptionSignals: Sendable {
             guard listeners.isEmpty else { return }
             let number = Self.state.exchange(Self.unheard, ordering: .acquiringAndReleasing)
             // A signal that came too late for its listener is not lost.
-            if number > 0, listener.signal.load(ordering: .acquiring) == 0 { _exit(128 + number) }
+            if number > 0, listener.signal.load(ordering: .acquiring) == 0 { Interruption.die(of: number) }
         }
     }
 

@@ -8,14 +8,18 @@ import Synchronization
 final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
     private let isQuiet: Bool
+    /// Whether the content can be read once alone.
+    private let isReadOnce: Bool
     /// True once it was said that nothing is tried again: a request can ask more than once.
     private let hasRefused = Atomic(false)
 
     /// Makes a policy; `delay` in seconds holds where the server asks for no other.
     init(
-        limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, isQuiet: Bool, options: RetryOptions
+        limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, isQuiet: Bool, isReadOnce: Bool,
+        options: RetryOptions
     ) {
         self.isQuiet = isQuiet
+        self.isReadOnce = isReadOnce
         var options = options
         if let delay {
             // The policy's own delay, so that the deadline knows of it.
@@ -37,6 +41,12 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         let cause = Self.cause(request, error)
         let (limit, isQuiet) = (retryLimit, isQuiet)
         let reason = reason(against: request, error)
+        if isReadOnce, let reason, request.uploadProgress.completedUnitCount > 0 {
+            if !hasRefused.exchange(true, ordering: .relaxed) {
+                Terminal.tell("fireweed: \(cause); not tried again: \(reason)\n")
+            }
+            return completion(.doNotRetry)
+        }
         super.retry(request, for: session, dueTo: error) { result in
             guard case .retryWithDelay(let seconds) = result else {
                 let isFirst = !self.hasRefused.exchange(true, ordering: .relaxed)
@@ -67,6 +77,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
             || code.map(retryableURLErrorCodes.contains) == true
         guard mayPass, let method = request.request?.method else { return nil }
         if !retryableHTTPMethods.contains(method) { return "a \(method.rawValue) could take effect twice" }
+        if isReadOnce, request.uploadProgress.completedUnitCount > 0 { return "the content cannot be read again" }
         // What else the policy refuses comes too late.
         if options.deadline != nil { return "the next attempt would come after --retry-max-time" }
         return "the server asks to wait for longer than a minute"

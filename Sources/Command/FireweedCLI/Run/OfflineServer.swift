@@ -19,6 +19,9 @@ final class OfflineServer {
         server = try MockServer.start(unixSocketPath: folder.file("s").path, stubs: [Stub.any().reply(.status(204))])
     }
 
+    /// Removes the folder; for the end of the process, which ends before this object.
+    func removeFolder() { try? FileManager.default.removeItem(at: folder.url) }
+
     /// The URL as it is sent there: in clear text, with the same `Host`.
     static func url(_ url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)

@@ -33,8 +33,26 @@ extension RequestRunner {
         tell(task.resumption)
         if let recorder, let answer = response.response { heads.showResponse(answer, recorder) }
         if let appended, let failure = append(response, to: appended) { return failure }
-        if let file = response.value, invocation.keepsRemoteTime { setTime(of: file, response.response) }
-        return finish(response, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
+        let saved: URL?
+        do { saved = try savedFile(response, place) } catch {
+            Terminal.tell("fireweed: what came cannot be saved: \(error.localizedDescription)\n")
+            return .failure
+        }
+        if let saved, invocation.keepsRemoteTime { setTime(of: saved, response.response) }
+        return finish(
+            response, saved, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
+    }
+
+    /// The file of a response.
+    ///
+    /// An answer that is no part of the download, as a failure's content that is to be saved, is moved to where the
+    /// complete file would be; throws what moving it throws.
+    private func savedFile(_ response: AFDownloadResponse<URL>, _ place: URL?) throws -> URL? {
+        guard let file = response.value, let target = place?.deletingPathExtension(),
+            file.standardizedFileURL.path != target.standardizedFileURL.path
+        else { return response.value }
+        try FileManager.default.moveItem(at: file, to: target)
+        return target
     }
 
     /// Refuses what may be tried again; at last, what is not to be saved.
@@ -82,7 +100,7 @@ extension RequestRunner {
     }
 
     private func finish(
-        _ response: AFDownloadResponse<URL>, savedByteCount: Int64, hasPartialFile: Bool
+        _ response: AFDownloadResponse<URL>, _ savedFile: URL?, savedByteCount: Int64, hasPartialFile: Bool
     ) -> ExitCode {
         if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
             let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
@@ -90,7 +108,7 @@ extension RequestRunner {
             let code = finish(RequestOutcome(context: response.context))
             return code == .success ? .failure : code
         }
-        if let file = response.value, let metrics = response.metrics {
+        if let file = savedFile, let metrics = response.metrics {
             let attributes = try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
             let isFile = attributes?[.type] as? FileAttributeType == .typeRegular
             let count = isFile ? attributes?[.size] as? Int64 ?? savedByteCount : savedByteCount
@@ -124,26 +142,37 @@ extension RequestRunner {
         return URL(fileURLWithPath: invocation.outputFile ?? name).appendingPathExtension("part")
     }
 
-    /// The end of the command when the file is there already: success when it is as long as what the server has.
+    /// The end of the command when the file is there already: success when it is as long as what the server has, and
+    /// not older.
     ///
     /// `nil` when there is something to download.
     private func codeOfFinished(_ place: URL) async -> ExitCode? {
         let file = place.deletingPathExtension()
-        guard let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64 else {
-            return nil
-        }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
+        guard let size = attributes?[.size] as? Int64 else { return nil }
         var headers = headers
         headers.update(.acceptEncoding("identity"))  // the length of the file itself
-        let response = await session.request(plan.url, method: .head, headers: headers).serializingData().response
-        let length = response.response?.headers["Content-Length"].flatMap { Int64($0) }
-        guard response.response?.statusCode == 200, length == size else {
-            Terminal.tell(
-                "fireweed: \(file.relativePath) is there already, and not as long as what the server has; move it away\n"
-            )
-            return .failure
+        let request = session.request(plan.url, method: .head, headers: headers)
+        authentication?.apply(to: request)
+        let response = await request.serializingData(emptyResponseCodes: Self.everyStatus).response
+        guard response.error == nil, let answer = response.response else {
+            return finish(RequestOutcome(error: response.error, context: response.context))
         }
-        note("\(file.relativePath) is there already, complete\n")
-        return .success
+        let difference: TerminalText
+        let length = answer.headers["Content-Length"].flatMap { Int64($0) }
+        let changed = answer.headers["Last-Modified"].flatMap { HTTPDate.parse($0) }
+        if answer.statusCode != 200 {
+            difference = "the server does not say whether it is complete: it answers HEAD with \(answer.statusCode)"
+        } else if length != size {
+            difference = "it is not as long as what the server has; move it away"
+        } else if let changed, let saved = attributes?[.modificationDate] as? Date, changed > saved {
+            difference = "what the server has is newer; move it away"
+        } else {
+            note("\(file.relativePath) is there already, complete\n")
+            return .success
+        }
+        Terminal.tell("fireweed: \(file.relativePath) is there already; \(difference)\n")
+        return .failure
     }
 
     private func tell(_ resumption: Resumption?) {

@@ -33,7 +33,8 @@ extension RequestRunner {
             Terminal.write("Elapsed time: \(String(format: "%.3f", seconds)) s\n")
         }
         let (code, message) = keepFiles(of: outcome) ?? verdict(outcome)
-        if let message { Terminal.tell("fireweed: \(message)\n") }
+        let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
+        if let message, !isSilent { Terminal.tell("fireweed: \(message)\n") }
         let isMet = outcome.error != nil || meetsExpectations(outcome)
         let final = code == .success && !isMet ? ExitCode.serverError : code
         if let format = invocation.writeOut {
@@ -68,7 +69,9 @@ extension RequestRunner {
         if let target = invocation.refusedTarget(of: outcome.response) {
             return (.failure, "the redirect to \(target.absoluteString) may not be followed (--proto)")
         }
-        if let failure = outcome.printingFailure { return (.failure, failure) }
+        if let failure = outcome.printingFailure {
+            return (.failure, status < 400 ? failure : "\(failure); the status is \(status)")
+        }
         guard invocation.failsWithStatus else { return (.success, nil) }
         let code = ExitCode(status: status)
         return (code, code == .success ? nil : "the status is \(status)")

@@ -73,7 +73,7 @@ extension RequestRunner {
             if let recorder, let answer = outcome.response { heads.showResponse(answer, recorder) }
             var printer = printer(ofType: outcome.contentType)
             let isRefused = outcome.error != nil || invocation.refusedTarget(of: outcome.response) != nil
-            let isHidden = isRefused && outcome.response?.isRedirect == true
+            let isHidden = isRefused && outcome.response?.isRedirect == true || hidesContent(of: outcome.status)
             if parts.contains("b"), !isHidden {
                 Terminal.write(printer.take(outcome.content ?? Data()))
                 Terminal.write(printer.finish())
@@ -107,17 +107,24 @@ extension RequestRunner {
                     printer = self.printer(ofType: request.response?.value(forHTTPHeaderField: "Content-Type"))
                     held = invocation.followsRedirects && request.response?.isRedirect == true ? [] : nil
                 }
-                guard parts.contains("b"), let bytes = printer?.take(piece) else { continue }
+                guard parts.contains("b"), !hidesContent(of: request.response?.statusCode),
+                    let bytes = printer?.take(piece)
+                else { continue }
                 if held != nil { held?.append(contentsOf: bytes) } else { Terminal.write(bytes) }
             }
         }
         meter.end()
         if let code = interruption.code { return code }  // what is half there stays unprinted
         let isRefused = completion?.error != nil || invocation.refusedTarget(of: completion?.response) != nil
-        let isHidden = held != nil && isRefused
+        let isHidden = held != nil && isRefused || hidesContent(of: completion?.response?.statusCode)
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
         return finish(RequestOutcome(error: completion?.error, context: completion))
+    }
+
+    /// Whether a curl command asks for no content of this status.
+    private func hidesContent(of status: Int?) -> Bool {
+        invocation.curl?.hidesFailures == true && status ?? 0 >= 400
     }
 
     /// Shows how far the content of a request is.

@@ -101,7 +101,18 @@ final class RequestRunner: @unchecked Sendable {
         var headers = plan.headers
         let own = Set((plan.lines.map(\.name) + plan.removedHeaders).map { $0.lowercased() })
         kept.addFields(for: url, to: &headers, unless: own)
+        if let cookies = headers["Cookie"], own.contains("cookie"), kept.restored != nil {
+            headers.update(name: "Cookie", value: kept.cookieField(cookies, for: url))
+        }
         authentication?.addField(to: &headers)
+        switch plan.content {
+        // Content without a length goes in chunks of itself, and compressed content gets a length.
+        case .data, .file:
+            if invocation.sendsChunks, !invocation.compresses {
+                headers.add(.init(name: "Transfer-Encoding", value: "chunked"))
+            }
+        case .none, .input, .stream, .multipart: break
+        }
         if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
         try RequestPlan.check(headers)
         return headers
@@ -146,11 +157,12 @@ final class RequestRunner: @unchecked Sendable {
 
     /// Says something that is not a failure.
     func note(_ text: TerminalText) {
-        if !invocation.isQuiet { Terminal.tell(text) }
+        if !invocation.isQuiet, invocation.curl?.isSilent != true { Terminal.tell(text) }
     }
 
     /// Writes what is to stay: the session's file and the archive; false when one of them could not be written.
     func keep() async -> Bool {
+        offlineServer?.removeFolder()
         if invocation.usesCache { await session.flushResponseStore() }
         var isKept = true
         let complain = { (what: String, path: String, error: any Error) in
@@ -216,8 +228,7 @@ final class RequestRunner: @unchecked Sendable {
 
     /// The content beside the message; `nil` without any, and where the message itself has it to be compressed.
     var sentContent: StreamRequestContent? {
-        if invocation.compresses { return nil }
-        return invocation.sendsChunks ? chunkedContent : content
+        invocation.compresses ? nil : content
     }
 
     private var content: StreamRequestContent? {
@@ -228,14 +239,6 @@ final class RequestRunner: @unchecked Sendable {
         case .input(let input, _): .stream(input.stream())
         case .stream(let stream, _): .stream(stream.stream())
         case .multipart(let form): .form(form)
-        }
-    }
-
-    private var chunkedContent: StreamRequestContent? {
-        switch plan.content {
-        case .data(let data, _): .stream(InputStream(data: data))
-        case .file(let file, _): .stream(DescriptorStream(path: file.path))
-        case .none, .input, .stream, .multipart: content
         }
     }
 

@@ -28,9 +28,9 @@ enum SessionMaker {
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
             requestSetup: invocation.printsCURL ? .eager : .lazy,
-            interceptor: interceptor(for: invocation, with: interceptors),
+            interceptor: interceptor(for: invocation, plan: plan, with: interceptors),
             serverTrustManager: try CommandTrust.manager(for: invocation),
-            redirectHandler: redirector(for: invocation, plan), eventMonitors: recorder.map { [$0] } ?? [],
+            redirectHandler: redirector(for: invocation, plan, saved), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
             options: SessionOptions(
                 netrc: try netrc(for: invocation),
@@ -41,9 +41,9 @@ enum SessionMaker {
 
     /// What adapts and retries requests; `nil` where nothing does: the session then makes no `URLRequest` to adapt.
     private static func interceptor(
-        for invocation: Invocation, with others: [any RequestInterceptor]
+        for invocation: Invocation, plan: RequestPlan, with others: [any RequestInterceptor]
     ) -> Interceptor? {
-        let retryPolicy = retryPolicy(for: invocation)
+        let retryPolicy = retryPolicy(for: invocation, plan: plan)
         guard invocation.compresses || retryPolicy != nil || !others.isEmpty else { return nil }
         return Interceptor(
             adapters: invocation.compresses ? [DeflateRequestCompressor(duplicateHeaderBehavior: .skip)] : [],
@@ -110,7 +110,7 @@ enum SessionMaker {
         // The transport chooses by the scheme of each message, as it does for the environment's.
         for (scheme, url) in invocation.schemeProxies { setenv("\(scheme)_proxy", url, 1) }
         if let text = invocation.proxy {
-            guard var proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is not a proxy") }
+            guard var proxy = Proxy(text) else { throw UsageError(message: "the text of --proxy is not a proxy's URL") }
             proxy.bypassedHosts = invocation.bypassedHosts
             proxy.alwaysTunnels = invocation.alwaysTunnels
             if let schemes = invocation.proxyAuthentication { proxy.authentication = schemes }
@@ -134,16 +134,27 @@ enum SessionMaker {
         options.clientIdentity = try IdentityMaker.identity(for: invocation)
     }
 
-    private static func redirector(for invocation: Invocation, _ plan: RequestPlan) -> Redirector? {
+    private static func redirector(
+        for invocation: Invocation, _ plan: RequestPlan, _ saved: SavedSession?
+    ) -> Redirector? {
         guard invocation.followsRedirects else { return .doNotFollow }
         let count = invocation.maximumRedirectCount
         let (allowed, transfer) = (invocation.allowedSchemes, invocation.curl)
-        guard allowed != nil || transfer != nil else {
+        // Fields that a session keeps are for their origin alone.
+        let typed = Set(plan.lines.map { $0.name.lowercased() })
+        let kept = Set((saved?.fields ?? []).map { $0.name.lowercased() }).subtracting(typed)
+        guard allowed != nil || transfer != nil || !kept.isEmpty else {
             return count.map { Redirector(behavior: .follow, maximumRedirectCount: $0) }
         }
         let first = CURLTransfer.FirstMessage(plan, invocation)
         let behavior = Redirector.Behavior.modify { _, request, response in
             guard allowed?.contains(request.url?.scheme?.lowercased() ?? "") ?? true else { return nil }
+            var request = request
+            if let from = response.url, let to = request.url,
+                SavedSession.origin(of: from) != SavedSession.origin(of: to)
+            {
+                for name in kept { request.headers.remove(name: name) }
+            }
             return transfer?.redirected(request, from: response, first) ?? request
         }
         return Redirector(behavior: behavior, maximumRedirectCount: count)
@@ -161,7 +172,7 @@ enum SessionMaker {
 
     /// Waits between attempts as a server asks for, up to a minute; a request that never left is sent again whatever
     /// its method.
-    private static func retryPolicy(for invocation: Invocation) -> RetryPolicy? {
+    private static func retryPolicy(for invocation: Invocation, plan: RequestPlan) -> RetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
         let options = RetryOptions(
             jitter: .full, retryAfter: .obey(upTo: .seconds(60)), maximumDelay: .seconds(30),
@@ -171,7 +182,16 @@ enum SessionMaker {
         return NotingRetryPolicy(
             limit: invocation.retryCount,
             methods: RetryPolicy.defaultRetryableHTTPMethods.union(invocation.curl == nil ? [] : every),
-            statuses: retriedStatuses, delay: invocation.retryDelay, isQuiet: invocation.isQuiet, options: options)
+            statuses: retriedStatuses, delay: invocation.retryDelay, isQuiet: invocation.isQuiet,
+            isReadOnce: isReadOnce(plan.content, invocation), options: options)
+    }
+
+    private static func isReadOnce(_ content: RequestPlan.Content, _ invocation: Invocation) -> Bool {
+        switch content {
+        case .none, .data, .multipart: false
+        case .file: invocation.compresses
+        case .input, .stream: true
+        }
     }
 
     /// The statuses that `--retry` tries again after.

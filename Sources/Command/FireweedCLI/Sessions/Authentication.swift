@@ -24,7 +24,7 @@ struct Authentication: Equatable {
     init?(_ invocation: Invocation, askForPassword: (String) -> String?) throws {
         let type = invocation.authenticationType ?? .basic
         let waits = invocation.curl?.waitsForChallenge ?? false
-        switch (type, invocation.authentication ?? invocation.userInfo) {
+        switch (type, try invocation.authentication ?? invocation.credentialsOfURL()) {
         case (.negotiate, _): self.init(type: .negotiate, secret: "")
         case (_, nil): return nil
         case (.bearer, let token?): self.init(type: .bearer, secret: token)
@@ -60,5 +60,15 @@ struct Authentication: Equatable {
     func addField(to headers: inout HTTPHeaders) {
         guard type == .bearer, headers["Authorization"] == nil else { return }
         headers.add(.authorization(bearerToken: secret))
+    }
+}
+
+extension Invocation {
+    /// User and password of the URL; the password is that of the netrc file where the URL has a user alone.
+    ///
+    /// Throws `UsageError` for a file that cannot be understood.
+    fileprivate func credentialsOfURL() throws -> String? {
+        guard usesNetrc, let userInfo, userInfo.hasSuffix(":"), let host = parsedURL?.host else { return userInfo }
+        return try CURLNetrc().credentials(forHost: host, user: String(userInfo.dropLast())) ?? userInfo
     }
 }

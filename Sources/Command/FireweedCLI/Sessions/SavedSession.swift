@@ -42,14 +42,18 @@ struct SavedSession: Codable, Equatable {
     // MARK: Cookies
 
     func restoreCookies(in storage: HTTPCookieStorage?) {
-        for cookie in cookies {
+        for cookie in storedCookies { storage?.setCookie(cookie) }
+    }
+
+    var storedCookies: [HTTPCookie] {
+        cookies.compactMap { cookie in
             var properties: [HTTPCookiePropertyKey: Any] = [
                 .name: cookie.name, .value: cookie.value, .domain: cookie.domain, .path: cookie.path,
             ]
             if cookie.isSecure { properties[.secure] = "TRUE" }
             if cookie.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
             properties[.expires] = cookie.expires.map(Date.init(timeIntervalSince1970:))
-            if let made = HTTPCookie.make(properties, octets: cookie.octets) { storage?.setCookie(made) }
+            return HTTPCookie.make(properties, octets: cookie.octets)
         }
     }
 
@@ -121,6 +125,16 @@ struct SavedSession: Codable, Equatable {
             cookies.removeAll { $0.key == cookie.key }
             cookies.append(cookie)
         }
+    }
+}
+
+extension HTTPCookie {
+    /// Whether it goes with a message to a URL, as far as host, path and scheme say (RFC 6265 §5.4).
+    func isMeant(for url: URL) -> Bool {
+        guard let host = url.host?.lowercased() else { return false }
+        let domain = domain.lowercased()
+        let isOfHost = domain.hasPrefix(".") ? ".\(host)".hasSuffix(domain) : host == domain
+        return isOfHost && CookieRules.pathMatches(url.path, path) && (!isSecure || url.scheme == "https")
     }
 }
 

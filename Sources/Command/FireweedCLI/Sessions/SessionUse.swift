@@ -46,6 +46,16 @@ struct SessionUse: Sendable {
         }
     }
 
+    /// The value of a `Cookie` field of the user's own, behind the cookies that the session has for a URL and that the
+    /// field does not name.
+    func cookieField(_ own: String, for url: URL) -> String {
+        let names = own.split(separator: ";").map { pair in
+            pair.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces)
+        }
+        let kept = saved.storedCookies.filter { $0.isMeant(for: url) && !names.contains($0.name) }
+        return (kept.map { "\($0.name)=\($0.value)" } + [own]).joined(separator: "; ")
+    }
+
     /// Writes the session with the storage's cookies, and with the fields of a command line where it has one URL.
     ///
     /// Returns what is wrong where the file cannot be written, in words.

@@ -21,7 +21,7 @@ final class RawTerminal {
         interruption = Interruption { [present] number in
             var saved = present
             tcsetattr(descriptor, TCSANOW, &saved)
-            _exit(128 + number)
+            Interruption.die(of: number)
         }
         var raw = present
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)

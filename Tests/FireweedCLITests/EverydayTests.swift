@@ -1,0 +1,162 @@
+import FixtureServer
+import Foundation
+import Testing
+
+/// What was found by using the command for an hour, beside others of its kind.
+@Suite("Everyday use", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct EverydayTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(
+        _ arguments: String..., input: String? = nil, environment: [String: String] = [:]
+    ) throws -> CommandResult {
+        try Command.run(arguments, in: folder.url, input: input, environment: environment)
+    }
+
+    private func url(_ path: String) -> String { server.url(path).absoluteString }
+
+    private func text(_ result: CommandResult) -> String { String(decoding: result.output, as: UTF8.self) }
+
+    private func read(_ name: String) throws -> String { try String(contentsOf: folder.file(name), encoding: .utf8) }
+
+    @Test("-c saves an answer that is no part of the download where the file would be")
+    func otherAnswers() throws {
+        server.route("/part") { _ in
+            FixtureResponse(status: 206, fields: [("Content-Range", "bytes 0-3/9")], body: .data(Data("0123".utf8)))
+        }
+        #expect(try run("-c", "-o", "y", url("/part"), "Range:bytes=0-3").code == 0)
+        #expect(try read("y") == "0123")
+        server.route("/failure") { _ in FixtureResponse(status: 500, body: .data(Data("why".utf8))) }
+        #expect(try run("-c", "--fail-with-body", "-o", "z", url("/failure")).code == 5)
+        #expect(try read("z") == "why")
+    }
+
+    @Test("-c asks for a finished file with the credentials, and says why it cannot tell")
+    func finished() throws {
+        server.route("/private") { request in
+            guard request.field("Authorization") == "Basic dTpw" else { return FixtureResponse(status: 401) }
+            return FixtureResponse(status: 200, body: .data(Data("whole".utf8)))
+        }
+        #expect(try run("-c", "-a", "u:p", "-o", "n", url("/private")).code == 0)
+        let again = try run("-c", "-a", "u:p", "-o", "n", url("/private"))
+        #expect(again.code == 0 && again.errors.contains("complete"), "\(again.errors)")
+        let refused = try run("-c", "-o", "n", url("/private"))
+        #expect(refused.code == 1 && refused.errors.contains("answers HEAD with 401"), "\(refused.errors)")
+        let unreachable = try run("-c", "-o", "n", "http://127.0.0.1:1/n")
+        #expect(unreachable.code == 6 && !unreachable.errors.contains("move it away"), "\(unreachable.errors)")
+        server.route("/newer") { _ in
+            FixtureResponse(
+                status: 200, fields: [("Last-Modified", "Fri, 01 Jan 2100 00:00:00 GMT")],
+                body: .data(Data("whole".utf8)))
+        }
+        let newer = try run("-c", "-o", "n", url("/newer"))
+        #expect(newer.code == 1 && newer.errors.contains("newer"), "\(newer.errors)")
+    }
+
+    @Test("cookies of a session go beside those that are typed")
+    func cookies() throws {
+        server.route("/login") { _ in FixtureResponse(status: 200, fields: [("Set-Cookie", "login=1; Path=/")]) }
+        let session = folder.file("s.json").path
+        #expect(try run("--session", session, url("/login")).code == 0)
+        #expect(try run("--session", session, url("/get"), "Cookie:lang=de").code == 0)
+        #expect(server.requests.last?.field("Cookie") == "login=1; lang=de")
+        #expect(try run("--session", session, url("/get"), "Cookie:login=2").code == 0)
+        #expect(
+            server.requests.last?.field("Cookie") == "login=2; lang=de"
+                || server.requests.last?.field("Cookie") == "lang=de; login=2")
+    }
+
+    @Test("fields of a session stay with their origin in a redirect")
+    func fields() throws {
+        let other = try FixtureServer.start()
+        let target = other.url("/anything").absoluteString
+        server.route("/away") { _ in FixtureResponse(status: 302, fields: [("Location", target)]) }
+        server.route("/home") { _ in FixtureResponse(status: 302, fields: [("Location", "/anything")]) }
+        let session = folder.file("s.json").path
+        #expect(try run("--session", session, url("/get"), "X-Shop:1").code == 0)
+        #expect(try run("--session", session, url("/away")).code == 0)
+        #expect(other.requests.last.map { $0.field("X-Shop") == nil } == true)
+        #expect(try run("--session", session, url("/home")).code == 0)
+        #expect(server.requests.last?.field("X-Shop") == "1")
+    }
+
+    @Test("content in chunks is sent again after a redirect, and is in the command of --curl")
+    func chunks() throws {
+        server.route("/moved") { _ in FixtureResponse(status: 308, fields: [("Location", "/anything")]) }
+        try "from a file".write(to: folder.file("f"), atomically: true, encoding: .utf8)
+        #expect(try run("--chunked", url("/moved"), "a=1").code == 0)
+        #expect(server.requests.last?.body == Data("{\"a\":\"1\"}".utf8))
+        #expect(server.requests.last?.field("Transfer-Encoding") == "chunked")
+        #expect(try run("--chunked", "--upload", folder.file("f").path, url("/moved")).code == 0)
+        #expect(server.requests.last?.body == Data("from a file".utf8))
+        let printed = text(try run("--chunked", "--curl", url("/anything"), "a=1"))
+        #expect(printed.contains("-d '{\"a\":\"1\"}'") || printed.contains("\\\"a\\\""), "\(printed)")
+        let pipe = try run("--upload", "-", url("/moved"), input: String(repeating: "x", count: 3 << 20))
+        #expect(pipe.code != 0 && pipe.errors.contains("cannot be read again"), "\(pipe.errors)")
+    }
+
+    @Test("content that can be read once is not said to be sent again")
+    func retries() throws {
+        server.route("/busy") { _ in FixtureResponse(status: 503) }
+        let input = String(repeating: "x", count: 3 << 20)
+        let result = try run("PUT", "--retry", "3", "--upload", "-", url("/busy"), input: input)
+        #expect(!result.errors.contains("retry 1 of 3"), "\(result.errors)")
+        #expect(result.errors.contains("not tried again: the content cannot be read again"), "\(result.errors)")
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("--netrc has the password of the URL's user")
+    func netrc() throws {
+        try "machine 127.0.0.1 login a password x\nmachine 127.0.0.1 login nu password np\n"
+            .write(to: folder.file("netrc"), atomically: true, encoding: .utf8)
+        let withUser = url("/get").replacing("http://", with: "http://nu@")
+        #expect(try run("--netrc", withUser, environment: ["NETRC": folder.file("netrc").path]).code == 0)
+        #expect(server.requests.last?.field("Authorization") == "Basic \(Data("nu:np".utf8).base64EncodedString())")
+    }
+
+    @Test("curl -f prints no content of a failure, and -s no word of it")
+    func curlFailures() throws {
+        server.route("/gone") { _ in FixtureResponse(status: 404, body: .data(Data("page".utf8))) }
+        let loud = try run("--from-curl", "curl -fsS \(url("/gone"))")
+        #expect(loud.code == 4 && loud.output.isEmpty && loud.errors.contains("404"), "\(loud.errors)")
+        let silent = try run("--from-curl", "curl -fs \(url("/gone"))")
+        #expect(silent.code == 4 && silent.output.isEmpty && silent.errors.isEmpty, "\(silent.errors)")
+        #expect(text(try run("--from-curl", "curl -s \(url("/gone"))")) == "page")
+    }
+
+    @Test("help is there whatever the configuration file says, and errors show no password")
+    func helpful() throws {
+        try "--nope\n".write(to: folder.file("config"), atomically: true, encoding: .utf8)
+        let environment = ["FIREWEED_CONFIG": folder.file("config").path]
+        for words in ["--help", "help", "--version"] {
+            #expect(try run(words, environment: environment).code == 0, "\(words)")
+        }
+        let refused = try run(url("/get"), environment: environment)
+        #expect(refused.code == 64 && refused.errors.contains("--nope"))
+        for words in [["http://u:hunter2@h.example:99999/"], ["--proxy", "foo://u:hunter2@h.example", "h.example"]] {
+            let result = try Command.run(words, in: folder.url)
+            #expect(result.code == 64 && !result.errors.contains("hunter2"), "\(result.errors)")
+        }
+    }
+
+    @Test("--offline leaves nothing behind")
+    func offline() throws {
+        let temporary = folder.file("tmp")
+        try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+        #expect(try run("--offline", url("/get"), "a=1", environment: ["TMPDIR": temporary.path]).code == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).isEmpty)
+    }
+
+    @Test("--select says the status where there is no JSON")
+    func selection() throws {
+        server.route("/page") { _ in FixtureResponse(status: 404, body: .data(Data("<p>".utf8))) }
+        let result = try run("--select", ".a", url("/page"))
+        #expect(result.errors.contains("not JSON; the status is 404"), "\(result.errors)")
+    }
+}
