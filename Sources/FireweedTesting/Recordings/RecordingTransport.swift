@@ -130,19 +130,19 @@ public final class RecordingTransport: Transport {
 }
 
 /// Sends by another transport, and notes every exchange.
-private final class ArchivingTransport: Transport {
-    private let base: any Transport
+private final class ArchivingTransport: TransportDecorator, @unchecked Sendable {
+    // SAFETY: every stored property is a `let` of `Sendable` type.
+
     private let archive: ArchiveBuilder
 
     init(_ base: any Transport, _ archive: ArchiveBuilder) {
-        self.base = base
         self.archive = archive
+        super.init(base)
     }
 
-    var executor: (any TaskExecutor)? { nil }
-    func shutDown() { base.shutDown() }
-
-    func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+    override func makeTransfer(
+        of message: consuming RequestMessage, for consumer: any TransferConsumer
+    ) -> any TransferControl {
         var message = message
         let observer = ExchangeObserver(message, consumer, archive, startedAt: base.clock.now)
         if let offer = message.webSocket {

@@ -1,0 +1,57 @@
+// The base of transports that wrap another one.
+
+/// Forwards everything to another transport; subclasses override what they change.
+///
+/// A subclass sees each message of the wire once: redirects, answers to challenges and retries apart, and nothing that
+/// the cache answers. It can add fields, refuse or delay a message, and learns of its end by a consumer of its own.
+///
+/// ```swift
+/// final class CountingTransport: TransportDecorator, @unchecked Sendable {
+///     private let count = Atomic(0)
+///
+///     override func makeTransfer(
+///         of message: consuming RequestMessage, for consumer: any TransferConsumer
+///     ) -> any TransferControl {
+///         count.add(1, ordering: .relaxed)
+///         return super.makeTransfer(of: message, for: consumer)
+///     }
+/// }
+/// ```
+open class TransportDecorator: Transport, @unchecked Sendable {
+    // SAFETY: not final, so the compiler cannot check it: the one stored property is a `let` of `Sendable` type.
+
+    /// The transport that is wrapped.
+    public let base: any Transport
+
+    /// Wraps a transport, which the decorator owns from now on.
+    public init(_ base: any Transport) {
+        self.base = base
+    }
+
+    deinit { base.shutDown() }
+
+    /// The wrapped transport's.
+    open var abilities: TransportAbilities { base.abilities }
+    /// The wrapped transport's.
+    open var options: TransportOptions { base.options }
+    /// The wrapped transport's.
+    open var clock: any SessionClock { base.clock }
+    /// The wrapped transport's.
+    open var executor: (any TaskExecutor)? { base.executor }
+
+    /// Gives the rules to the wrapped transport.
+    open func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
+
+    /// Makes a transfer of the wrapped transport.
+    open func makeTransfer(
+        of message: consuming RequestMessage, for consumer: any TransferConsumer
+    ) -> any TransferControl {
+        base.makeTransfer(of: message, for: consumer)
+    }
+
+    /// Closes idle connections of the wrapped transport.
+    open func closeIdleConnections() { base.closeIdleConnections() }
+
+    /// Shuts the wrapped transport down.
+    open func shutDown() { base.shutDown() }
+}
