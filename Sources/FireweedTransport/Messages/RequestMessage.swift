@@ -75,6 +75,9 @@ public struct RequestMessage: Sendable {
     /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that gather content; false by
     /// default.
     public var wantsReadComplete = false
+    /// The request that the message belongs to; `nil` for a message of no request, as for the validation of a stored
+    /// response in the background, and on an ``EngineTransport`` without a decorator, which does not use it.
+    public var owner: MessageOwner?
     /// The digest of the client certificate that the caller has seen; `nil` where the caller does not depend on it.
     ///
     /// Messages with different digests share no connection: one that was made before the certificate was replaced under

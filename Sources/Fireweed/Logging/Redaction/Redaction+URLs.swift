@@ -7,7 +7,12 @@ extension Redaction {
     private static let depthLimit = 6
 
     /// A URL without userinfo, and without the values of secret parameters in query and fragment.
-    package func text(ofURL text: String) -> String {
+    ///
+    /// What stands for a secret is ``replacement``. Text that is no URL is searched in the same way.
+    ///
+    /// - Parameter text: the URL.
+    /// - Returns: the URL to write down.
+    public func text(ofURL text: String) -> String {
         self.text(ofURL: text, depth: 0)
     }
 

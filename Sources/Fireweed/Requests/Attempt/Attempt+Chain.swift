@@ -61,6 +61,9 @@ extension Attempt {
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.wantsReadComplete = gathersContent
         demands.complete(&wire)
+        if core.identifiesMessages {
+            wire.owner = owningRequest?.nextMessageOwner(attemptNumber: demands.attemptNumber)
+        }
         start(core.transport.makeTransfer(of: wire, for: self), of: context)
     }
 

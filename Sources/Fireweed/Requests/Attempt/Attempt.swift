@@ -26,6 +26,8 @@ final class Attempt: Sendable {
     let deadlineNanoseconds: UInt64?
     /// What queues and guards have to know about its messages.
     let demands: RequestDemands
+    /// The request that the attempt was made for, after its end too; `nil` for a validation of a stored response.
+    let requestIdentity: ObjectIdentifier?
 
     init(record: RequestRecord, message: consuming OutgoingMessage, kind: TaskKind, core: SessionCore, owner: Owner) {
         identifier = core.nextTaskIdentifier()
@@ -39,6 +41,7 @@ final class Attempt: Sendable {
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         startNanoseconds = core.clock.monotonicNanoseconds
         deadlineNanoseconds = core.settings.deadlineNanoseconds(after: startNanoseconds)
+        requestIdentity = request.map { ObjectIdentifier($0) }
         demands = request?.demands ?? RequestDemands()
         state = Mutex(State(owner: owner, context: ChainContext(message)))
     }

@@ -27,7 +27,7 @@ extension Request {
         return mutable.withLock { state in
             RequestDemands(
                 priority: state.extras?.priority ?? .normal, deadline: state.extras?.deadline?.due,
-                isStream: isStream)
+                isStream: isStream, attemptNumber: state.retryCount)
         }
     }
 }
@@ -38,6 +38,8 @@ struct RequestDemands: Sendable {
     /// The moment by which the request has to be over, on the session's clock; `nil` for none.
     var deadline: UInt64?
     var isStream = false
+    /// The number of the attempt, from 0.
+    var attemptNumber = 0
 
     /// Writes the demands into a message.
     func complete(_ message: inout RequestMessage) {

@@ -47,6 +47,8 @@ public class Request: @unchecked Sendable {
     let progress = ProgressTracker()
     /// True once the request has a monitor of its own; read at every event, without the lock.
     let hasOwnMonitor = Atomic<Bool>(false)
+    /// The number of messages that were sent, where the transport is told of it.
+    let messageCount = Atomic<Int>(0)
 
     /// The queue on which the session does this request's own work.
     public var underlyingQueue: DispatchQueue { core.arguments.rootQueue }
@@ -159,6 +161,7 @@ extension Request {
     /// Does nothing once the request is cancelled or finished.
     @discardableResult
     public func resume() -> Self {
+        if core.capturesValues { captureValues(at: .resume) }
         handle(.resume)
         return self
     }
@@ -198,6 +201,18 @@ extension Request {
     public var lastTask: URLSessionTask? { lastAttempt?.sessionTask }
     /// The last of `tasks`.
     public var task: URLSessionTask? { lastTask }
+
+    /// The number of the attempt that a task stands for: 0 for the first one, 1 after one retry or reconnection.
+    ///
+    /// A monitor is notified later, on its queue, when ``retryCount`` may belong to the next attempt already.
+    ///
+    /// - Parameter task: a task of this request, as monitors get it.
+    /// - Returns: the number; `nil` for a task of another request, or of a `URLSession`.
+    public func attemptNumber(of task: URLSessionTask) -> Int? {
+        guard let attempt = (task as? any AttemptTask)?.attempt, attempt.requestIdentity == ObjectIdentifier(self)
+        else { return nil }
+        return attempt.demands.attemptNumber
+    }
 
     /// The metrics of each attempt that has ended.
     public var allMetrics: [TaskMetrics] { attempts.compactMap(\.metrics) }

@@ -22,6 +22,8 @@ struct RequestExtras: Sendable {
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
     /// How much the request matters when not all can be sent.
     var priority = TransferPriority.normal
+    /// What the user and the session's captures have given.
+    var values = RequestValueSources()
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
     /// Answers for the retrier that is being asked; `nil` while none is.

@@ -92,6 +92,7 @@ extension Session {
     /// Registers a new request, and makes its `URLRequest` immediately when the session is set up for that.
     func begin<Made: Request>(_ request: Made) -> Made {
         // A weak reference makes every later retain slower: only requests that may lie dormant get one.
+        if core.capturesValues { request.captureValues(at: .creation) }
         let beginsByItself = request.shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately
         if !beginsByItself { core.registry.add(request) }
         if core.arguments.requestSetup == .eager { request.handle(.makeEagerly) }

@@ -37,6 +37,10 @@ final class SessionCore: Sendable {
     /// The chain that every message walks, outermost link first.
     let links: LinkChain
     let registry = RequestRegistry()
+    /// Whether somebody can see whose messages are sent: the engine itself does not look.
+    let identifiesMessages: Bool
+    /// Whether values are captured for each request; read for every request, instead of the list in the options.
+    let capturesValues: Bool
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
     private let shownSession: Mutex<URLSession?>
@@ -56,6 +60,8 @@ final class SessionCore: Sendable {
         // The first guard is the outermost.
         let transport = options.guards.reversed().reduce(transport) { $1.guarding($0) }
         self.transport = transport
+        identifiesMessages = !(transport is EngineTransport)
+        capturesValues = !options.valueCaptures.isEmpty
         let clock = transport.clock
         self.clock = clock
         shownSession = Mutex(arguments.shownSession)

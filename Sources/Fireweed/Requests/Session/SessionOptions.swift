@@ -66,6 +66,13 @@ public struct SessionOptions: Sendable {
     /// The first guard is asked first. What it refuses, the others never see.
     public var guards: [any TransportGuard]
 
+    /// Fill the values of each request with what its caller's context has, such as task-locals; none by default.
+    ///
+    /// Each capture is called twice: when the request is made, and when it is first resumed, both on the thread and in
+    /// the task of the caller. It gets empty values each time. What it finds at the resume takes precedence over what
+    /// it found when the request was made, and ``Request/value(_:for:)`` takes precedence over both.
+    public var valueCaptures: [RequestValues.Capture]
+
     /// Makes options; what is left out has its default.
     ///
     /// - Parameters:
@@ -77,11 +84,12 @@ public struct SessionOptions: Sendable {
     ///   - asyncResponseStore: where responses are stored instead, over a network.
     ///   - coalescesRequests: whether equal requests that are under way at the same time are fetched once.
     ///   - guards: guards between the session and its transport.
+    ///   - valueCaptures: fill the values of each request with what its caller's context has.
     public init(
         netrc: Netrc? = nil, strictTransportSecurity: StrictTransportSecurity? = nil,
         responseStore: (any ResponseStore)? = nil, maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool = false,
         asyncResponseStore: (any AsyncResponseStore)? = nil, coalescesRequests: Bool = false,
-        guards: [any TransportGuard] = []
+        guards: [any TransportGuard] = [], valueCaptures: [RequestValues.Capture] = []
     ) {
         self.netrc = netrc
         self.strictTransportSecurity = strictTransportSecurity
@@ -91,5 +99,6 @@ public struct SessionOptions: Sendable {
         self.asyncResponseStore = asyncResponseStore
         self.coalescesRequests = coalescesRequests
         self.guards = guards
+        self.valueCaptures = valueCaptures
     }
 }

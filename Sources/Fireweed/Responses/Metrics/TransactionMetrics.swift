@@ -42,10 +42,21 @@ public struct TransactionMetrics: Sendable {
     var requestFields: [Field] { exchange.fields.fields }
     /// The fields of this exchange's response, one by one and in order.
     var responseFields: [Field] { exchange.head?.fields ?? [] }
-    /// The status of this exchange's response.
-    var statusCode: Int? { exchange.head?.status }
-    var url: URL { exchange.url }
-    var method: String { exchange.method }
+    /// The status of this exchange's response; `nil` without a response.
+    public var statusCode: Int? { exchange.head?.status }
+    /// The URL of this exchange's request; costs less than ``request``.
+    public var url: URL { exchange.url }
+    /// The method of this exchange's request; costs less than ``request``.
+    public var method: String { exchange.method }
+    /// How long the exchange waited in line until it got a connection, or one was begun for it; `nil` when it did not
+    /// reach the network.
+    ///
+    /// The time in which a connection is made is not a part of it. It is the whole time of an exchange that ended in
+    /// line.
+    public var connectionWaitDuration: Duration? {
+        guard case .network = exchange.source, exchange.wasSent || report.isUnassigned else { return nil }
+        return .microseconds(report.isUnassigned ? report.total : max(0, report.waited))
+    }
 
     /// The response of this exchange, if its head came.
     public var response: HTTPURLResponse? { exchange.head?.httpURLResponse(for: exchange.url) }

@@ -1,0 +1,74 @@
+// The values that travel with a request.
+
+public import FireweedTransport
+import Synchronization
+
+extension Request {
+    /// The values of the request: those that ``value(_:for:)`` has set, and those that the session has captured from
+    /// the caller's context (``SessionOptions/valueCaptures``).
+    ///
+    /// Monitors, interceptors and transports read them (``RequestMessage/owner``); nothing of them is sent.
+    public var values: RequestValues { mutable.withLock { $0.extras?.values.all } ?? RequestValues() }
+
+    /// Sets a value of the request, which takes precedence over what the session has captured.
+    ///
+    /// A message that was sent before keeps the values that it had.
+    ///
+    /// - Parameters:
+    ///   - value: the value; `nil` removes the one that was set.
+    ///   - key: the key.
+    /// - Returns: the request.
+    @discardableResult
+    public func value<Key: RequestValueKey>(_ value: Key.Value?, for key: Key.Type) -> Self {
+        mutable.withLock { state in state.withExtras { $0.values.own[key] = value } }
+        return self
+    }
+
+    /// Captures values of the caller's context, unless that was done at this moment, or at a later one.
+    func captureValues(at moment: RequestValueSources.Moment) {
+        // Every handler resumes the request; only the first resume counts.
+        guard mutable.withLock({ $0.extras?.values.awaits(moment) ?? true }) else { return }
+        var captured = RequestValues()
+        for capture in core.arguments.options.valueCaptures { capture(&captured) }
+        mutable.withLock { [captured] state in state.withExtras { $0.values.add(captured, at: moment) } }
+    }
+
+    /// The owner of the next message that is sent for the request.
+    func nextMessageOwner(attemptNumber: Int) -> MessageOwner {
+        let (id, values) = mutable.withLock { ($0.identifier(), $0.extras?.values.all) }
+        return MessageOwner(
+            requestID: id, attemptNumber: attemptNumber,
+            messageNumber: messageCount.wrappingAdd(1, ordering: .relaxed).oldValue,
+            values: values ?? RequestValues())
+    }
+}
+
+/// The values of a request, by where they come from; pure.
+struct RequestValueSources: Sendable {
+    /// When values of the caller are captured.
+    enum Moment: Int, Sendable {
+        case creation, resume
+    }
+
+    /// What the user has set.
+    var own = RequestValues()
+    private var captured = RequestValues()
+    private var latest: Moment?
+
+    /// All values; the user's take precedence.
+    var all: RequestValues {
+        var all = captured
+        all.merge(own)
+        return all
+    }
+
+    /// Whether values have to be captured at a moment.
+    func awaits(_ moment: Moment) -> Bool { latest.map { $0.rawValue < moment.rawValue } ?? true }
+
+    /// Adds what was captured; of two threads that resume a request, the first one counts.
+    mutating func add(_ values: RequestValues, at moment: Moment) {
+        guard awaits(moment) else { return }
+        latest = moment
+        captured.merge(values)
+    }
+}

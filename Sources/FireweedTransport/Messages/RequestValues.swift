@@ -1,0 +1,39 @@
+// The typed values that travel with a request.
+
+/// The key of a value that travels with a request, and the type of that value.
+///
+/// ```swift
+/// enum TenantKey: RequestValueKey { typealias Value = String }
+/// session.request(url).value("acme", for: TenantKey.self)
+/// ```
+public protocol RequestValueKey {
+    /// The type of the value.
+    associatedtype Value: Sendable
+}
+
+/// Values of a request for its monitors, and for whatever moves its messages; nothing of them is sent.
+public struct RequestValues: Sendable {
+    private var storage: [ObjectIdentifier: any Sendable] = [:]
+
+    /// Fills values with what a caller's context has, such as task-locals; called on the caller's thread, and in its
+    /// task.
+    public typealias Capture = @Sendable (_ values: inout RequestValues) -> Void
+
+    /// Makes values without any; needs no memory.
+    public init() {}
+
+    /// Whether there is no value.
+    public var isEmpty: Bool { storage.isEmpty }
+
+    /// The value of a key; `nil` when there is none, and removes it.
+    public subscript<Key: RequestValueKey>(key: Key.Type) -> Key.Value? {
+        get { storage[ObjectIdentifier(key)] as? Key.Value }
+        set { storage[ObjectIdentifier(key)] = newValue.map { $0 as any Sendable } }
+    }
+
+    /// Adds values, which replace those of the same keys.
+    package mutating func merge(_ other: RequestValues) {
+        guard !storage.isEmpty else { return self = other }
+        storage.merge(other.storage) { $1 }
+    }
+}
