@@ -17,11 +17,16 @@ struct RateLimitPermit: Sendable {
     /// False for a request that has ended.
     var isWanted: Bool { request.map { !$0.isCancelled && !$0.isFinished } ?? true }
 
-    func proceed() { completion(.success(urlRequest)) }
+    func proceed() {
+        request?.noteRateLimitWait(false)
+        completion(.success(urlRequest))
+    }
+
     func fail(_ error: any Error) { completion(.failure(error)) }
 
     /// Reports to monitors that the request waits.
     func announce(_ duration: Duration) {
+        request?.noteRateLimitWait(true)
         request?.notifyMonitors(.waiting) { $0.request($1, isWaitingForRateLimit: duration) }
     }
 

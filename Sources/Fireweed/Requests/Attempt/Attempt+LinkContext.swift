@@ -44,7 +44,7 @@ extension Attempt: LinkContext {
     }
 
     func refresh(_ message: OutgoingMessage, for key: CacheKey, in cache: ResponseCache) {
-        guard cache.beginRefresh(of: key) else { return }
+        guard !core.registry.isDraining, cache.beginRefresh(of: key) else { return }
         let validation = BackgroundValidation(
             of: key, in: cache, asksAboutStoring: storingPolicy.asks, decision: storingDecision)
         let attempt = Attempt(

@@ -136,8 +136,10 @@ extension Request {
 
     private func decideAboutRetry() {
         let error = error
-        if !isPastDeadline, let delay = parts.receiver.reconnectionDelay(after: error, of: self) {
-            return retry(after: delay) { decideOutcome(insteadOfRetryingAfter: delay) }
+        if !isPastDeadline, !core.registry.isDraining,
+            let delay = parts.receiver.reconnectionDelay(after: error, of: self)
+        {
+            return reconnect(after: delay)
         }
         guard let error, !parts.receiver.forbidsRetry else { return handle(.outcomeDecided) }
         askRetriers(dueTo: error) { replacement in
@@ -145,6 +147,13 @@ extension Request {
                 if let replacement, state.lifecycle.intent != .cancelled { state.setError(replacement) }
             }
         }
+    }
+
+    private func reconnect(after delay: TimeInterval) {
+        mutable.withLock { state in state.withExtras { $0.reconnects = true } }
+        retry(after: delay) { decideOutcome(insteadOfRetryingAfter: delay) }
+        // A drain that has begun meanwhile has not found this request among those that wait.
+        if core.registry.isDraining, isHeldBack { core.refuse(self) }
     }
 
     private func notifyMonitorsOfCompletion(of attempt: Attempt) {
@@ -184,11 +193,12 @@ extension Request {
         case .deliver(let handlers, let endings, let retryDelay):
             // A request that was cancelled before its retry would stay until the delay is over.
             retryDelay?.cancel()
-            core.registry.remove(self)
-            parts.receiver.request(self, reached: .delivery)
-            parts.content.cleanUp()
-            if let handlers { deliver(handlers) }
-            for ending in endings { ending() }
+            core.release(self) {
+                parts.receiver.request(self, reached: .delivery)
+                parts.content.cleanUp()
+                if let handlers { deliver(handlers) }
+                for ending in endings { ending() }
+            }
             return nil
         }
     }

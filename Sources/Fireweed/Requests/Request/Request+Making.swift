@@ -9,10 +9,10 @@ import Synchronization
 extension Request {
     /// Makes the request message and a task for it; on the caller's thread, unless the session has a queue for that.
     func make() {
-        core.registry.activate(self)
+        guard core.registry.activate(self) else { return fail(.sessionDraining) }
         let (isOver, hasDeadline) = mutable.withLock { ($0.lifecycle.work == .done, $0.extras?.deadline != nil) }
         // Another thread has ended the request before it was registered: nothing else would remove it.
-        if isOver { core.registry.remove(self) }
+        if isOver { core.release(self) {} }
         if hasDeadline { startDeadline() }
         guard let queue = core.arguments.requestQueue else { return makeNow() }
         queue.async {

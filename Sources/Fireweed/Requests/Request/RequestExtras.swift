@@ -30,6 +30,10 @@ struct RequestExtras: Sendable {
     var retrierQuestion: (@Sendable () -> Void)?
     /// Ends the delay before a retry; `nil` before the first one.
     var retryDelay: (any ScheduledCall)?
+    /// Whether the request waits for a rate limit.
+    var awaitsRateLimit = false
+    /// Whether the latest retry reconnects a source of events.
+    var reconnects = false
     /// The budget that the latest retry was taken from, and the number of that retry; `nil` for none.
     var budgetedRetry: (budget: ObjectIdentifier, number: Int)?
     /// Whether a cancelled download keeps its partial file for resume data.

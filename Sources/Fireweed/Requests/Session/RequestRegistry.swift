@@ -7,18 +7,21 @@ import Synchronization
 /// A request that has begun is kept alive until it ends. A request that waits for `resume()` is referenced weakly, so
 /// that releasing it leaves nothing behind. A request that begins with its first handler is not registered before that.
 final class RequestRegistry: Sendable {
-    private struct SuspendedRequest {
+    struct SuspendedRequest {
         weak var request: Request?
     }
 
-    private struct State {
+    struct State {
         var active: [ObjectIdentifier: Request] = [:]
         var dormant: [ObjectIdentifier: SuspendedRequest] = [:]
         /// The attempts of no request, which validate stored responses.
         var validations: [ObjectIdentifier: Attempt] = [:]
+        var drain = DrainState()
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
+    /// True once the session is drained; read without the lock.
+    let isDrainingFlag = Atomic<Bool>(false)
     /// True once there was a dormant request: most sessions never have one, and then nothing has to be looked up.
     private let hasDormant = Atomic<Bool>(false)
 
@@ -28,22 +31,31 @@ final class RequestRegistry: Sendable {
         state.withLock { $0.dormant[ObjectIdentifier(request)] = SuspendedRequest(request: request) }
     }
 
-    /// Keeps a request alive, now that it has begun.
-    func activate(_ request: Request) {
+    /// Whether the session is drained, or was: it begins no requests.
+    var isDraining: Bool { isDrainingFlag.load(ordering: .sequentiallyConsistent) }
+
+    /// Keeps a request alive, now that it has begun; false when it may not begin, since the session is drained.
+    ///
+    /// A request that is kept already makes its next attempt.
+    func activate(_ request: Request) -> Bool {
         state.withLock { state in
+            guard !isDraining || state.active[ObjectIdentifier(request)] != nil else { return false }
             if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
             state.active[ObjectIdentifier(request)] = request
+            return true
         }
     }
 
-    /// Releases a request that has ended.
-    func remove(_ request: Request) {
+    /// Releases a request that has ended; true when `noteDelivered()` has to follow, once its handlers are called.
+    func remove(_ request: Request) -> Bool {
         // What was removed is released outside the lock: it may be the last reference.
-        let removed = state.withLock { state in
+        let (removed, isAwaited) = state.withLock { state -> (Request?, Bool) in
             if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
-            return state.active.removeValue(forKey: ObjectIdentifier(request))
+            let removed = state.active.removeValue(forKey: ObjectIdentifier(request))
+            return (removed, removed != nil && isDraining && state.drain.remove(ObjectIdentifier(request)))
         }
         _ = removed
+        return isAwaited
     }
 
     /// Removes a request that is being deallocated and may never have begun.

@@ -9,7 +9,7 @@ extension Session: RequestDelegate {
 
     /// Ends the registration of a request: `cancelAllRequests()` and `withAllRequests(perform:)` no longer reach it.
     public func cleanup(after request: Request) {
-        core.registry.remove(request)
+        core.release(request) {}
     }
 
     /// Asks the session's retrier, then the request's own.

@@ -176,7 +176,7 @@ final class SessionCore: Sendable {
     /// Asks the session's retrier, then the request's own.
     func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void)
     {
-        guard invalidation == nil, let session else { return completion(.doNotRetry) }
+        guard invalidation == nil, !error.isSessionInvalidatedError, let session else { return completion(.doNotRetry) }
         let retriers = [arguments.interceptor, request.interceptor].compactMap { $0 as (any RequestRetrier)? }
         Interceptor(retriers: retriers).retry(request, for: session, dueTo: error, completion: completion)
     }

@@ -1,0 +1,171 @@
+// The orderly end of a session.
+
+import Dispatch
+import FireweedTransport
+public import Foundation
+import Synchronization
+
+/// What became of the requests that were under way when a session was drained.
+public struct DrainReport: Sendable, Hashable {
+    /// The requests that ended by themselves, well or with an error of their own; closed WebSockets among them.
+    public let finished: Int
+    /// The requests that were ended: at the limit, or while they waited for a rate limit or a reconnection.
+    public let cancelled: Int
+
+    /// Makes a report of its numbers.
+    ///
+    /// - Parameters:
+    ///   - finished: the requests that ended by themselves.
+    ///   - cancelled: the requests that were ended.
+    public init(finished: Int, cancelled: Int) {
+        self.finished = finished
+        self.cancelled = cancelled
+    }
+}
+
+/// Why a session that is drained ends a request; inside of `AFError.sessionInvalidated(error:)`.
+public enum SessionDrainError: Error, Sendable, Hashable {
+    /// The session begins no more requests.
+    case draining
+    /// The request had not ended within the limit of the drain.
+    case limitReached
+}
+
+extension SessionDrainError: CustomStringConvertible, LocalizedError {
+    /// A sentence that says why the request was ended.
+    public var description: String {
+        switch self {
+        case .draining: "the session is shutting down and begins no more requests"
+        case .limitReached: "the session has shut down before the request ended"
+        }
+    }
+
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension Session {
+    /// Ends the session in order: lets requests that are under way end, for a time, and begins no others.
+    ///
+    /// From the call on:
+    /// - Other requests fail with ``SessionDrainError/draining`` in `AFError.sessionInvalidated(error:)`, those that
+    ///   were made before and not resumed among them. So do requests that a ``RateLimiter`` holds before their first
+    ///   attempt, and sources of server-sent events between two connections.
+    /// - Requests that have begun go on, with their retries and redirects, until their handlers are called on their
+    ///   queues. Sources of server-sent events do not reconnect.
+    /// - WebSockets are closed with the code 1001; those that are not open yet are cancelled.
+    /// - Idle connections are closed, and later those that become idle. Validations of stored responses in the
+    ///   background are cancelled.
+    ///
+    /// At the limit the remaining requests fail with ``SessionDrainError/limitReached``; their handlers may be called
+    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), and invalidates
+    /// the session. The session's clock measures the limit.
+    ///
+    /// Safe from every thread. A second call joins the first one, whose limit counts, and gets the same report. When a
+    /// task that waits in here is cancelled, the limit is reached at once.
+    ///
+    /// - Parameter limit: longest time that requests may take; zero or less cancels them at once.
+    /// - Returns: how many requests ended by themselves, and how many were ended.
+    @discardableResult
+    public func drain(within limit: Duration) async -> DrainReport {
+        await withTaskCancellationHandler {
+            guard core.registry.beginDrain() else { return await core.registry.drainReport() }
+            return await performDrain(within: limit)
+        } onCancel: {
+            core.registry.reachDrainLimit()
+        }
+    }
+
+    /// Whether ``drain(within:)`` was called; stays true after its end.
+    public var isDraining: Bool { core.registry.isDraining }
+
+    /// The number of requests that have begun, and whose handlers have not been called.
+    public var activeRequestCount: Int { core.registry.activeCount }
+
+    private func performDrain(within limit: Duration) async -> DrainReport {
+        let registry = core.registry
+        var timer: (any ScheduledCall)?
+        if limit > .zero {
+            timer = core.clock.schedule(.limit, after: limit, on: DispatchQueue.global()) {
+                registry.reachDrainLimit()
+            }
+        } else {
+            registry.reachDrainLimit()
+        }
+        core.endWhatNeedNotFinish()
+        await registry.waitForRequests()
+        timer?.cancel()
+        let error = AFError.sessionInvalidated(error: SessionDrainError.limitReached)
+        for request in registry.closeDrain() { request.abort(error) }
+        await flushResponseStore()
+        core.invalidate(.sessionDraining)
+        return registry.finishDrain()
+    }
+}
+
+extension SessionCore {
+    /// Ends what a drain does not wait for.
+    fileprivate func endWhatNeedNotFinish() {
+        let (active, dormant, validations) = registry.requestsToDrain()
+        for request in dormant { request.abort(.sessionDraining) }
+        for request in active {
+            if let socket = request as? WebSocketRequest, socket.isOpenOrClosed {
+                socket.close(sendingCode: .goingAway)
+            } else if request is WebSocketRequest || request.isHeldBack {
+                refuse(request)
+            }
+        }
+        for attempt in validations { attempt.cancel() }
+        transport.closeIdleConnections()
+    }
+
+    /// Ends a request that a drain does not wait for.
+    func refuse(_ request: Request) {
+        registry.cancelForDrain(request)
+        request.abort(.sessionDraining)
+    }
+
+    /// Releases a request that has ended; `deliver` calls its handlers.
+    func release(_ request: Request, afterDelivery deliver: () -> Void) {
+        let isAwaited = registry.remove(request)
+        deliver()
+        guard isAwaited else { return }
+        // The connection of the request is idle by now.
+        transport.closeIdleConnections()
+        registry.noteDelivered()
+    }
+}
+
+extension Request {
+    /// Whether the request is held back by what a drain does not wait for: it was never resumed, or waits for a rate
+    /// limit before its first attempt, or for a reconnection.
+    var isHeldBack: Bool {
+        mutable.withLock { state in
+            switch (state.lifecycle.intent, state.lifecycle.work) {
+            case (.initialized, _): true
+            case (_, .making): state.attempts.isEmpty && state.extras?.awaitsRateLimit == true
+            case (_, .awaitingRetry): state.extras?.reconnects == true
+            case (_, .idle), (_, .transferring), (_, .validating), (_, .serialising), (_, .done): false
+            }
+        }
+    }
+
+    /// Notes whether the request waits for a rate limit; a drain ends it before its first attempt.
+    func noteRateLimitWait(_ waits: Bool) {
+        guard waits else { return mutable.withLock { $0.extras?.awaitsRateLimit = false } }
+        mutable.withLock { state in state.withExtras { $0.awaitsRateLimit = true } }
+        if core.registry.isDraining, isHeldBack { core.refuse(self) }
+    }
+}
+
+extension WebSocketRequest {
+    fileprivate var isOpenOrClosed: Bool {
+        let (channel, isClosed) = receiver.connection
+        return channel != nil || isClosed
+    }
+}
+
+extension AFError {
+    /// The error of a request that a drained session does not begin.
+    static var sessionDraining: AFError { .sessionInvalidated(error: SessionDrainError.draining) }
+}
