@@ -79,6 +79,8 @@ public final class FaultyTransport: Transport {
     public var clock: any SessionClock { base.clock }
     /// The wrapped transport's.
     public var executor: (any TaskExecutor)? { base.executor }
+    /// The wrapped transport's.
+    public var statistics: [OriginStatistics] { base.statistics }
 
     /// Hands the rules to the wrapped transport.
     public func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }

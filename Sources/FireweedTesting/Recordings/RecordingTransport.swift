@@ -107,6 +107,8 @@ public final class RecordingTransport: Transport {
     public var options: TransportOptions { base.options }
     /// The wrapped transport's.
     public var clock: any SessionClock { base.clock }
+    /// The wrapped transport's.
+    public var statistics: [OriginStatistics] { base.statistics }
     /// None: stubs answer on a queue.
     public var executor: (any TaskExecutor)? { nil }
 

@@ -17,6 +17,7 @@ class Connection: DeadlineEntry {
     final let number: Int
     /// The turn of the loop in which the connection was made.
     private let firstTurn: UInt64
+    private let opened: LoopInstant
     /// The number of exchanges that the connection has carried.
     final var exchangeCount = 0
     private(set) final var isClosed = false
@@ -41,6 +42,7 @@ class Connection: DeadlineEntry {
         channel = socket.channel
         number = origin.nextConnectionNumber()
         firstTurn = context.turnNumber
+        opened = context.now
         arrivals = SocketArrivals(mayWait: socket.isReadable, hasEnded: false)
         super.init()
         let hasEnded = context.sockets.hand(channel.descriptor, to: self)
@@ -174,6 +176,16 @@ class Connection: DeadlineEntry {
         userTimeout = wanted
         KeepAlive.set(userTimeout: wanted, on: channel.descriptor)
     }
+
+    /// The connection as an observer gets it.
+    final var observed: ObservedConnection {
+        ObservedConnection(
+            origin: origin.counters.origin,
+            details: details(protocolName: self is HTTP2Connection ? "h2" : "http/1.1"))
+    }
+
+    /// How long the connection has been open.
+    final var age: Duration { .nanoseconds(context.now - min(opened, context.now)) }
 
     /// The addresses and parameters of the connection, one object for all its exchanges.
     final func details(protocolName: String?) -> ConnectionDetails {

@@ -31,6 +31,9 @@ final class ConnectionPool {
     /// One writer for all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
+    /// The numbers of each origin's connections, for other threads.
+    private let counters: PoolCounters
+    let connectionObserver: (any ConnectionObserver)?
     private var origins: [OriginKey: OriginPool] = [:]
     /// The origins of the last URLs: most messages go where others went.
     private var recent: [RecentOrigin] = []
@@ -58,8 +61,10 @@ final class ConnectionPool {
         let origin: OriginPool
     }
 
-    init(settings: PoolSettings, context: LoopContext, parts: EngineParts) {
+    init(settings: PoolSettings, context: LoopContext, parts: EngineParts, counters: PoolCounters) {
         self.settings = settings
+        self.counters = counters
+        connectionObserver = settings.options.connectionObserver
         self.context = context
         self.parts = parts
         tls = TLSClient(settings)
@@ -153,6 +158,7 @@ final class ConnectionPool {
 
     private func makeOrigin(_ key: OriginKey) -> OriginPool {
         if origins.count >= originLimit {
+            for origin in origins.values where origin.isEmpty { counters.remove(origin.counters) }
             origins = origins.filter { !$0.value.isEmpty }
             recent = []
             // As many origins come before the next sweep as this one has looked at.
@@ -160,6 +166,7 @@ final class ConnectionPool {
         }
         let made = OriginPool(key: key, pool: self)
         origins[key] = made
+        counters.add(made.counters)
         return made
     }
 
@@ -205,7 +212,10 @@ final class ConnectionPool {
         guard !isShutDown else { return }
         isShutDown = true
         for exchange in active { exchange.end(.cancelled) }
-        for origin in origins.values { origin.shutDown() }
+        for origin in origins.values {
+            origin.shutDown()
+            counters.remove(origin.counters)
+        }
         (origins, recent) = ([:], [])
         arrivals = ArrivalQueue()
         Descriptors.removeHolder()

@@ -3,6 +3,8 @@
 /// A handle to the connection pool of one transport on one loop, which the first exchange makes on the loop's thread.
 final class LoopPool: @unchecked Sendable {
     let loop: EventLoop
+    /// The numbers of the pool's connections, for other threads.
+    let counters = PoolCounters()
     // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
     private var settings: PoolSettings
     private let parts: EngineParts
@@ -21,7 +23,7 @@ final class LoopPool: @unchecked Sendable {
     /// The pool, for work that is on the loop's thread already.
     func pool(in context: LoopContext) -> ConnectionPool {
         if let pool { return pool }
-        let made = ConnectionPool(settings: settings, context: context, parts: parts)
+        let made = ConnectionPool(settings: settings, context: context, parts: parts, counters: counters)
         pool = made
         if isShutDown { made.shutDown() }
         return made

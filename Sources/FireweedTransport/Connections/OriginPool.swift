@@ -10,6 +10,8 @@ final class OriginPool {
     let key: OriginKey
     // The pool lets go of its origins when it is shut down.
     let pool: ConnectionPool
+    /// The numbers of connections and waiting exchanges, for other threads.
+    let counters: OriginCounters
     private var target: DialTarget
     /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
@@ -63,6 +65,7 @@ final class OriginPool {
 
     init(key: OriginKey, pool: ConnectionPool) {
         self.key = key
+        counters = OriginCounters(key)
         self.pool = pool
         let settings = pool.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
@@ -106,7 +109,10 @@ final class OriginPool {
     /// Removes a waiting exchange.
     func leave(_ exchange: Exchange) {
         files.endAhead(exchange)
-        defer { openFiles() }
+        defer {
+            openFiles()
+            publishCounts()
+        }
         guard let place = exchange.place else { return }
         exchange.place = nil
         if exchange.needsFile {
@@ -152,6 +158,14 @@ final class OriginPool {
         openFiles()
         // The heads of all served exchanges are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
+        publishCounts()
+    }
+
+    /// Shows other threads the numbers, after everything that changes them.
+    private func publishCounts() {
+        counters.publish(
+            connecting: dialings.count, active: openConnections.count + retired.count - idle.count, idle: idle.count,
+            waiting: waitingCount)
     }
 
     /// Leaves the other exchanges to the next turn.
@@ -431,6 +445,7 @@ final class OriginPool {
         if connection is HTTP2Connection { shared.removeAll { $0 === connection } }
         openConnections[ObjectIdentifier(connection)] = nil
         retired[ObjectIdentifier(connection)] = nil
+        pool.connectionObserver?.connectionClosed(connection.observed, after: connection.age)
         assignConnections()
     }
 
@@ -525,6 +540,7 @@ extension OriginPool {
 
     private func begin(_ connection: Connection) {
         openConnections[ObjectIdentifier(connection)] = connection
+        pool.connectionObserver?.connectionOpened(connection.observed)
         connectionIsFree(connection)
     }
 

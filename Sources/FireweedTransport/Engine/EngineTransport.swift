@@ -117,6 +117,11 @@ public final class EngineTransport: Transport {
         return pools[Int(turn.magnitude % UInt(pools.count))]
     }
 
+    /// The connections of all event loops, and the messages that wait for one, for each origin.
+    public var statistics: [OriginStatistics] {
+        PoolCounters.statistics(of: (pools + late.withLock { $0.pools }).map(\.counters))
+    }
+
     /// Closes the connections that no exchange uses.
     public func closeIdleConnections() {
         for pool in pools + late.withLock({ $0.pools }) { pool.closeIdleConnections() }

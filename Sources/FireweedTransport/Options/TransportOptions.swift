@@ -204,6 +204,9 @@ public struct TransportOptions: Sendable {
     /// or downloaded 262,144.
     package var receiveBufferByteCount: Int?
 
+    /// Is notified of connections that are opened and closed; `nil`, the default, for none.
+    public var connectionObserver: (any ConnectionObserver)?
+
     /// Receives heads as they are on the wire; `nil` by default.
     package var wireObserver: (any WireObserver)?
     /// How fields are written; `nil`, the default, as messages have them.

@@ -55,6 +55,11 @@ public protocol Transport: AnyObject, Sendable {
     ///
     /// Read when a session is made. `RequestMessage.deadlineNanoseconds` is a moment of this clock.
     var clock: any SessionClock { get }
+
+    /// The connections to each origin that has any, and the messages that wait for one; empty by default.
+    ///
+    /// Reading must not wait for the transport's thread.
+    var statistics: [OriginStatistics] { get }
 }
 
 extension Transport {
@@ -64,6 +69,8 @@ extension Transport {
     public var options: TransportOptions { TransportOptions() }
     /// The machine's clock.
     public var clock: any SessionClock { SystemClock() }
+    /// None.
+    public var statistics: [OriginStatistics] { [] }
 
     /// Does nothing.
     public func evaluateServers(with rules: ServerTrustRules) {}

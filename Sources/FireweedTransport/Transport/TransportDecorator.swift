@@ -38,6 +38,8 @@ open class TransportDecorator: Transport, @unchecked Sendable {
     open var clock: any SessionClock { base.clock }
     /// The wrapped transport's.
     open var executor: (any TaskExecutor)? { base.executor }
+    /// The wrapped transport's.
+    open var statistics: [OriginStatistics] { base.statistics }
 
     /// Gives the rules to the wrapped transport.
     open func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }

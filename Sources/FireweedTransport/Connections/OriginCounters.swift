@@ -1,0 +1,52 @@
+// The numbers of an origin's connections, for other threads.
+
+import Synchronization
+
+/// The numbers of connections and waiting exchanges of one `OriginPool`.
+///
+/// The loop's thread writes them, and any thread reads them. Each number is right at its moment; the sum of several may
+/// be off by what changes between two reads.
+final class OriginCounters: Sendable {
+    let origin: ConnectionOrigin
+    private let connecting = Atomic(0)
+    private let active = Atomic(0)
+    private let idle = Atomic(0)
+    private let waiting = Atomic(0)
+
+    init(_ key: OriginKey) {
+        origin = ConnectionOrigin(scheme: key.isSecure ? "https" : "http", host: key.host, port: Int(key.port))
+    }
+
+    func publish(connecting: Int, active: Int, idle: Int, waiting: Int) {
+        self.connecting.store(connecting, ordering: .relaxed)
+        self.active.store(active, ordering: .relaxed)
+        self.idle.store(idle, ordering: .relaxed)
+        self.waiting.store(waiting, ordering: .relaxed)
+    }
+
+    /// Adds the numbers to those of the same origin elsewhere.
+    func add(to statistics: inout OriginStatistics) {
+        statistics.connecting += connecting.load(ordering: .relaxed)
+        statistics.active += active.load(ordering: .relaxed)
+        statistics.idle += idle.load(ordering: .relaxed)
+        statistics.waiting += waiting.load(ordering: .relaxed)
+    }
+}
+
+/// The counters of a pool's origins.
+final class PoolCounters: Sendable {
+    private let counters = Mutex<[ObjectIdentifier: OriginCounters]>([:])
+
+    func add(_ origin: OriginCounters) { counters.withLock { $0[ObjectIdentifier(origin)] = origin } }
+
+    func remove(_ origin: OriginCounters) { _ = counters.withLock { $0.removeValue(forKey: ObjectIdentifier(origin)) } }
+
+    /// The numbers of all pools, added up for each origin, in the order of the origins; without those that have none.
+    static func statistics(of pools: [PoolCounters]) -> [OriginStatistics] {
+        var sums: [ConnectionOrigin: OriginStatistics] = [:]
+        for counters in pools.flatMap({ pool in pool.counters.withLock { Array($0.values) } }) {
+            counters.add(to: &sums[counters.origin, default: OriginStatistics(origin: counters.origin)])
+        }
+        return sums.values.filter { !$0.isEmpty }.sorted { $0.origin.description < $1.origin.description }
+    }
+}

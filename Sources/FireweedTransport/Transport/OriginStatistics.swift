@@ -1,0 +1,25 @@
+// The numbers of an origin's connections at a moment.
+
+/// The connections of an origin, and the messages that wait for one, at a moment.
+///
+/// Connections through a proxy count for the origin behind it.
+public struct OriginStatistics: Sendable, Hashable {
+    /// The origin.
+    public var origin: ConnectionOrigin
+    /// Connections that are being made.
+    public var connecting = 0
+    /// Connections with at least one exchange.
+    public var active = 0
+    /// Connections without an exchange.
+    public var idle = 0
+    /// Messages that wait in line for a connection, those among them for which one is being made.
+    public var waiting = 0
+
+    /// Makes statistics with nothing in them.
+    public init(origin: ConnectionOrigin) {
+        self.origin = origin
+    }
+
+    /// Whether there is neither a connection nor a message.
+    public var isEmpty: Bool { connecting == 0 && active == 0 && idle == 0 && waiting == 0 }
+}
