@@ -122,7 +122,8 @@ enum ArgumentParser {
         }
         invocation.task = .webSocket
         let scheme = invocation.defaultScheme.map { $0 == "http" ? "ws" : "wss" }
-        invocation.url = try URLShorthand.expanded(url, schemes: ("ws", "wss"), default: scheme)
+        let full = try URLShorthand.expanded(url, schemes: ("ws", "wss"), default: scheme)
+        (invocation.url, invocation.userInfo) = URLShorthand.withoutUserInfo(full)
         invocation.items = try words.dropFirst().map { word in
             guard let item = Item(word), !item.isData else {
                 throw UsageError(message: "\"\(word)\" is not an item of a handshake: Header:value or name==value")

@@ -21,10 +21,19 @@ enum BashCompletion {
             local item=${COMP_LINE:0:COMP_POINT}
             item=${item##*[[:space:]]}
             if [[ $item == *@* ]]; then
-                local path=${item##*@}
-                COMPREPLY=($(compgen -f -- "$path"))
-                # Where bash does not take "@" for the end of a word, the whole word is completed.
-                [[ $COMP_WORDBREAKS == *@* ]] || COMPREPLY=("${COMPREPLY[@]/#/${item%"$path"}}")
+                local path=${item#*@} file
+                local start=${item%"$path"}
+                # What readline replaces begins behind the last break, or with an "@" that is one.
+                if [[ $COMP_WORDBREAKS == *@* ]]; then
+                    start=@
+                else
+                    [[ $COMP_WORDBREAKS == *=* ]] && start=${start##*=}
+                    [[ $COMP_WORDBREAKS == *:* ]] && start=${start##*:}
+                fi
+                while IFS= read -r file; do
+                    [[ -d $file ]] && file+=/ && compopt -o nospace 2>/dev/null
+                    COMPREPLY+=("$start$file")
+                done < <(compgen -f -- "$path")
                 compopt -o filenames 2>/dev/null
             elif [[ $item != *[=:]* ]]; then
                 COMPREPLY=($(compgen -W "\(Completions.fields.joined(separator: " "))" -- "$item"))

@@ -50,6 +50,7 @@ struct CURLOptions {
             options.append(["--speed-limit", "1", "--speed-time", "\(Int(seconds.rounded(.up)))"])
         }
         if let seconds = invocation.connectTimeout { options.append(["--connect-timeout", "\(seconds)"]) }
+        if invocation.sendsChunks { options.append(["-H", "Transfer-Encoding: chunked"]) }
         options += removedFields + connection + trust
         return options
     }

@@ -3,6 +3,7 @@
 import CommandLanguage
 import Fireweed
 import Foundation
+import Glibc
 
 /// Reads curl commands.
 struct CURLReader {
@@ -36,8 +37,9 @@ struct CURLReader {
 
     private static func words(of command: String) throws -> [[UInt8]] {
         try refuseOtherShells(command)
+        let home = getenv("HOME").map { String(cString: $0) }
         var tokens: ArraySlice<ShellToken>
-        do { tokens = try ShellWords.tokens(of: command)[...] } catch let error as CURLParsingError {
+        do { tokens = try ShellWords.tokens(of: command, home: home)[...] } catch let error as CURLParsingError {
             throw UsageError(message: error.localizedDescription)
         }
         if tokens.first == .word(Array("$".utf8)) { tokens = tokens.dropFirst() }  // a prompt

@@ -129,9 +129,10 @@ struct FetchExchange: Sendable {
         let file = file(of: record.item, request)
         let authentication = authentication(for: request)
         let message = message(request, headers(of: request, authentication))
-        let task = session.download(message) { _, _ in
-            (URL(fileURLWithPath: file), [.createIntermediateDirectories, .removePreviousFile, .waitForValidation])
-        }
+        // A killed run may have left a file without its record.
+        var options: DownloadRequest.Options = [.createIntermediateDirectories, .waitForValidation]
+        if invocation.goesOn { options.insert(.removePreviousFile) }
+        let task = session.download(message) { [options] _, _ in (URL(fileURLWithPath: file), options) }
         authentication?.apply(to: task)
         if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
         task.staged(beside: URL(fileURLWithPath: file))

@@ -17,14 +17,17 @@ package struct ShellWords {
     private var position = 0
     private var tokens: [ShellToken] = []
     private var word: [UInt8]?
+    private let home: [UInt8]?
 
-    package static func tokens(of text: String) throws -> [ShellToken] {
-        var words = ShellWords(bytes: Array(text.utf8))
+    /// The tokens of a text; a `~` that begins a word becomes `home`, and stays as it is for `nil`.
+    package static func tokens(of text: String, home: String? = nil) throws -> [ShellToken] {
+        var words = ShellWords(bytes: Array(text.utf8), home: home.map { Array($0.utf8) })
         return try words.all()
     }
 
-    private init(bytes: [UInt8]) {
+    private init(bytes: [UInt8], home: [UInt8]?) {
         self.bytes = bytes
+        self.home = home
     }
 
     private mutating func all() throws -> [ShellToken] {
@@ -38,6 +41,7 @@ package struct ShellWords {
             case UInt8(ascii: "\\"): escaped()
             case UInt8(ascii: "$"): try dollar()
             case UInt8(ascii: "`"): throw CURLParsingError.shellSyntax("`")
+            case UInt8(ascii: "~") where word == nil: try tilde()
             case UInt8(ascii: "|"), UInt8(ascii: ";"), UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"),
                 UInt8(ascii: "("), UInt8(ascii: ")"):
                 control(byte)
@@ -89,6 +93,14 @@ package struct ShellWords {
             _ = byte
             position += 1
         }
+    }
+
+    /// A tilde-prefix (Shell & Utilities §2.6.1); that of another user needs a shell.
+    private mutating func tilde() throws {
+        guard let home else { return append([UInt8(ascii: "~")]) }
+        let name = bytes[position...].prefix { $0 > 0x20 && !"/;&|<>()".utf8.contains($0) }
+        guard name.isEmpty else { throw CURLParsingError.shellSyntax("~" + String(decoding: name, as: UTF8.self)) }
+        append(home)
     }
 
     // MARK: Quotes
