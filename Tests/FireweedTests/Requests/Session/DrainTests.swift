@@ -180,13 +180,39 @@ struct DrainTests {
         await eventually("the server has got the code") { codes.all == [1001] }
     }
 
-    @Test("idle connections are closed at once, and others when their requests have ended")
+    @Test("idle connections are closed while a request is under way")
     func connections() async throws {
         let server = try FixtureServer.start()
+        let silent = try ScriptedServer.start([.receiveHead, .hold])
         let session = Session.isolated()
         _ = try await session.request(server.url("/anything")).serializingData().value
-        #expect(await session.drain(within: TestTimeouts.limit) == DrainReport(finished: 0, cancelled: 0))
+        let held = session.request(silent.url())
+        let task = held.serializingData()
+        await eventually("the second request is sent") { session.statistics.active == 1 }
+        async let report = session.drain(within: TestTimeouts.limit)
         try await server.events.next(.connectionClosed)
+        #expect(session.activeRequestCount == 1)
+        held.cancel()
+        #expect(await report == DrainReport(finished: 1, cancelled: 0))
+        #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    }
+
+    @Test("responses are stored when it returns, and a validation in the background is not waited for")
+    func stored() async throws {
+        let store = MemoryResponseStore()
+        let transport = StubTransport(clock: clock) {
+            Stub.any().reply(
+                .text("one").header("Cache-Control", "max-age=10, stale-while-revalidate=1000"),
+                .text("two").delayed(by: .seconds(86_400)))
+        }
+        let session = Session(transport: transport, options: SessionOptions(responseStore: store))
+        #expect(try await session.request("https://a.test/").serializingString().value == "one")
+        await session.flushResponseStore()
+        clock.advance(by: .seconds(20))
+        #expect(try await session.request("https://a.test/").serializingString().value == "one")
+        await clock.delayIsPending()
+        #expect(await session.drain(within: .seconds(3600)) == DrainReport(finished: 0, cancelled: 0))
+        #expect(store.count == 1 && clock.elapsed == .seconds(20))
     }
 
     @Test("while many threads make requests, each of them ends, and nothing is left")
