@@ -163,6 +163,9 @@ extension HTTP1Connection {
     }
 }
 
+/// Room for content: a debug build copies the elements of `repeatElement` one by one, at 2 MB/s.
+private let zeros = [UInt8](repeating: 0, count: 64 * 1024)
+
 extension BodyPump {
     /// Appends a piece of content, as a chunk for chunked content.
     fileprivate func readPiece(into bytes: inout [UInt8], limit: Int, isChunked: Bool) -> Supply {
@@ -170,7 +173,12 @@ extension BodyPump {
         // A chunk begins with its size, which is filled in afterwards, at a fixed width.
         let prefix = isChunked ? 10 : 0
         let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: prefix + limit))
+        var missing = prefix + limit
+        while missing > 0 {
+            let count = min(missing, zeros.count)
+            bytes.append(contentsOf: zeros[..<count])
+            missing -= count
+        }
         bytes.withUnsafeMutableBytes { room in
             supply = read(into: UnsafeMutableRawBufferPointer(rebasing: room[(start + prefix)...]))
         }
