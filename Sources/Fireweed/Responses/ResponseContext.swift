@@ -1,5 +1,6 @@
 // The request and the response head of a response; Foundation's objects are made on demand.
 
+package import FireweedTransport
 package import Foundation
 package import FoundationNetworking
 
@@ -12,6 +13,10 @@ package protocol ResponseContext: Sendable {
     var metrics: TaskMetrics? { get }
     var requestMethod: String? { get }
     var statusCode: Int? { get }
+    /// The head as it came; `nil` without a response, and for a response that was made of Foundation's objects.
+    var head: ResponseHead? { get }
+    /// The fields behind the content; `nil` when none came.
+    var trailers: FieldBlock? { get }
     /// The URL that the response came from, after redirects; `nil` without a response.
     var responseURL: URL? { get }
     /// The value of a field of the response; the values of several fields with this name are joined by commas.
@@ -22,6 +27,8 @@ extension ResponseContext {
     // Of contexts whose objects exist already; the others have no need of the objects for these.
     package var requestMethod: String? { request?.httpMethod }
     package var statusCode: Int? { response?.statusCode }
+    package var head: ResponseHead? { nil }
+    package var trailers: FieldBlock? { nil }
     package var responseURL: URL? { response?.url }
     package func responseField(_ name: String) -> String? { response?.value(forHTTPHeaderField: name) }
 }

@@ -1,6 +1,6 @@
 // An attempt's request, response and metrics as Foundation's objects, made on first access.
 
-import FireweedTransport
+package import FireweedTransport
 package import Foundation
 package import FoundationNetworking
 import Synchronization
@@ -12,6 +12,7 @@ extension Attempt: ResponseContext {
     var statusCode: Int? { state.withLock { $0.head?.status } }
     var responseURL: URL? { state.withLock { $0.head == nil ? nil : $0.context.url } }
     var head: ResponseHead? { state.withLock { $0.head } }
+    var trailers: FieldBlock? { state.withLock { $0.trailers } }
     /// The present message.
     var message: OutgoingMessage { state.withLock { $0.message } }
     /// The fields of the present message, those of links included.

@@ -277,6 +277,9 @@ extension Attempt.State {
         life.stage == .sent && failure == nil && head == nil && answeringLink == nil
     }
 
+    /// The trailers of the present response.
+    var trailers: FieldBlock? { transferEnd?.trailers }
+
     /// Notes the end of the transfer, and falls back to `replacement` where there is one.
     mutating func finish(_ end: TransferEnd, replacedBy replacement: Attempt.Replacement?) -> AttemptState.Effects {
         for report in end.earlierReports { note(report, head: head, fields: context.fields) }

@@ -1,7 +1,7 @@
 // The common part of all requests: identity, state, and what can be asked of any of them.
 
 public import Dispatch
-import FireweedTransport
+public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Synchronization
@@ -192,6 +192,14 @@ extension Request {
 
     /// The response of the last attempt.
     public var response: HTTPURLResponse? { lastAttempt?.httpURLResponse }
+    /// The head of the last attempt's response; `nil` before it comes.
+    ///
+    /// The fields keep their order, their case and their duplicates, which `response` joins.
+    public var responseHead: ResponseHead? { lastAttempt?.head }
+    /// The fields behind the content of the last attempt's response (trailers, RFC 9110 §6.5).
+    ///
+    /// `nil` before the response is complete, and when none came.
+    public var responseTrailers: FieldBlock? { lastAttempt?.trailers }
 
     /// A task for each attempt.
     public var tasks: [URLSessionTask] { attempts.map(\.sessionTask) }

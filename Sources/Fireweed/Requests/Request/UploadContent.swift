@@ -20,6 +20,8 @@ final class UploadContent: UploadableConvertible {
     private let show: (@Sendable () -> CURLContent)?
     /// True for content that can be read once.
     private let isOneShot: Bool
+    /// True for an async sequence, whose length is known from elsewhere.
+    private let isSequence: Bool
     /// The stream of `.stream`, which the first exchange reads.
     private let stream: OneShotStream?
     /// Whether a message has begun to read content that can be read once.
@@ -47,6 +49,7 @@ final class UploadContent: UploadableConvertible {
         }
         show = nil
         isOneShot = stream != nil
+        isSequence = false
         self.stream = stream
         isFormUsedUp = { false }
     }
@@ -61,17 +64,25 @@ final class UploadContent: UploadableConvertible {
         make = { try form.source(below: threshold) }
         show = { form.form.shownContent }
         isOneShot = false
+        isSequence = false
         stream = nil
         isFormUsedUp = { form.form.isUsedUp }
     }
 
-    /// Makes the content of an async sequence.
-    init(sequence: MessageContent) {
+    /// Makes the content of an async sequence, which every message reads anew where it is repeatable.
+    convenience init<Content: AsyncSequence & Sendable>(sequence: Content, isRepeatable: Bool = false)
+    where Content.Element: DataProtocol {
+        self.init(
+            isRepeatable ? .reader { SequenceBodyReader(sequence) } : .oneShot(sequence), isOneShot: !isRepeatable)
+    }
+
+    private init(_ sequence: MessageContent, isOneShot: Bool) {
         given = nil
         fileManager = .default
         make = { sequence }
         show = { .pieces([.stream]) }
-        isOneShot = true
+        self.isOneShot = isOneShot
+        isSequence = true
         stream = nil
         isFormUsedUp = { false }
     }
@@ -135,9 +146,12 @@ final class UploadContent: UploadableConvertible {
     /// The content of an attempt's first message.
     func source(for record: RequestRecord, of request: Request) throws -> MessageContent {
         let source = try source.get()
-        guard isOneShot, case .reader(let make) = source else { return source }
+        guard isOneShot || isSequence, case .reader(let make) = source else { return source }
         // A stream has no length of its own: the caller's `Content-Length` counts.
         let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
+        guard isOneShot else {
+            return byteCount.map { count in .reader { MeasuredReader(try make(), byteCount: count) } } ?? source
+        }
         return .reader { [weak request, self] in
             guard let request, let attempt = request.lastAttempt else { throw URLError(.requestBodyStreamExhausted) }
             return try makeReader(for: attempt, of: request, byteCount: byteCount, makeFirst: make)

@@ -61,8 +61,48 @@ extension Session {
     ) -> UploadRequest where Content.Element: DataProtocol {
         begin(
             UploadRequest(
-                UploadContent(sequence: .oneShot(content)), convertible: convertible, core: core,
+                UploadContent(sequence: content), convertible: convertible, core: core,
                 interceptor: interceptor,
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
+    }
+
+    /// A request that sends what an async sequence gives, and delivers the content of its response as it comes.
+    ///
+    /// Both directions run at once: a server may answer while it still receives. Each side is only as fast as its
+    /// reader. The sequence is read as in
+    /// `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`, in chunks unless the
+    /// request has a `Content-Length`.
+    ///
+    /// ```swift
+    /// var request = try URLRequest(url: "https://example.com/translate", method: .post)
+    /// request.timeoutInterval = 300
+    /// let (words, input) = AsyncStream.makeStream(of: Data.self)
+    /// let answers = session.streamRequest(words, with: request).lines()
+    /// input.yield(Data("fireweed\n".utf8))
+    /// for try await line in answers { use(line) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - content: gives the bytes; empty elements add nothing.
+    ///   - isRepeatable: whether each iterator of `content` gives the same bytes from the beginning, so that a
+    ///     redirect, a challenge or a retry can send them again. False, the default, sends them once: a second message
+    ///     that needs them fails with `URLError.requestBodyStreamExhausted`, and there is no retry.
+    ///   - convertible: makes the `URLRequest`; its own content is replaced.
+    ///   - automaticallyCancelOnStreamError: whether a serialiser's failure cancels the request; false by default.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
+    @preconcurrency
+    public func streamRequest<Content: AsyncSequence & Sendable>(
+        _ content: Content, isRepeatable: Bool = false, with convertible: any URLRequestConvertible,
+        automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil
+    ) -> DataStreamRequest where Content.Element: DataProtocol {
+        begin(
+            DataStreamRequest(
+                convertible: convertible, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+                core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+                content: .upload(UploadContent(sequence: content, isRepeatable: isRepeatable))))
     }
 }

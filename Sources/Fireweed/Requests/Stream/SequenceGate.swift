@@ -18,7 +18,7 @@ struct SequenceGate: Sendable {
     /// Whether there was a sequence: a stream without one does not judge heads.
     private var hasSequences = false
     /// The attempt whose head came last, until it ends.
-    private var attempt: Attempt?
+    private(set) var attempt: Attempt?
     private var verdict = HeadValidation.open
     /// Whether a sequence got content.
     private(set) var hasDelivered = false

@@ -1,5 +1,6 @@
 // A stream's async sequence.
 
+import FireweedTransport
 import Foundation
 
 /// Buffers the values of a stream for one reader.
@@ -11,8 +12,14 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     /// Whether no value is dropped; only then the transport is stopped for a slow reader.
     private let isLossless: Bool
     private let buffer: StreamBuffer<(stream: Element, weight: Int)>
+    /// Takes the head of the response, or why none came; `nil` where nothing waits for it.
+    private let head: OneAnswer<Result<ResponseHead, AFError>>?
 
-    init(request: DataStreamRequest, limit: BufferLimit, reader: PieceReader<Value, Failure>) {
+    init(
+        request: DataStreamRequest, limit: BufferLimit, reader: PieceReader<Value, Failure>,
+        head: OneAnswer<Result<ResponseHead, AFError>>? = nil
+    ) {
+        self.head = head
         self.request = request
         decoder = StreamDecoder(request: request, reader: reader)
         if case .unbounded = limit { isLossless = true } else { isLossless = false }
@@ -20,6 +27,11 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     }
 
     var isSequence: Bool { true }
+    var takesHead: Bool { head != nil }
+
+    func receive(_ head: ResponseHead) {
+        self.head?.give(.success(head))
+    }
 
     var isFull: Bool { decoder.isFull }
 
@@ -61,9 +73,29 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func wakeForConclusion() -> Bool { false }
 
     func deliver() {
+        // Without effect where the head came. A response that ended before this consumer was added has one too.
+        if let head {
+            let error = request.error
+            head.give(
+                error.map { .failure($0) } ?? request.responseHead.map { .success($0) }
+                    ?? .failure(.explicitlyCancelled))
+        }
         decoder.inOrder { [self] in
             buffer.push((.init(event: .complete(request.completion), token: .init(request: request)), 0))
             buffer.finish()
+        }
+    }
+}
+
+extension SequenceStreamSink where Failure == AFError {
+    /// The next value, or the error that ends the stream; `nil` at the end of a complete stream.
+    @Sendable
+    func nextResult() async -> Result<Value, AFError>? {
+        // Without an event the reader was released, or its task was cancelled.
+        guard let stream = await next() else { return .failure(.explicitlyCancelled) }
+        return switch stream.event {
+        case .stream(let result): result
+        case .complete(let completion): completion.error.map { .failure($0) }
         }
     }
 }

@@ -72,17 +72,16 @@ extension DataStreamRequest {
             let sink = SequenceStreamSink(request: self, limit: .unbounded, reader: reader())
             _ = add(sink as any StreamSink)
             return StreamSource {
-                while let stream = await sink.next() {
-                    switch stream.event {
-                    case .complete(let completion): return completion.error.map { .failure($0) }
-                    case .stream(.failure(let error)): return .failure(error)
-                    case .stream(.success(let raw)):
+                while let next = await sink.nextResult() {
+                    switch next {
+                    case .failure(let error): return .failure(error)
+                    case .success(let raw):
                         guard let result = convert(raw) else { continue }
                         if case .failure(let error) = result, cancelling { self.receiver.fail(self, with: error) }
                         return result
                     }
                 }
-                return .failure(.explicitlyCancelled)  // given up, or its task was cancelled
+                return nil
             } onTermination: {
                 sink.detach(cancelling: cancelling)
             }

@@ -72,15 +72,27 @@ final class StreamReceiver: ResponseReceiver {
     private func judge(_ attempt: Attempt, of request: Request) -> HeadDisposition {
         guard request.hasValidators else {
             state.withLock { $0.gate.judged(attempt, []) }
+            passHead(of: attempt)
             return request.offerResponse(of: attempt)
         }
         // Validators are the caller's code, which must not run on the transport's thread.
         request.serializationQueue.async { [self] in
             let results = request.judgeHead(of: attempt)
             state.withLock { $0.gate.judged(attempt, results) }
+            passHead(of: attempt)
             if case .proceed = request.offerResponse(of: attempt) { attempt.allow() }
         }
         return .wait
+    }
+
+    /// Gives the head of an acceptable response to the consumers that wait for one.
+    private func passHead(of attempt: Attempt) {
+        let sinks = state.withLock { state in
+            guard state.eventSource == nil, state.gate.isOpen else { return [any StreamSink]() }
+            return state.gate.admitted(state.sinks.filter(\.takesHead))
+        }
+        guard !sinks.isEmpty, let head = attempt.head else { return }
+        for sink in sinks { sink.receive(head) }
     }
 
     func headResults(of attempt: Attempt) -> [Request.ValidationResult?] {
@@ -180,7 +192,11 @@ final class StreamReceiver: ResponseReceiver {
             let results = request.judgeHead(of: attempt)
             state.withLock { $0.gate.judged(attempt, results) }
         }
-        state.withLock { $0.sinks.append(sink) }
+        let attempt = state.withLock { state in
+            state.sinks.append(sink)
+            return sink.takesHead ? state.gate.attempt : nil
+        }
+        if let attempt { passHead(of: attempt) }
     }
 
     /// Passes no more content to a consumer; the others continue.

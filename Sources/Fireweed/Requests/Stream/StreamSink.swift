@@ -1,5 +1,6 @@
 // The consumers of a stream.
 
+import FireweedTransport
 import Foundation
 
 /// One consumer of a stream.
@@ -10,6 +11,10 @@ protocol StreamSink: ResponseHandler {
     var isSequence: Bool { get }
     /// Whether too much waits to be consumed: the transport then stops until there is room.
     var isFull: Bool { get }
+    /// Whether the consumer waits for the head of a response whose content it gets.
+    var takesHead: Bool { get }
+    /// Takes the head of a response that the validators accept, before its content: no retry follows any more.
+    func receive(_ head: ResponseHead)
     /// Takes a piece; called on the transport's thread, in order.
     func receive(_ data: Data)
     /// The next piece begins a new attempt's content: an incomplete value is dropped.
@@ -20,4 +25,6 @@ protocol StreamSink: ResponseHandler {
 
 extension StreamSink {
     var isSequence: Bool { false }
+    var takesHead: Bool { false }
+    func receive(_ head: ResponseHead) {}
 }
