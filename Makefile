@@ -27,6 +27,8 @@ JOBS := 2
 SHARED_TIME := 600
 # Of `make fleet-rounds`.
 ROUNDS := 200
+# Of `make bridges`: a folder of git bundles, or nothing for the network.
+BUNDLES := $(wildcard ../shared/packages)
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, whose reports this run does not see.
@@ -40,7 +42,7 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps headers python build slim demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo overload-demo fleet-rounds shared-files \
+.PHONY: help all deps headers python build slim bridges demo test samples compatibility autobahn lint count way api-check release-check format bench fleet-demo overload-demo fleet-rounds shared-files \
         sanitize sanitize-part sanitized fuzz fuzz-run chaos docs clean \
         program small install uninstall deb image
 
@@ -65,6 +67,13 @@ build: headers
 # Builds the libraries without the package's traits: they need OpenSSL, nghttp2 and zlib alone.
 slim: deps
 	Scripts/check-slim
+
+# Builds the bridges to other packages with every trait, and runs their tests and samples, in a build folder of its own.
+# BUNDLES is a folder of git bundles that stand in for the packages; by default ../shared/packages where it exists, else the
+# network.
+bridges: deps
+	Scripts/bridges "$(BUNDLES)"
+	Scripts/check-samples --bridges
 
 # Shows the main job against a server of our own.
 demo: deps

@@ -19,6 +19,11 @@ func optional(_ library: String, _ trait: String) -> Target.Dependency {
     .target(name: library, condition: .when(traits: [trait]))
 }
 
+/// A product of another package that is needed with a trait alone.
+func bridged(_ product: String, of package: String, _ trait: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: [trait]))
+}
+
 let package = Package(
     name: "Fireweed",
     products: [
@@ -28,6 +33,8 @@ let package = Package(
         .library(name: "FireweedFleet", targets: ["FireweedFleet"]),
         .library(name: "Alamofire", targets: ["Alamofire"]),
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
+        .library(name: "FireweedHTTPTypes", targets: ["FireweedHTTPTypes"]),
+        .library(name: "FireweedOpenAPI", targets: ["FireweedOpenAPI"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     // What needs a library that can be left out. Who names other traits of this package keeps these with `.defaults`.
@@ -38,6 +45,16 @@ let package = Package(
         .trait(name: "SQLite", description: "Caches, credentials and rate limits in files, by libsqlite3"),
         .trait(name: "WebSocket", description: "WebSockets, by libwslay"),
         .trait(name: "PublicSuffix", description: "Cookies for whole domains, by libpsl's list of public suffixes"),
+        // Bridges to other packages, which are fetched for these traits alone.
+        .trait(name: "HTTPTypes", description: "FireweedHTTPTypes, the bridge to swift-http-types"),
+        .trait(
+            name: "OpenAPI", description: "FireweedOpenAPI, a transport for clients of swift-openapi-generator",
+            enabledTraits: ["HTTPTypes"]),
+    ],
+    // Each is used under a trait that is off by default: a build without these traits fetches none of them.
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.0.0"),
+        .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.0.0"),
     ],
     targets: [
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -75,6 +92,19 @@ let package = Package(
         // Apart from the rest: what imports Testing needs its library where it runs.
         .target(name: "FireweedTestingTraits", dependencies: ["FireweedTesting"], swiftSettings: settings),
         .target(name: "FireweedFleet", dependencies: ["Fireweed", "FireweedTransport"], swiftSettings: settings),
+        // Bridges: each is an empty module without its trait.
+        .target(
+            name: "FireweedHTTPTypes",
+            dependencies: ["Fireweed", "FireweedTransport", bridged("HTTPTypes", of: "swift-http-types", "HTTPTypes")],
+            path: "Sources/Bridges/FireweedHTTPTypes", swiftSettings: settings),
+        .target(
+            name: "FireweedOpenAPI",
+            dependencies: [
+                "Fireweed", "FireweedTransport", "FireweedHTTPTypes",
+                bridged("HTTPTypes", of: "swift-http-types", "OpenAPI"),
+                bridged("OpenAPIRuntime", of: "swift-openapi-runtime", "OpenAPI"),
+            ],
+            path: "Sources/Bridges/FireweedOpenAPI", swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
@@ -147,6 +177,29 @@ if Context.environment["FIREWEED_SLIM"] != nil {
         .executableTarget(
             name: "Slim", dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting"], path: "Tests/Slim",
             swiftSettings: settings)
+    ]
+}
+
+// The tests of the bridges instead of all others, which `make bridges` builds with every trait.
+if Context.environment["FIREWEED_BRIDGES"] != nil {
+    package.targets.removeAll { [.test, .executable].contains($0.type) }
+    package.products.removeAll { $0.name == "fireweed" }
+    package.targets += [
+        .testTarget(
+            name: "FireweedHTTPTypesTests",
+            dependencies: [
+                "FireweedHTTPTypes", "Fireweed", "FireweedTransport", "FireweedTesting", "FixtureServer",
+                bridged("HTTPTypes", of: "swift-http-types", "HTTPTypes"),
+            ],
+            path: "Tests/Bridges/FireweedHTTPTypesTests", swiftSettings: settings),
+        .testTarget(
+            name: "FireweedOpenAPITests",
+            dependencies: [
+                "FireweedOpenAPI", "Fireweed", "FireweedTransport", "FireweedTesting", "FixtureServer",
+                bridged("HTTPTypes", of: "swift-http-types", "OpenAPI"),
+                bridged("OpenAPIRuntime", of: "swift-openapi-runtime", "OpenAPI"),
+            ],
+            path: "Tests/Bridges/FireweedOpenAPITests", swiftSettings: settings),
     ]
 }
 

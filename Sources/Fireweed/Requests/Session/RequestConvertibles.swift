@@ -1,7 +1,7 @@
 // The arguments of a session's methods, as requests.
 
-import Foundation
-import FoundationNetworking
+package import Foundation
+package import FoundationNetworking
 
 /// URL, method, parameters and fields, as the caller gave them.
 struct EncodedRequest: URLRequestConvertible {
@@ -35,11 +35,28 @@ struct EncodedRequest: URLRequestConvertible {
     }
 }
 
+/// A request whose parts are known without a `URLRequest`, which would write the names of fields in a case of its own.
+package protocol PlainRequestConvertible: URLRequestConvertible {
+    /// The URL, the method and the fields; throws as `asURLRequest()` does.
+    func parts() throws -> (url: URL, method: HTTPMethod, headers: HTTPHeaders)
+}
+
+extension PlainRequestConvertible {
+    /// The request of the parts.
+    package func madeURLRequest() throws -> URLRequest {
+        let (url, method, headers) = try parts()
+        return try URLRequest(url: url, method: method, headers: headers)
+    }
+}
+
 extension RequestRecord {
     /// Makes the record of what a session was asked for; without a `URLRequest` where no caller may change it.
     convenience init(_ convertible: any URLRequestConvertible) throws {
         if let plain = convertible as? EncodedRequest, plain.encode == nil, plain.modify == nil {
             self.init(url: try plain.url.asURL(), method: plain.method.rawValue, headers: plain.headers)
+        } else if !(convertible is URLRequest), let plain = convertible as? any PlainRequestConvertible {
+            let (url, method, headers) = try plain.parts()
+            self.init(url: url, method: method.rawValue, headers: headers)
         } else {
             try self.init(convertible.asURLRequest())
         }

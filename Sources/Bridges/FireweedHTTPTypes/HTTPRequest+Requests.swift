@@ -1,0 +1,69 @@
+// Requests of swift-http-types as requests of a session.
+
+#if HTTPTypes
+public import Fireweed
+package import Foundation
+public import FoundationNetworking
+public import HTTPTypes
+
+/// A request of swift-http-types for every method of a session that takes a `URLRequestConvertible`.
+///
+/// ```swift
+/// let request = HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/users?page=2")
+/// let users = try await session.request(request).serializingDecodable([User].self).value
+/// ```
+///
+/// Field names keep their case. Fields of one name are sent as one field, whose values are joined by a comma, those of
+/// `Cookie` by a semicolon (RFC 9110 §5.3, RFC 9113 §8.2.3). A value that is not UTF-8 is read as ISO-8859-1.
+extension HTTPRequest: URLRequestConvertible {
+    /// The request as Foundation's, which writes names of fields with capitals.
+    ///
+    /// - Throws: `AFError.invalidURL(url:)` where scheme, authority and path are no URL of a resource: without scheme or
+    ///   authority, for a path that does not begin with `/`, and for an extended `CONNECT` (RFC 8441).
+    public func asURLRequest() throws -> URLRequest { try madeURLRequest() }
+}
+
+extension HTTPRequest: PlainRequestConvertible {
+    package func parts() throws -> (url: URL, method: HTTPMethod, headers: HTTPHeaders) {
+        let path = path ?? "/"
+        let text = "\(scheme ?? "")://\(authority ?? "")\(path)"
+        guard let scheme, !scheme.isEmpty, let authority, !authority.isEmpty, path.hasPrefix("/"),
+            extendedConnectProtocol == nil, let url = URL(string: text)
+        else { throw AFError.invalidURL(url: text) }
+        return (url, HTTPMethod(method), HTTPHeaders(headerFields))
+    }
+}
+
+extension HTTPRequest {
+    /// Makes a request of Foundation's, without its content.
+    ///
+    /// The session's own fields are not part of it, and values keep their UTF-8. `nil` where the URL has no scheme or no
+    /// host, and where the method or a field is not one of RFC 9110.
+    ///
+    /// - Parameter request: the request.
+    public init?(_ request: URLRequest) {
+        guard let url = request.url, let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+            let scheme = parts.scheme, let host = parts.percentEncodedHost, !host.isEmpty,
+            let method = HTTPRequest.Method(request.httpMethod ?? "GET"), let fields = HTTPFields(request.headers)
+        else { return nil }
+        let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+        self.init(
+            method: method, scheme: scheme, authority: host + (parts.port.map { ":\($0)" } ?? ""),
+            path: path + (parts.percentEncodedQuery.map { "?\($0)" } ?? ""), headerFields: fields)
+    }
+}
+
+extension HTTPMethod {
+    /// Makes the method of a request of swift-http-types.
+    public init(_ method: HTTPRequest.Method) {
+        self.init(rawValue: method.rawValue)
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Makes the method of a session's request; `nil` where it is not a token (RFC 9110 §9.1).
+    public init?(_ method: HTTPMethod) {
+        self.init(method.rawValue)
+    }
+}
+#endif
