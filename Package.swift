@@ -35,6 +35,7 @@ let package = Package(
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
         .library(name: "FireweedHTTPTypes", targets: ["FireweedHTTPTypes"]),
         .library(name: "FireweedOpenAPI", targets: ["FireweedOpenAPI"]),
+        .library(name: "FireweedLifecycle", targets: ["FireweedLifecycle"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     // What needs a library that can be left out. Who names other traits of this package keeps these with `.defaults`.
@@ -50,11 +51,13 @@ let package = Package(
         .trait(
             name: "OpenAPI", description: "FireweedOpenAPI, a transport for clients of swift-openapi-generator",
             enabledTraits: ["HTTPTypes"]),
+        .trait(name: "ServiceLifecycle", description: "FireweedLifecycle, a session as a service of a group"),
     ],
     // Each is used under a trait that is off by default: a build without these traits fetches none of them.
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.0.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
     ],
     targets: [
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -105,6 +108,12 @@ let package = Package(
                 bridged("OpenAPIRuntime", of: "swift-openapi-runtime", "OpenAPI"),
             ],
             path: "Sources/Bridges/FireweedOpenAPI", swiftSettings: settings),
+        .target(
+            name: "FireweedLifecycle",
+            dependencies: [
+                "Fireweed", bridged("ServiceLifecycle", of: "swift-service-lifecycle", "ServiceLifecycle"),
+            ],
+            path: "Sources/Bridges/FireweedLifecycle", swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
@@ -182,6 +191,7 @@ if Context.environment["FIREWEED_SLIM"] != nil {
 
 // The tests of the bridges instead of all others, which `make bridges` builds with every trait.
 if Context.environment["FIREWEED_BRIDGES"] != nil {
+    package.dependencies += [.package(url: "https://github.com/apple/swift-log.git", from: "1.5.2")]
     package.targets.removeAll { [.test, .executable].contains($0.type) }
     package.products.removeAll { $0.name == "fireweed" }
     package.targets += [
@@ -200,6 +210,15 @@ if Context.environment["FIREWEED_BRIDGES"] != nil {
                 bridged("OpenAPIRuntime", of: "swift-openapi-runtime", "OpenAPI"),
             ],
             path: "Tests/Bridges/FireweedOpenAPITests", swiftSettings: settings),
+        .testTarget(
+            name: "FireweedLifecycleTests",
+            dependencies: [
+                "FireweedLifecycle", "Fireweed", "FireweedTransport", "FireweedTesting", "FixtureServer",
+                bridged("ServiceLifecycle", of: "swift-service-lifecycle", "ServiceLifecycle"),
+                bridged("ServiceLifecycleTestKit", of: "swift-service-lifecycle", "ServiceLifecycle"),
+                bridged("Logging", of: "swift-log", "ServiceLifecycle"),
+            ],
+            path: "Tests/Bridges/FireweedLifecycleTests", swiftSettings: settings),
     ]
 }
 

@@ -1,7 +1,9 @@
 // Declarations for the samples of bridges, which `make bridges` compiles.
 
 import Foundation
+import Logging
 import OpenAPIRuntime
+import ServiceLifecycle
 
 /// A client as swift-openapi-generator writes one.
 struct Client {
@@ -9,3 +11,11 @@ struct Client {
 
     func listPets() async throws -> [String] { [] }
 }
+
+/// A server of another library.
+struct Server: Service {
+    func run() async throws {}
+}
+
+let server = Server()
+let logger = Logger(label: "samples")

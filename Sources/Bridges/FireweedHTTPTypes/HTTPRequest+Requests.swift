@@ -18,8 +18,8 @@ public import HTTPTypes
 extension HTTPRequest: URLRequestConvertible {
     /// The request as Foundation's, which writes names of fields with capitals.
     ///
-    /// - Throws: `AFError.invalidURL(url:)` where scheme, authority and path are no URL of a resource: without scheme or
-    ///   authority, for a path that does not begin with `/`, and for an extended `CONNECT` (RFC 8441).
+    /// - Throws: `AFError.invalidURL(url:)` without scheme or authority, for a path that does not begin with `/`, and
+    ///   for an extended `CONNECT` (RFC 8441).
     public func asURLRequest() throws -> URLRequest { try madeURLRequest() }
 }
 
@@ -37,8 +37,8 @@ extension HTTPRequest: PlainRequestConvertible {
 extension HTTPRequest {
     /// Makes a request of Foundation's, without its content.
     ///
-    /// The session's own fields are not part of it, and values keep their UTF-8. `nil` where the URL has no scheme or no
-    /// host, and where the method or a field is not one of RFC 9110.
+    /// The session's own fields are not part of it, and values keep their UTF-8. `nil` where the URL has no scheme or
+    /// no host, and where the method or a field is not one of RFC 9110.
     ///
     /// - Parameter request: the request.
     public init?(_ request: URLRequest) {

@@ -9,8 +9,8 @@ public import HTTPTypes
 extension HTTPResponse {
     /// Makes a response of a head: its fields in the order of the wire, with their case and their duplicates.
     ///
-    /// Fields whose names RFC 9110 does not know are left out. The reason phrase is empty with HTTP/2, which has none. `nil`
-    /// for a status that is not between 0 and 999.
+    /// Fields whose names RFC 9110 does not know are left out. The reason phrase is empty with HTTP/2, which has none.
+    /// `nil` for a status that is not between 0 and 999.
     public init?(_ head: ResponseHead) {
         guard 0...999 ~= head.status else { return nil }
         self.init(

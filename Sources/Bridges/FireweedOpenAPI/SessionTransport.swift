@@ -25,7 +25,7 @@ public import OpenAPIRuntime
 public struct SessionTransport: ClientTransport {
     /// The settings of a transport.
     public struct Configuration: Sendable {
-        /// The longest time from the beginning of an operation to the end of its response; `nil`, the default, for none.
+        /// The longest time from an operation's beginning to the end of its response; `nil`, the default, for none.
         ///
         /// The idle time-out of the session applies in any case. A body that is still read then fails with
         /// `AFError.sessionTaskFailed(error:)` around `URLError.timedOut`.
