@@ -68,7 +68,7 @@ struct PublicErrorTests {
         StreamedContentError.lineTooLong(limit: 3), URLEncodedFormEncoder.Error.invalidRootObject("array"),
         ResumeError.unreadable("no"), ResumeError.unsupportedVersion(7), ResumeError.inUse(file),
         ResumeError.notPartial(file), ResumeError.unusable(file, underlying: POSIXError(.EACCES)),
-        ResumeError.unsupportedMethod("POST"),
+        ResumeError.unsupportedMethod("POST"), SessionDrainError.draining, SessionDrainError.limitReached,
     ]
 
     private static let stores: [any Error] = [
