@@ -8,27 +8,29 @@ import Foundation
 enum Program {
     /// Does what the arguments say; an error is told on standard error.
     static func run() async -> ExitCode {
+        var configured: [OptionUse] = []
         do {
             try ArgumentParser.checkEncoding()
-            return try await run(try invocation())
+            return try await run(try invocation(&configured))
         } catch let error as UsageError {
-            Terminal.tell("fireweed: \(error.message)\n")
+            let words = Array(CommandLine.arguments.dropFirst())
+            Terminal.tell("fireweed: \(OptionUse.placed(error.message, in: configured, beside: words))\n")
             return .usage
         } catch {
-            Terminal.tell("fireweed: \(error.localizedDescription)\n")
+            Terminal.tell("fireweed: \(error.plainText)\n")
             return .failure
         }
     }
 
-    private static func invocation() throws -> Invocation {
+    /// Parses the command line; `configured` gets the options of the configuration file.
+    private static func invocation(_ configured: inout [OptionUse]) throws -> Invocation {
         // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
         let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
         let words = Array(CommandLine.arguments.dropFirst())
         do {
-            return try ArgumentParser.parse(
-                words,
-                defaults: ConfigurationFile.options()
-                    + (isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []))
+            configured = try ConfigurationFile.options()
+            let alias = isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []
+            return try ArgumentParser.parse(words, defaults: configured + alias)
         } catch {
             // Help is there whatever the configuration file says.
             guard let plain = try? ArgumentParser.parse(words, defaults: []) else { throw error }

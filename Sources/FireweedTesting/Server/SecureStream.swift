@@ -24,6 +24,8 @@ final class ServerIdentity: @unchecked Sendable {
     convenience init(certificateFile: String, keyFile: String) throws {
         try self.init()
         defer { ERR_clear_error() }
+        // TLS 1.0 and 1.1 are deprecated (RFC 8996).
+        fw_ssl_ctx_set_minimum_version(context, TLS1_2_VERSION)
         guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1,
             SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1
         else {

@@ -27,7 +27,9 @@ final class IncomingContent {
 
     /// Begins with the content that follows a head.
     func begin(_ head: ResponseHead) throws(TransferFailure) {
-        guard head.marks.contains(.hasContentCoding), let codings = head.value(of: "Content-Encoding") else { return }
+        guard head.marks.contains(.hasContentCoding), limits.decodesContent,
+            let codings = head.value(of: "Content-Encoding")
+        else { return }
         decoder = try ContentDecoder.make(for: codings, limits: limits)
     }
 

@@ -6,6 +6,8 @@ package struct ContentLimits: Sendable {
     private let maximumExpansionRatio: Int?
     /// How many content codings a response may have.
     let maximumCodingCount: Int
+    /// Whether codings are taken off at all.
+    let decodesContent: Bool
     /// Small contents may expand as they like: they are small.
     private static let freeExpansion: Int64 = 16 * 1024 * 1024
 
@@ -14,6 +16,7 @@ package struct ContentLimits: Sendable {
         maximumByteCount = options.maximumBodyByteCount
         maximumExpansionRatio = options.maximumExpansionRatio
         maximumCodingCount = max(options.maximumContentCodingCount, 0)
+        decodesContent = options.decodesContent
     }
 
     /// The limit that content exceeds, by its decoded and its coded number of bytes; `nil` within both.

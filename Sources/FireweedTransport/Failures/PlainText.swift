@@ -14,6 +14,7 @@ extension Error {
         case let error as EncodingError: error.text
         case is CancellationError: "the task was cancelled"
         case let error as any LocalizedError where error.errorDescription != nil: error.errorDescription ?? "\(self)"
+        case let error as NSError where error.domain == NSPOSIXErrorDomain: String(cString: strerror(Int32(error.code)))
         case let error as NSError where type(of: self) is NSError.Type:
             Self.described(error.userInfo) ?? "\(error.domain) \(error.code)"
         default: "\(self)"
@@ -43,6 +44,10 @@ extension CocoaError {
         case .fileWriteOutOfSpace: String(cString: strerror(ENOSPC))
         case .fileWriteVolumeReadOnly: String(cString: strerror(EROFS))
         case .userCancelled: "the operation was cancelled"
+        case .fileReadInvalidFileName, .fileWriteInvalidFileName: "the name cannot be that of a file"
+        case .fileReadUnknown: "it cannot be read"
+        case .fileWriteUnknown: "it cannot be written"
+        case .fileReadTooLarge: String(cString: strerror(EFBIG))
         default: "Foundation's error \(code.rawValue)"
         }
     }

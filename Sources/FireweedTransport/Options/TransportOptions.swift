@@ -211,6 +211,8 @@ public struct TransportOptions: Sendable {
     package var wireObserver: (any WireObserver)?
     /// How fields are written; `nil`, the default, as messages have them.
     package var fieldWriting: FieldWriting?
+    /// Whether content codings are taken off, as they are by default; otherwise content is given as it came.
+    package var decodesContent = true
 
     /// Makes the default options.
     public init() {}

@@ -57,10 +57,12 @@ const char *fw_open_microhttpd(void) {
 struct MHD_Daemon *fw_start_daemon(int socket, unsigned int threads, void *owner, fw_access_function access,
                                    fw_target_function target, fw_completed_function completed,
                                    fw_connection_function connection, const char *certificate, const char *key) {
-    // Without TLS the two last options are not read: the array ends before them.
+    // Without TLS none of these options is read: the array ends before.
     struct MHD_OptionItem tls[] = {
         {certificate ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0, (void *)certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key},
+        // TLS 1.0 and 1.1 are deprecated (RFC 8996).
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"},
         {MHD_OPTION_END, 0, NULL},
     };
     return library.start_daemon(

@@ -39,8 +39,8 @@ enum ArgumentParser {
             for index in invocation.following.indices { try use.apply(to: &invocation.following[index]) }
         }
         // As a word, as of other commands: a host of that name has a scheme, or a path.
-        if words.first == "help", words.count == 1 || words.count == 2 && Help.isTopic(words[1]) {
-            invocation.task = .help(topic: words.dropFirst().first)
+        if let topic = try helpTopic(of: words) {
+            invocation.task = .help(topic: topic.isEmpty ? nil : topic)
             return invocation
         }
         switch invocation.task {
@@ -58,6 +58,16 @@ enum ArgumentParser {
         case .fetch: return try fetch(words.dropFirst(), invocation)
         default: return try request(words, invocation)
         }
+    }
+
+    /// The topic of `help`, `help TOPIC` and `SUBCOMMAND help`: empty for the first; `nil` for other words.
+    private static func helpTopic(of words: [String]) throws -> String? {
+        if words.count == 2, words[1] == "help", Subcommand(rawValue: words[0]) != nil { return words[0] }
+        guard words.first == "help", words.count <= 2 else { return nil }
+        guard let topic = words.dropFirst().first, !Help.isTopic(topic) else { return words.dropFirst().first ?? "" }
+        guard Item(topic) == nil, !topic.contains(where: "/:.".contains) else { return nil }
+        throw UsageError(
+            message: "there is no help about \"\(topic)\"; topics are \(Completions.topics.joined(separator: ", "))")
     }
 
     private static func scope(_ word: String?, isFromCURL: Bool) -> OptionScope {
@@ -151,10 +161,11 @@ enum ArgumentParser {
         return try InvocationRules.checkedFetch(invocation)
     }
 
-    /// `X-Version:2` is a field, and `localhost:8080` a URL: names of hosts are written in lower case.
+    /// `X-Version:2` and `depth:1` are fields, and `localhost:8080` a URL: names of hosts are written in lower case.
     private static func isField(_ word: String) -> Bool {
-        guard let item = Item(word), item.kind == .header else { return false }
-        return item.name.first?.isUppercase == true && !item.name.contains(".") && Int(item.value) != nil
+        guard let item = Item(word), item.kind == .header, Int(item.value) != nil else { return false }
+        let isKnown = Completions.fields.contains { $0.dropLast().lowercased() == item.name.lowercased() }
+        return isKnown || item.name.first?.isUppercase == true && !item.name.contains(".")
     }
 
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {

@@ -84,7 +84,7 @@ enum BashCompletion {
     }
 
     private static var firstWords: String {
-        (Subcommand.allCases.map(\.rawValue) + Completions.methods).joined(separator: " ")
+        (Subcommand.allCases.map(\.rawValue) + ["help"] + Completions.methods).joined(separator: " ")
     }
 
     private static func names(_ options: [Option]) -> String {
@@ -94,7 +94,7 @@ enum BashCompletion {
     /// Cases for the word before the cursor: the options with a value.
     private static var values: String {
         let help =
-            "        --help) COMPREPLY=($(compgen -W \"\(Completions.topics.joined(separator: " "))\" -- \"$word\")); return ;;"
+            "        help|--help) COMPREPLY=($(compgen -W \"\(Completions.topics.joined(separator: " "))\" -- \"$word\")); return ;;"
         let cases = Option.all.compactMap { option -> String? in
             let names = option.names.joined(separator: "|")
             switch option.completion {

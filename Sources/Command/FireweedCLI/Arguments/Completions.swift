@@ -7,10 +7,10 @@ enum Completions {
     /// Fields that people type, with the colon that makes a word an item.
     static let fields = [
         "Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Content-Disposition",
-        "Content-Encoding", "Content-Language", "Content-Type", "Cookie", "Expect", "Forwarded", "Host",
+        "Content-Encoding", "Content-Language", "Content-Type", "Cookie", "Depth", "Expect", "Forwarded", "Host",
         "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
-        "Origin",
-        "Prefer", "Range", "Referer", "TE", "User-Agent", "X-Forwarded-For", "X-Forwarded-Proto", "X-Request-ID",
+        "Max-Forwards", "Origin", "Prefer", "Range", "Referer", "TE", "User-Agent", "X-Forwarded-For",
+        "X-Forwarded-Proto", "X-Request-ID",
         "X-Requested-With",
     ].map { "\($0):" }
 

@@ -14,7 +14,8 @@ enum FishCompletion {
                 functions, "set -l commands \(commands)",
                 "complete -c fireweed -n __fish_use_subcommand -a '\(Completions.methods.joined(separator: " "))' -d Method",
             ] + subcommands + [
-                "complete -c fireweed -n 'test (commandline -opc)[-1] = --help' -f -a '\(topics)'",
+                "complete -c fireweed -n __fish_use_subcommand -a help -d 'Print help'",
+                "complete -c fireweed -n 'contains -- (commandline -opc)[-1] help --help' -f -a '\(topics)'",
                 "complete -c fireweed -n 'not __fish_seen_subcommand_from status serve' -a '(__fireweed_item)'", "",
             ] + Option.all.map(line) + ["", "complete -c fw -w fireweed", "complete -c fws -w fireweed"]
         return lines.joined(separator: "\n") + "\n"

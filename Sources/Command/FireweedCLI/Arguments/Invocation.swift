@@ -206,6 +206,15 @@ struct Invocation: Sendable, Equatable {
         !writesToStandardOutput && (isDownload || goesOn || outputFile != nil)
     }
 
+    /// Whether content may come in a coding, which is taken off.
+    ///
+    /// A file gets content as it is: the coding of an archive is no coding for the way. curl has to be asked for
+    /// codings, but a terminal shows text.
+    var asksForCodings: Bool {
+        guard let curl else { return !savesToFile }
+        return curl.asksForCodings || !savesToFile && (Terminal.isOutput || selection != nil || !expectations.isEmpty)
+    }
+
     /// Whether a file gets the content of every status.
     var savesEveryStatus: Bool { savesAnyStatus || failsWithContent }
 

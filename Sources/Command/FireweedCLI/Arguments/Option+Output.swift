@@ -142,8 +142,8 @@ extension Option {
         Option(
             names: ["--har"], group: .files, effect: .word("FILE") { $0.archiveFile = $1 },
             example: "fireweed --har trace.har api.example",
-            help: "Record every exchange in FILE, an HTTP archive, without credentials and cookies; with serve, answer "
-                + "from FILE.",
+            help: "Record every exchange in FILE, an HTTP archive, without credentials and cookies; of content, JSON, "
+                + "XML, forms and events without their secrets, and no other text. With serve, answer from FILE.",
             scope: [.response, .serve]),
     ]
 

@@ -14,6 +14,21 @@ struct OptionUse: Sendable {
     /// The line of the configuration file that has it; `nil` for the command line.
     var place: String?
 
+    /// A message, with the line of the configuration file in front of it where the option that it is about stands there
+    /// alone: in `configured`, and not among `words`.
+    static func placed(_ message: String, in configured: [OptionUse], beside words: [String]) -> String {
+        let named = Set(message.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
+        let use = configured.last { use in
+            let isGiven = words.contains { word in use.option.names.contains { word == $0 || word.hasPrefix("\($0)=") }
+            }
+            // A message about a file names the file.
+            let isFile = use.value.map { $0.count > 3 && message.contains($0) } ?? false
+            return !isGiven && (isFile || use.option.names.contains(where: named.contains))
+        }
+        guard let place = use?.place, !message.hasPrefix(place) else { return message }
+        return "\(place): \(message)"
+    }
+
     func apply(to invocation: inout Invocation) throws {
         switch option.effect {
         case .flag(let set): set(&invocation)

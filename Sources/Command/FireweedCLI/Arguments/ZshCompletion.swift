@@ -30,7 +30,7 @@ enum ZshCompletion {
             esac
         done
 
-        if [[ ${words[CURRENT-1]} == --help ]]; then
+        if [[ ${words[CURRENT-1]} == (help|--help) ]]; then
             compadd -- \(Completions.topics.joined(separator: " "))
             return
         fi
@@ -47,7 +47,7 @@ enum ZshCompletion {
 
     private static var words: String {
         (Subcommand.allCases.map { "\($0.rawValue)\\:\"\(described($0.summary))\"" }
-            + Completions.methods.map { "\($0)\\:\"Method\"" }).joined(separator: " ")
+            + ["help\\:\"Print help\""] + Completions.methods.map { "\($0)\\:\"Method\"" }).joined(separator: " ")
     }
 
     /// `_arguments` counts the subcommand as the first word.

@@ -35,7 +35,7 @@ struct CURLNetrc: Sendable, Equatable {
             // curl sends the request without one.
             return nil
         } catch {
-            throw UsageError(message: error.localizedDescription)
+            throw UsageError(message: error.plainText)
         }
     }
 }

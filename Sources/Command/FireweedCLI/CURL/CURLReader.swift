@@ -40,7 +40,7 @@ struct CURLReader {
         let home = getenv("HOME").map { String(cString: $0) }
         var tokens: ArraySlice<ShellToken>
         do { tokens = try ShellWords.tokens(of: command, home: home)[...] } catch let error as CURLParsingError {
-            throw UsageError(message: error.localizedDescription)
+            throw UsageError(message: error.plainText)
         }
         if tokens.first == .word(Array("$".utf8)) { tokens = tokens.dropFirst() }  // a prompt
         guard case .word(let word)? = tokens.popFirst() else {
@@ -48,6 +48,9 @@ struct CURLReader {
         }
         let program = String(decoding: word, as: UTF8.self)
         guard ["curl", "curl.exe"].contains(program.split(separator: "/").last.map(String.init)) else {
+            if tokens.contains(.word(Array("curl".utf8))) {
+                throw UsageError(message: "the command begins with \(program); leave out what stands before curl")
+            }
             throw UsageError(message: "the command is \(program), not curl")
         }
         // A browser's "Copy all as cURL" ends each command with a semicolon.
@@ -57,8 +60,13 @@ struct CURLReader {
                 if case .word(let word) = token { return word }
                 return []
             }
-            let shown = text == "\n" ? "a second line" : text
-            throw UsageError(message: "only a shell could understand \(shown); write what it would become")
+            switch text {
+            case "\n": throw UsageError(message: "a second line stands behind the curl command; leave it out")
+            case "|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>":
+                throw UsageError(
+                    message: "\(text) and what follows it is for the shell; put it behind fireweed's command")
+            default: throw UsageError(message: "only a shell could understand \(text); write what it would become")
+            }
         }
     }
 

@@ -15,7 +15,7 @@ extension CURLRow {
         .text("request", "X") { $0.method = $1 },
         .flag("get", "G") { $1.sendsDataInQuery = $2 },
         .flag("head", "I") {
-            $1.isHead = $2
+            ($1.isHead, $1.includesHeads) = ($2, $2)
             if $2 { $0.print = "h" }
         },
         .value("url-query") { $1.query.append($2.value) },
@@ -95,7 +95,9 @@ extension CURLRow {
     ]
 
     private static let outputRows: [CURLRow] = [
+        .flag("compressed") { $1.asksForCodings = $2 },
         .flag("include", "i") { invocation, transfer, isOn in
+            transfer.includesHeads = isOn || transfer.isHead
             invocation.print = isOn ? "hb" : transfer.isHead ? "h" : nil
             invocation.showsAll = isOn
         },
@@ -111,7 +113,12 @@ extension CURLRow {
         .flag("fail-with-body") { $0.failsWithContent = $2 },
         .value("write-out", "w") { invocation, _, use in
             let text = try use.text
-            invocation.writeOut = text.hasPrefix("@") ? try LocalFile.text(String(text.dropFirst()), for: "w") : text
+            guard text.hasPrefix("@") else {
+                invocation.writeOut = text
+                return
+            }
+            // The lines of a file are one format: \n stands for a line break.
+            invocation.writeOut = try LocalFile.text(String(text.dropFirst()), for: "w").filter { !$0.isNewline }
         },
     ]
 
@@ -163,12 +170,19 @@ extension CURLRow {
         .flag("ipv6", "6") { invocation, _, _ in invocation.ipVersion = .v6 },
     ]
 
+    private static let addCiphers: CURLRow.Effect = { invocation, _, use in
+        invocation.ciphers = try invocation.ciphers.map { "\($0):\(try use.text)" } ?? use.text
+    }
+
     private static let trustRows: [CURLRow] = [
         .flag("insecure", "k") { $0.isInsecure = $2 },
         .own("cacert", nil, "--cacert"), .own("cert", "E", "--cert"), .own("key", nil, "--key"),
         .own("pass", nil, "--cert-key-pass"), .own("cert-type", nil, "--cert-type"),
-        .own("tls-max", nil, "--tls-max"), .own("ciphers", nil, "--ciphers"),
+        .own("tls-max", nil, "--tls-max"), .value("ciphers", nil, addCiphers), .value("tls13-ciphers", nil, addCiphers),
         .own("pinnedpubkey", nil, "--pin"),
+        .flag("tlsv1", "1") { invocation, _, _ in invocation.minimumTLSVersion = .tls10 },
+        .flag("tlsv1.0") { invocation, _, _ in invocation.minimumTLSVersion = .tls10 },
+        .flag("tlsv1.1") { invocation, _, _ in invocation.minimumTLSVersion = .tls11 },
         .flag("tlsv1.2") { invocation, _, _ in invocation.minimumTLSVersion = .tls12 },
         .flag("tlsv1.3") { invocation, _, _ in invocation.minimumTLSVersion = .tls13 },
     ]
@@ -176,10 +190,15 @@ extension CURLRow {
     /// Output that is not shown here, and what concerns the connection and no message.
     private static let ignoredRows: [CURLRow] =
         ignored([
-            ("compressed", nil), ("buffer", "N"), ("progress-bar", "#"),
+            ("buffer", "N"), ("progress-bar", "#"),
             ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
             ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
             ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
+            // Of other protocols, and of other libraries for TLS.
+            ("ssl", nil), ("ssl-reqd", nil), ("ssl-no-revoke", nil), ("ssl-revoke-best-effort", nil),
+            ("ssl-allow-beast", nil), ("ssl-auto-client-cert", nil),
+            // Done without being asked for: what is not whole is no file, and a refused connection is tried again.
+            ("remove-on-error", nil), ("retry-connrefused", nil), ("suppress-connect-headers", nil),
         ])
         + ignoredValues([
             "keepalive-time", "keepalive-cnt", "happy-eyeballs-timeout-ms", "expect100-timeout", "trace-config",

@@ -169,12 +169,10 @@ extension CURLTransfer {
         return free
     }
 
-    /// Writes the heads of the responses (`-D`); throws what writing throws.
+    /// Writes the heads of the responses to a file (`-D`); throws what writing throws.
     func writeHeads(_ heads: [[UInt8]]) throws {
-        guard let headFile else { return }
-        let bytes = heads.flatMap { $0 }
-        guard headFile != "-" else { return Terminal.write(bytes) }
-        try Data(bytes).write(to: URL(fileURLWithPath: headFile))
+        guard let headFile, headFile != "-" else { return }
+        try Data(heads.flatMap { $0 }).write(to: URL(fileURLWithPath: headFile))
     }
 
     /// Writes the validator of a response (`--etag-save`).
@@ -196,6 +194,14 @@ struct CURLAppendedFile: Sendable {
     let path: String
     /// The path of the part, before the part is whole.
     var part: String { "\(path).fireweed-part" }
+
+    /// Puts heads in front of what a file has (`-i`); throws what reading and writing throw.
+    static func put(_ heads: [[UInt8]]?, into file: URL) throws {
+        let whole = CURLAppendedFile(path: file.path)
+        try FileManager.default.moveItem(atPath: file.path, toPath: whole.part)
+        try Data((heads ?? []).flatMap { $0 }).write(to: file)
+        try whole.append()
+    }
 
     /// Moves the part's bytes to the end of the file; throws what reading and writing throw.
     func append() throws {

@@ -71,6 +71,10 @@ struct CURLTransfer: Sendable, Equatable {
     /// `-`, or the number of bytes to leave out.
     var offset: String?
     var headFile: String?
+    /// Heads go where the content goes, in front of it.
+    var includesHeads = false
+    /// Content may come compressed, and is given without its codings.
+    var asksForCodings = false
 
     /// Whether cookies of responses are kept; without a file curl does not.
     var keepsCookies: Bool { !cookieFiles.isEmpty || cookieJar != nil }

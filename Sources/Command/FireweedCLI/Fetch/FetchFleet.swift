@@ -61,7 +61,7 @@ final class FetchFleet: Sendable {
         do {
             fleet = try Fleet(url: url, configuration: configuration)
         } catch {
-            throw UsageError(message: "--fleet: \(error.localizedDescription)")
+            throw UsageError(message: "--fleet: \(error.plainText)")
         }
         lease = .seconds(invocation.leaseSeconds)
         queue = FleetQueue(
@@ -81,7 +81,7 @@ final class FetchFleet: Sendable {
             try await fleet.command("PING", deadline: .seconds(5))
             return nil
         } catch {
-            return error.localizedDescription
+            return error.plainText
         }
     }
 
@@ -98,7 +98,7 @@ final class FetchFleet: Sendable {
                     defer { state.hasComplained = true }
                     return !state.hasComplained
                 }
-                if isFirst { Terminal.tell("fireweed: \(error.localizedDescription) It is tried again.\n") }
+                if isFirst { Terminal.tell("fireweed: \(error.plainText) It is tried again.\n") }
                 try await Task.sleep(for: Self.pause)
             }
         }
@@ -273,7 +273,7 @@ final class FetchFleet: Sendable {
     }
 
     private static func words(_ error: any Error) -> String {
-        "the shared list cannot be used: \(error.localizedDescription)"
+        "the shared list cannot be used: \(error.plainText)"
     }
 }
 

@@ -48,7 +48,7 @@ struct FetchItem: Sendable {
         } catch let error as UsageError {
             request = .failure(error)
         } catch {
-            request = .failure(UsageError(message: error.localizedDescription))
+            request = .failure(UsageError(message: error.plainText))
         }
     }
 

@@ -148,7 +148,7 @@ final class FetchInput: Sendable {
             do {
                 handler(try reader.next().map { .lines($0) } ?? .end)
             } catch {
-                handler(.failure(error.localizedDescription))
+                handler(.failure(error.plainText))
             }
         }
     }

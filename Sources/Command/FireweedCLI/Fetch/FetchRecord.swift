@@ -33,7 +33,7 @@ struct FetchRecord: Sendable {
             let isSeveral = values.count != 1 || path.steps.contains(.every)
             selection = (isSeveral ? .array(values) : values[0]).text
         } catch {
-            self.error = (error as? UsageError)?.message ?? error.localizedDescription
+            self.error = error.plainText
         }
     }
 

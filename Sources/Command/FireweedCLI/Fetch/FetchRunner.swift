@@ -46,7 +46,7 @@ struct FetchRunner: Sendable {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw OutputError(errorDescription: "the folder \(folder) cannot be made: \(error.localizedDescription)")
+            throw OutputError(errorDescription: "the folder \(folder) cannot be made: \(error.plainText)")
         }
     }
 

@@ -124,7 +124,7 @@ struct ContentPrinter {
         do {
             return try path.selected(from: MessageText.text(held, type: type, charset: charset) ?? "").flatMap(line)
         } catch {
-            failure = (error as? UsageError)?.message ?? error.localizedDescription
+            failure = error.plainText
             return []
         }
     }

@@ -36,6 +36,15 @@ enum Terminal {
             return all
         }
         if let ready { write(ready, to: STDOUT_FILENO) }
+        if let last = bytes.last { endsLine.store(last == 0x0A, ordering: .relaxed) }
+    }
+
+    /// Whether what was last written to standard output ended a line.
+    private static let endsLine = Atomic(true)
+
+    /// Ends the line of content that has no line break at its end.
+    static func beginLine() {
+        if !endsLine.load(ordering: .relaxed) { write([0x0A]) }
     }
 
     /// What is to be written to standard output at the end of `gathering(_:)`; `nil` outside of it.

@@ -28,8 +28,10 @@ struct ErrorText {
         }
         var text = error.errorDescription ?? "\(error)"
         // Alamofire's words for its users; who types a command knows no task.
-        let prefix = "URLSessionTask failed with error: "
-        if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
+        for prefix in ["URLSessionTask failed with error: ", "The URLRequest could not be made: "]
+        where text.hasPrefix(prefix) {
+            text.removeFirst(prefix.count)
+        }
         // Foundation's description of an error without one.
         if text.contains("Error Domain=") || text.contains("NSURLErrorDomain error"),
             let code = Self.urlError(in: error)?.code
@@ -44,7 +46,7 @@ struct ErrorText {
             text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
         }
         // Where the download was before is of no interest.
-        if case .downloadedFileMoveFailed(let cause, _, _) = error { text = cause.localizedDescription }
+        if case .downloadedFileMoveFailed(let cause, _, _) = error { text = cause.plainText }
         if code == .tls, let hint = Self.trustHint(for: error, text) { text += "; \(hint)" }
         // Sign-ins end so: the address is in the response.
         if text.hasPrefix("a redirect leads to") { text += " (--no-follow --headers shows where)" }

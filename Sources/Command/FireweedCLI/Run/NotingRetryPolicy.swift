@@ -65,7 +65,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
 
     private static func cause(_ request: Request, _ error: any Error) -> String {
         if let status = request.response?.statusCode { return "the status is \(status)" }
-        return error.asAFError.map { ErrorText($0).message } ?? error.localizedDescription
+        return error.asAFError.map { ErrorText($0).message } ?? error.plainText
     }
 
     /// Why a failure that would be tried again is not; `nil` for every other failure.

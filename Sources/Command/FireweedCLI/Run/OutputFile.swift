@@ -31,7 +31,7 @@ enum OutputFile {
         do {
             return try FileDestination(at: URL(fileURLWithPath: path))
         } catch {
-            throw OutputError(errorDescription: error.localizedDescription)
+            throw OutputError(errorDescription: error.plainText)
         }
     }
 

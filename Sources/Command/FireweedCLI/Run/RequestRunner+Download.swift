@@ -31,11 +31,16 @@ extension RequestRunner {
         if response.error != nil { task.removeTemporaryFiles() }
         if let code = interruption.code { return code }
         tell(task.resumption)
-        if let recorder, let answer = response.response { heads.showResponse(answer, recorder) }
+        if let answer = response.response { showHead(of: answer) }
         if let appended, let failure = append(response, to: appended) { return failure }
         let saved: URL?
-        do { saved = try savedFile(response, place) } catch {
-            Terminal.tell("fireweed: what came cannot be saved: \(error.localizedDescription)\n")
+        do {
+            saved = try savedFile(response, place)
+            if let saved, invocation.curl?.includesHeads == true {
+                try CURLAppendedFile.put(recorder?.heads, into: saved)
+            }
+        } catch {
+            Terminal.tell("fireweed: what came cannot be saved: \(error.plainText)\n")
             return .failure
         }
         if let saved, invocation.keepsRemoteTime { setTime(of: saved, response.response) }
@@ -85,7 +90,7 @@ extension RequestRunner {
         switch response.response?.statusCode {
         case 206 where response.value != nil:
             do { try file.append() } catch {
-                Terminal.tell("fireweed: \(file.path) cannot be written: \(error.localizedDescription)\n")
+                Terminal.tell("fireweed: \(file.path) cannot be written: \(error.plainText)\n")
                 return .failure
             }
             note("Appended to \(file.path)\n")
@@ -114,6 +119,9 @@ extension RequestRunner {
             let count = isFile ? attributes?[.size] as? Int64 ?? savedByteCount : savedByteCount
             let seconds = String(format: "%.1f s", metrics.taskInterval.duration)
             note("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(seconds)\n")
+            if invocation.curl == nil, let coding = response.response?.value(forHTTPHeaderField: "Content-Encoding") {
+                note("Its content has the coding \(coding), as the server sent it\n")
+            }
         }
         if hasPartialFile, response.resumeData != nil {
             Terminal.tell("fireweed: what has come is kept; the same command continues from there\n")
@@ -129,7 +137,7 @@ extension RequestRunner {
         do {
             try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
         } catch {
-            Terminal.tell("fireweed: the time of \(file.relativePath) cannot be set: \(error.localizedDescription)\n")
+            Terminal.tell("fireweed: the time of \(file.relativePath) cannot be set: \(error.plainText)\n")
         }
     }
 

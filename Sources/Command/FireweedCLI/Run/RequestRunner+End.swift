@@ -55,7 +55,7 @@ extension RequestRunner {
             curl.writeTag(of: outcome.response)
             return nil
         } catch {
-            return (.failure, "\(curl.headFile ?? "") cannot be written: \(error.localizedDescription)")
+            return (.failure, "\(curl.headFile ?? "") cannot be written: \(error.plainText)")
         }
     }
 

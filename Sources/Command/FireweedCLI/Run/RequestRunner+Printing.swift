@@ -70,7 +70,7 @@ extension RequestRunner {
         if let code = fetched.interruption { return code }
         var outcome = fetched.outcome
         if outcome.status != nil {
-            if let recorder, let answer = outcome.response { heads.showResponse(answer, recorder) }
+            if let answer = outcome.response { showHead(of: answer) }
             var printer = printer(ofType: outcome.contentType)
             let isRefused = outcome.error != nil || invocation.refusedTarget(of: outcome.response) != nil
             let isHidden = isRefused && outcome.response?.isRedirect == true || hidesContent(of: outcome.status)
@@ -89,9 +89,9 @@ extension RequestRunner {
         authentication?.apply(to: request)
         let meter = uploadMeter(for: request)
         if recorder != nil || canShowMeter {
-            request.onHTTPResponse(on: .global()) { [recorder, heads] response in
+            request.onHTTPResponse(on: .global()) { [self] response in
                 meter.end()
-                if let recorder { heads.showResponse(response, recorder) }
+                showHead(of: response)
             }
         }
         let interruption = Interruption { request.cancel() }
@@ -120,6 +120,13 @@ extension RequestRunner {
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
         return finish(RequestOutcome(error: completion?.error, context: completion))
+    }
+
+    /// Shows the last response's head, where that is wanted; to be called before any content.
+    func showHead(of response: HTTPURLResponse) {
+        guard let recorder else { return }
+        if invocation.curl?.headFile == "-" { Terminal.write(recorder.heads.flatMap { $0 }) }
+        heads.showResponse(response, recorder)
     }
 
     /// Whether a curl command asks for no content of this status.

@@ -55,7 +55,11 @@ final class RequestRunner: @unchecked Sendable {
         heads = HeadPrinter(
             parts: parts, showsAll: invocation.showsAll, text: text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "",
-            write: { if toFile { Terminal.tell($0) } else { Terminal.write($0) } })
+            write: { text in
+                guard !toFile else { return Terminal.tell(text) }
+                Terminal.beginLine()
+                Terminal.write(text)
+            })
         recorder = Self.recorder(invocation, heads)
         made = try SessionMaker.session(
             for: invocation, plan: plan, saved: kept.restored, observer: recorder)
@@ -113,7 +117,7 @@ final class RequestRunner: @unchecked Sendable {
             }
         case .none, .input, .stream, .multipart: break
         }
-        if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
+        if !invocation.asksForCodings, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
         try RequestPlan.check(headers)
         return headers
     }
@@ -122,6 +126,7 @@ final class RequestRunner: @unchecked Sendable {
         let isWatched =
             heads.parts.contains(where: "HBh".contains) || invocation.expectations.contains(where: \.needsFields)
             || invocation.writeOut != nil || invocation.showsDebugging || invocation.curl?.headFile != nil
+            || invocation.curl?.includesHeads == true
         guard isWatched else { return nil }
         let tell: @Sendable (String) -> Void = { Terminal.tell("* \($0)") }
         return WireRecorder(notes: invocation.showsDebugging ? tell : nil) { heads.show($0) }
@@ -130,7 +135,8 @@ final class RequestRunner: @unchecked Sendable {
     private static func parts(_ invocation: Invocation) -> String {
         if invocation.isOffline { return invocation.print?.filter("HB".contains) ?? "HB" }
         if invocation.isQuiet { return "" }
-        if let print = invocation.print { return print }
+        let isInFile = invocation.savesToFile && invocation.curl?.includesHeads == true
+        if let print = invocation.print { return isInFile ? print.filter { $0 != "h" } : print }
         if invocation.savesToFile { return invocation.isDownload && Terminal.isOutput ? "h" : "" }
         let isAlone = invocation.writesToStandardOutput || invocation.selection != nil
         return Terminal.isOutput && !isAlone ? "hb" : "b"
@@ -166,7 +172,7 @@ final class RequestRunner: @unchecked Sendable {
         if invocation.usesCache { await session.flushResponseStore() }
         var isKept = true
         let complain = { (what: String, path: String, error: any Error) in
-            Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.localizedDescription)\n")
+            Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.plainText)\n")
             isKept = false
         }
         if let failure = kept.keep(made.cookies, (plan.lines, plan.url)) {

@@ -40,7 +40,7 @@ struct ServeRunner {
                 case let error as UsageError: error.message
                 case let error as ServerError: error.description
                 case let error as RecordingError: "\(invocation.archiveFile ?? ""): \(error)"
-                default: error.localizedDescription
+                default: error.plainText
                 }
             Terminal.tell("fireweed: \(message)\n")
             return error is UsageError ? .usage : .failure

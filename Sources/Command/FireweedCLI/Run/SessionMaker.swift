@@ -70,6 +70,8 @@ enum SessionMaker {
         var options = TransportOptions()
         options.wireObserver = observer
         options.fieldWriting = plan.fieldWriting
+        // What is stored serves later runs, which may print it.
+        options.decodesContent = invocation.asksForCodings || invocation.usesCache
         options.httpVersion = invocation.httpVersion
         options.connectTimeout = invocation.connectTimeout.map { .seconds($0) }
         if let count = invocation.maximumFieldCount {
@@ -166,7 +168,7 @@ enum SessionMaker {
         do {
             return try Netrc.ofUser()
         } catch {
-            throw UsageError(message: error.localizedDescription)
+            throw UsageError(message: error.plainText)
         }
     }
 

@@ -49,7 +49,7 @@ final class SeveralRequests: Sendable {
 
     /// Says why a request could not be made.
     private static func tell(_ error: any Error) -> ExitCode {
-        Terminal.tell("fireweed: \((error as? UsageError)?.message ?? error.localizedDescription)\n")
+        Terminal.tell("fireweed: \(error.plainText)\n")
         return error is UsageError ? .usage : .failure
     }
 

@@ -25,7 +25,12 @@ struct UploadFolder: Sendable {
         }
         // A part of a file must not become the whole (RFC 9110 §14.5).
         guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
-        if let length = request.field("Content-Length").flatMap({ Int($0) }), length > limit {
+        // Where the content ends is not for the server to guess (RFC 9112 §6.3).
+        let lengths = Set(request.values(ofField: "Content-Length"))
+        guard lengths.count <= 1, lengths.isEmpty || request.field("Transfer-Encoding") == nil else {
+            return Self.refusal(400, "the content has more than one length")
+        }
+        if let length = lengths.first.flatMap({ Int($0) }), length > limit {
             return Self.refusal(413, "the file is longer than \(limit) bytes")
         }
         guard let folder = open(names.dropLast()) else { return Self.refusal(404, "there is no such folder") }

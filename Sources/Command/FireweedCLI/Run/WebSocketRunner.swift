@@ -43,9 +43,11 @@ struct WebSocketRunner {
         let isInteractive = await console.isInteractive
         var input = isInteractive ? Task { await feed(task, console) } : nil
         var code = ExitCode.success
+        var isConnected = false
         for await event in events {
             switch event.kind {
             case .connected(let name):
+                isConnected = true
                 if input == nil { input = Task { await feed(task, console) } }
                 await show(request.response, console)
                 if isInteractive {
@@ -63,10 +65,13 @@ struct WebSocketRunner {
                 }
                 await show(completion.response, console)
                 let text = ErrorText(error, invocation)
-                await console.note(text.message)
+                // Time-outs are those of the handshake; behind it only a ping is waited for.
+                let isPing = isConnected && text.code == .timedOut
+                await console.note(isPing ? "the server did not answer a ping in time (--ping)" : text.message)
                 code = text.code
             }
         }
+        if code == .success, await console.hasFailed { code = .failure }
         input?.cancel()
         await console.end()
         return code
@@ -105,6 +110,9 @@ struct WebSocketRunner {
                 }
             }
             if let rest = cutter.finish() { try await send(rest, to: task) }
+        } catch let error as UsageError {
+            await console.fail(error.message)
+            return task.close(sending: .normalClosure)
         } catch {
             return  // the request ends with its own error, which is shown
         }
@@ -114,7 +122,10 @@ struct WebSocketRunner {
     }
 
     private func send(_ line: [UInt8], to task: WebSocketTask) async throws {
-        try await task.send(.string(String(decoding: line, as: UTF8.self)))
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw UsageError(message: "a line of the input is not UTF-8; --binary sends bytes")
+        }
+        try await task.send(.string(text))
     }
 
     private func feedKeys(_ task: WebSocketTask, _ console: SocketConsole) async {

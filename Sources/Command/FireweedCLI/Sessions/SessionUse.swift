@@ -68,7 +68,7 @@ struct SessionUse: Sendable {
             try file.save(from: loaded, to: saved)
             return nil
         } catch {
-            return "the session file \(file.url.path) cannot be written: \(error.localizedDescription)"
+            return "the session file \(file.url.path) cannot be written: \(error.plainText)"
         }
     }
 }

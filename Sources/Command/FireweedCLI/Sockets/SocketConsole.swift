@@ -12,6 +12,8 @@ actor SocketConsole {
     private var lastMessage: ContinuousClock.Instant?
     /// True after Ctrl-C.
     private(set) var wasInterrupted = false
+    /// True after input that cannot be sent.
+    private(set) var hasFailed = false
     /// The code that the user closes with.
     private(set) var closingCode: Int?
 
@@ -57,6 +59,12 @@ actor SocketConsole {
     /// Shows what is no message: above the prompt, or on standard error.
     func note(_ text: String) {
         if terminal != nil { above("* \(text)") } else { Terminal.tell("fireweed: \(text)\n") }
+    }
+
+    /// Says why the input cannot be sent.
+    func fail(_ text: String) {
+        hasFailed = true
+        note(text)
     }
 
     /// Shows a head: above the prompt, or on standard error.

@@ -32,6 +32,11 @@ public struct ReceivedRequest: Sendable {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
+    /// The values of the fields of this name, compared without case.
+    public func values(ofField name: String) -> [String] {
+        fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+
     /// The value of the first parameter of this name.
     public func parameter(_ name: String) -> String? {
         query.first { $0.name == name }?.value

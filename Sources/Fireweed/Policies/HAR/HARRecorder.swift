@@ -112,8 +112,7 @@ public final class HARRecorder: EventMonitor {
     }
 
     private func sentContent(of request: Request, _ task: URLSessionTask) -> Data? {
-        if case .data(let data) = (request as? UploadRequest)?.uploadable { return data }
-        return task.originalRequest?.httpBody
+        request.parts.content.data ?? task.originalRequest?.httpBody
     }
 }
 

@@ -51,6 +51,17 @@ enum RequestContent: Sendable {
         }
     }
 
+    /// The content where it is in memory, beside the `URLRequest`.
+    var data: Data? {
+        switch self {
+        case .given(.success(.data(let data)), _): return data
+        case .upload(let content):
+            guard case .data(let data) = content.uploadable else { return nil }
+            return data
+        case .ofURLRequest, .given: return nil
+        }
+    }
+
     /// The content in a `curl` command; `nil` for the content of the `URLRequest`.
     var shown: CURLContent? {
         if case .upload(let content) = self { content.shown } else { nil }

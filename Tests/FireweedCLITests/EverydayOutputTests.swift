@@ -1,0 +1,187 @@
+import FixtureServer
+import Foundation
+import Testing
+
+/// Output and messages, as people meet them who use the command beside curl.
+@Suite("Everyday output", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct EverydayOutputTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(
+        _ arguments: String..., input: String? = nil, environment: [String: String] = [:]
+    ) throws -> CommandResult {
+        try Command.run(arguments, in: folder.url, input: input, environment: environment)
+    }
+
+    private func url(_ path: String) -> String { server.url(path).absoluteString }
+
+    private func text(_ result: CommandResult) -> String { String(decoding: result.output, as: UTF8.self) }
+
+    private func data(_ name: String) throws -> Data { try Data(contentsOf: folder.file(name)) }
+
+    private func read(_ name: String) throws -> String { String(decoding: try data(name), as: UTF8.self) }
+
+    private static let gzipMagic = Data([0x1F, 0x8B])
+
+    @Test("a file gets content as it was sent; a coding is taken off where it was asked for")
+    func codings() throws {
+        let page = url("/gzip")
+        let own = try run("-o", "own", page)
+        #expect(own.code == 0 && own.errors.contains("has the coding gzip"), "\(own.errors)")
+        #expect(try data("own").prefix(2) == Self.gzipMagic)
+        #expect(server.requests.last?.field("Accept-Encoding") == "identity")
+        #expect(try run("--from-curl", "curl -o plain \(page)").code == 0)
+        #expect(try data("plain").prefix(2) == Self.gzipMagic)
+        #expect(try run("--from-curl", "curl -s \(page)").output.prefix(2) == Self.gzipMagic)
+        #expect(try run("--from-curl", "curl --compressed -o decoded \(page)").code == 0)
+        #expect(try read("decoded").contains("gzipped"))
+        #expect(text(try run("--from-curl", "curl -s --compressed \(page)")).contains("gzipped"))
+        #expect(text(try run(page)).contains("gzipped"))
+    }
+
+    @Test("curl -i and -I write heads where the content goes, -D - in front of it")
+    func heads() throws {
+        server.route("/page") { _ in
+            FixtureResponse(status: 200, fields: [("X-Own", "1")], body: .data(Data("text".utf8)))
+        }
+        let page = url("/page")
+        #expect(try run("--from-curl", "curl -s -i -o whole \(page)").code == 0)
+        let whole = try read("whole")
+        #expect(whole.hasPrefix("HTTP/1.1 200 OK\r\n") && whole.contains("X-Own: 1\r\n"), "\(whole)")
+        #expect(whole.hasSuffix("\r\n\r\ntext"), "\(whole)")
+        #expect(try run("--from-curl", "curl -s -I -o head \(page)").code == 0)
+        #expect(try read("head").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        let dumped = text(try run("--from-curl", "curl -s -D - \(page)"))
+        #expect(dumped.hasPrefix("HTTP/1.1 200 OK\r\n") && dumped.hasSuffix("\r\n\r\ntext"), "\(dumped)")
+    }
+
+    @Test("heads of a further request begin a line")
+    func severalHeads() throws {
+        server.route("/page") { _ in FixtureResponse(status: 200, body: .data(Data("text".utf8))) }
+        let output = text(try run("-v", url("/page"), url("/page")))
+        #expect(output.contains("text\nGET /page"), "\(output)")
+    }
+
+    @Test("-w of a copied command takes the lines of its file as one")
+    func format() throws {
+        try "%{http_code}\\n\n%{method}\n".write(to: folder.file("format"), atomically: true, encoding: .utf8)
+        #expect(text(try run("--from-curl", "curl -s -o /dev/null -w @format \(url("/get"))")) == "200\nGET")
+    }
+
+    @Test("the archive has the content that was sent")
+    func archive() throws {
+        #expect(try run("--har", "trace.har", url("/anything"), "name=Ada").code == 0)
+        let object = try JSONSerialization.jsonObject(with: try data("trace.har")) as? [String: Any]
+        let entries = (object?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        let request = entries?.first?["request"] as? [String: Any]
+        let content = request?["postData"] as? [String: Any]
+        #expect((content?["text"] as? String)?.contains("Ada") == true, "\(String(describing: request))")
+    }
+
+    @Test(
+        "errors about configured options name the line of the file",
+        arguments: [
+            "--cacert nothere.pem", "--cert nothere.pem", "--session-read-only nothere/x/", "--select a\n--stream",
+        ])
+    func configuration(_ line: String) throws {
+        let file = folder.file("config")
+        try "# defaults\n\(line)\n".write(to: file, atomically: true, encoding: .utf8)
+        let result = try run(url("/get"), environment: ["FIREWEED_CONFIG": file.path])
+        #expect(result.code != 0 && result.errors.contains("\(file.path), line "), "\(result.errors)")
+    }
+
+    @Test("no failure is a dump of Foundation's")
+    func dumps() throws {
+        try "".write(to: folder.file("file"), atomically: true, encoding: .utf8)
+        let cases = [
+            try run("--session", "s", url("/get"), environment: ["XDG_CONFIG_HOME": folder.file("file").path]),
+            try run("-f", url("/anything"), "f@/proc/self/mem"),
+            try run("--session", "/proc/nothere/x", url("/get")),
+            try run("--cert", "/dev/null", "https://127.0.0.1:1/"),
+            try run("--har", "/proc/nothere/x", url("/get")),
+            try run("fetch", "--save", folder.file("file").path + "/x", url("/get")),
+            try run("PUT", "--upload", "/proc/self/mem", url("/anything")),
+        ]
+        for result in cases {
+            #expect(result.code != 0)
+            for word in ["Domain", "Code=", "UserInfo", "Foundation", "URLRequest", "CocoaError", "couldn’t"] {
+                #expect(!result.errors.contains(word), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test(
+        "a copied command says what belongs to the shell",
+        arguments: [
+            ("curl %@ | jq .", "| and what follows it is for the shell"),
+            ("curl %@ > x", "> and what follows it is for the shell"),
+            ("sudo curl %@", "leave out what stands before curl"), ("A=1 curl %@", "leave out what stands before curl"),
+            ("wget %@", "not curl"),
+        ])
+    func shell(_ command: String, _ words: String) throws {
+        let result = try run("--from-curl", command.replacing("%@", with: url("/get")))
+        #expect(result.code == 2 && result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test("help has topics, and says so")
+    func help() throws {
+        let unknown = try run("help", "nothere")
+        #expect(unknown.code == 2 && unknown.errors.contains("topics are all, "), "\(unknown.errors)")
+        #expect(text(try run("fetch", "help")) == text(try run("--help", "fetch")))
+        #expect(text(try run("help")) == text(try run("--help")))
+    }
+
+    @Test("fetch takes a field in lower case with a number")
+    func fields() throws {
+        #expect(try run("fetch", url("/anything"), "depth:1").code == 0)
+        #expect(server.requests.last?.field("Depth") == "1")
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("ws refuses input that is not UTF-8")
+    func socketInput() throws {
+        let target = url("/ws/echo").replacing("http://", with: "ws://")
+        let result = try Command.run(
+            script: "printf 'whole\\n\\377\\n' | \"$0\" ws --wait 0 \(target)", in: folder.url)
+        #expect(result.code == 1 && result.errors.contains("is not UTF-8"), "\(result.errors)")
+    }
+
+    @Test("serve --uploads takes content with one length, serve --tls no old versions")
+    func served() async throws {
+        let uploads = try RunningCommand(["serve", "--uploads", "0", folder.url.path])
+        let port = try #require(await uploads.read(until: "\n").split(separator: ":").last)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let sent =
+            "PUT /x HTTP/1.1\\r\\nHost: h\\r\\nContent-Length: 4\\r\\nContent-Length: 5\\r\\nConnection: close\\r\\n\\r\\ntext"
+        let script = """
+            import socket, sys
+            s = socket.create_connection(("127.0.0.1", \(port)))
+            s.sendall(b"\(sent)")
+            print(s.recv(12).decode())
+            """
+        let answer = try Command.run(script: "/usr/bin/python3 -c '\(script)'", in: folder.url)
+        #expect(!text(answer).contains("201") && !text(answer).contains("204"), "\(text(answer))\(answer.errors)")
+        uploads.process.terminate()
+        _ = await uploads.rest()
+
+        let environment = ["XDG_CONFIG_HOME": folder.url.path]
+        let secure = try RunningCommand(["serve", "--tls", "0"], in: folder.url, environment: environment)
+        let greeting = await secure.read(until: "--cacert")
+        let place = try #require(greeting.split(separator: "\n").first?.split(separator: ":").last)
+        let old = try Command.run(
+            script: "openssl s_client -connect 127.0.0.1:\(place) -tls1_1 -cipher DEFAULT@SECLEVEL=0 </dev/null 2>&1",
+            in: folder.url)
+        #expect(!text(old).contains("Protocol  : TLSv1.1") || text(old).contains("Cipher    : 0000"), "\(text(old))")
+        let new = try Command.run(
+            script: "openssl s_client -connect 127.0.0.1:\(place) -tls1_2 </dev/null 2>&1", in: folder.url)
+        #expect(text(new).contains("TLSv1.2"), "\(text(new))")
+        secure.process.terminate()
+        _ = await secure.rest()
+    }
+}
