@@ -136,7 +136,7 @@ extension Option {
                 invocation.maximumExpansion = ratio
                 return true
             },
-            example: "fireweed --max-expansion 1000 -o zeros api.example/zeros",
+            example: "fireweed --max-expansion 1000 api.example/zeros > zeros",
             help: "Refuse compressed content that gets more than RATIO times longer; none never does. Default: 200.",
             scope: .anyRequest),
         Option(

@@ -2,6 +2,7 @@
 
 import CommandLanguage
 import Dispatch
+import Fireweed
 import Foundation
 import Glibc
 

@@ -1,6 +1,7 @@
 // `fireweed serve`.
 
 import CommandLanguage
+import Fireweed
 import FireweedTesting
 import FixtureServer
 import Foundation

@@ -1,5 +1,6 @@
 // `fireweed ws`.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 import FoundationNetworking
