@@ -34,3 +34,16 @@ public struct MessageOwner: Sendable {
         self.values = values
     }
 }
+
+/// The key of a request's URL template, which ``MessageOwner/urlTemplate`` has.
+public enum URLTemplateKey: RequestValueKey {
+    /// The template, as `/users/{id}`.
+    public typealias Value = String
+}
+
+extension MessageOwner {
+    /// The URL template of the request, as `/users/{id}`; `nil` when it has none.
+    ///
+    /// It names the kind of target in metrics and traces, in which paths would be too many.
+    public var urlTemplate: String? { values[URLTemplateKey.self] }
+}

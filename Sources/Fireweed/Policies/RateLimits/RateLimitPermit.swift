@@ -28,6 +28,7 @@ struct RateLimitPermit: Sendable {
     func announce(_ duration: Duration) {
         request?.noteRateLimitWait(true)
         request?.notifyMonitors(.waiting) { $0.request($1, isWaitingForRateLimit: duration) }
+        request?.notifyObserver(.waitsForRateLimit(duration))
     }
 
     /// Calls `body` when the request has ended, on any thread; at once when it has ended already.

@@ -119,6 +119,9 @@ final class Attempt: Sendable {
     /// Whether a message of the attempt left for the network; known once the attempt has ended.
     var hasSent: Bool { state.withLock { $0.records.contains(where: \.wasSent) } }
 
+    /// How many messages of the attempt left for the network; known once the attempt has ended.
+    var sentMessageCount: Int { state.withLock { $0.records.count(where: \.wasSent) } }
+
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {
         handle(.passes)

@@ -157,6 +157,7 @@ extension Request {
     }
 
     private func notifyMonitorsOfCompletion(of attempt: Attempt) {
+        notifyObserver(.attemptEnded(AttemptSummary(of: attempt, for: self)))
         guard announces(.taskEnds) else {
             core.notifications?.post(.didCompleteTask, self)
             return
@@ -262,6 +263,7 @@ extension Request {
         }
         guard isGranted else { return otherwise() }
         notifyMonitors(.lifecycle) { $0.requestIsRetrying($1) }
+        notifyObserver(.retries)
         parts.receiver.request(self, reached: .retry)
         progress.reset()
         // A cancel may have come meanwhile.
@@ -311,6 +313,7 @@ extension Request {
 
     func attemptWaitsForConnectivity(_ attempt: Attempt) {
         notifyTaskMonitors(.waiting) { $0.urlSession($1, taskIsWaitingForConnectivity: attempt.sessionTask) }
+        notifyObserver(.waitsForConnectivity)
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {

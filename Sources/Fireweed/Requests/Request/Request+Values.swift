@@ -24,6 +24,23 @@ extension Request {
         return self
     }
 
+    /// Names the kind of target that the request has, for metrics and traces: `/users/{id}` for `/users/7`.
+    ///
+    /// Nothing of it is sent. A template should be one of a few constants: a path in its place would make a series of
+    /// its own for each user.
+    ///
+    /// - Parameter template: the template; `nil` removes it.
+    /// - Returns: the request.
+    @discardableResult
+    public func urlTemplate(_ template: String?) -> Self { value(template, for: URLTemplateKey.self) }
+
+    /// Notifies the request's observer, if it has one, of an event.
+    func notifyObserver(_ event: @autoclosure () -> RequestObservation.Event) {
+        // Under the lock it is only looked for: most requests have no extras at all.
+        let observer = mutable.withLock { $0.extras?.values.value(for: RequestObservation.self) }
+        observer?.request(self, didMeet: event())
+    }
+
     /// Captures values of the caller's context, unless that was done at this moment, or at a later one.
     func captureValues(at moment: RequestValueSources.Moment) {
         // Every handler resumes the request; only the first resume counts.
@@ -61,6 +78,9 @@ struct RequestValueSources: Sendable {
         all.merge(own)
         return all
     }
+
+    /// The value of one key; costs less than ``all``.
+    func value<Key: RequestValueKey>(for key: Key.Type) -> Key.Value? { own[key] ?? captured[key] }
 
     /// Whether values have to be captured at a moment.
     func awaits(_ moment: Moment) -> Bool { latest.map { $0.rawValue < moment.rawValue } ?? true }

@@ -88,12 +88,13 @@ struct RequestValuesTests {
             })
         let session = Self.session(on: transport, interceptor: RetryPolicy(exponentialBackoffScale: 0))
         let request = Caller.$tenant.withValue("acme") { session.request("https://a.test/").validate() }
-        _ = try await request.serializingData(emptyResponseCodes: [200]).value
+        _ = try await request.urlTemplate("/{page}").serializingData(emptyResponseCodes: [200]).value
         let owners = transport.owners.all.compactMap(\.self)
         #expect(owners.map(\.requestID) == [request.id, request.id, request.id])
         #expect(owners.map(\.attemptNumber) == [0, 0, 1])
         #expect(owners.map(\.messageNumber) == [0, 1, 2])
         #expect(owners.map { $0.values[Tenant.self] } == ["acme", "acme", "acme"])
+        #expect(owners.map(\.urlTemplate) == ["/{page}", "/{page}", "/{page}"])
     }
 
     @Test("a monitor can ask for values, and for the attempt that an event belongs to")
