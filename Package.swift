@@ -36,6 +36,7 @@ let package = Package(
         .library(name: "FireweedHTTPTypes", targets: ["FireweedHTTPTypes"]),
         .library(name: "FireweedOpenAPI", targets: ["FireweedOpenAPI"]),
         .library(name: "FireweedLifecycle", targets: ["FireweedLifecycle"]),
+        .library(name: "FireweedTracing", targets: ["FireweedTracing"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     // What needs a library that can be left out. Who names other traits of this package keeps these with `.defaults`.
@@ -52,12 +53,14 @@ let package = Package(
             name: "OpenAPI", description: "FireweedOpenAPI, a transport for clients of swift-openapi-generator",
             enabledTraits: ["HTTPTypes"]),
         .trait(name: "ServiceLifecycle", description: "FireweedLifecycle, a session as a service of a group"),
+        .trait(name: "DistributedTracing", description: "FireweedTracing, a span for each message"),
     ],
     // Each is used under a trait that is off by default: a build without these traits fetches none of them.
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.0.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.4.0"),
     ],
     targets: [
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -114,6 +117,13 @@ let package = Package(
                 "Fireweed", bridged("ServiceLifecycle", of: "swift-service-lifecycle", "ServiceLifecycle"),
             ],
             path: "Sources/Bridges/FireweedLifecycle", swiftSettings: settings),
+        .target(
+            name: "FireweedTracing",
+            dependencies: [
+                "Fireweed", "FireweedTransport",
+                bridged("Tracing", of: "swift-distributed-tracing", "DistributedTracing"),
+            ],
+            path: "Sources/Bridges/FireweedTracing", swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
@@ -219,6 +229,14 @@ if Context.environment["FIREWEED_BRIDGES"] != nil {
                 bridged("Logging", of: "swift-log", "ServiceLifecycle"),
             ],
             path: "Tests/Bridges/FireweedLifecycleTests", swiftSettings: settings),
+        .testTarget(
+            name: "FireweedTracingTests",
+            dependencies: [
+                "FireweedTracing", "Fireweed", "FireweedTransport", "FireweedTesting", "FixtureServer",
+                bridged("Tracing", of: "swift-distributed-tracing", "DistributedTracing"),
+                bridged("InMemoryTracing", of: "swift-distributed-tracing", "DistributedTracing"),
+            ],
+            path: "Tests/Bridges/FireweedTracingTests", swiftSettings: settings),
     ]
 }
 

@@ -1,0 +1,155 @@
+// The span of one message.
+
+#if DistributedTracing
+import Fireweed
+import FireweedTransport
+import Foundation
+import Tracing
+
+/// Begins, fills and ends the span of one message.
+final class MessageSpan: TransferObserver, @unchecked Sendable {
+    private let options: TracingOptions
+    // SAFETY: set by the thread that starts the transfer, before there is a transfer of the base; from then on touched
+    // by the calls of that transfer alone, which never overlap.
+    private var span: (any Span)?
+    private var status: Int?
+    private var isWebSocket = false
+    private var resendCount = 0
+
+    init(_ options: TracingOptions) {
+        self.options = options
+    }
+
+    // MARK: The request
+
+    func transferWillStart(_ message: inout RequestMessage) {
+        let owner = message.owner
+        let context = owner?.values[RequestServiceContext.self] ?? .topLevel
+        let method = MethodName(message.method)
+        let name = owner?.urlTemplate.map { "\(method.spanName) \($0)" } ?? method.spanName
+        let span =
+            options.tracer?.startAnySpan(name, context: context, ofKind: .client)
+            ?? InstrumentationSystem.tracer.startAnySpan(name, context: context, ofKind: .client)
+        self.span = span
+        isWebSocket = message.webSocket != nil
+        resendCount = owner?.messageNumber ?? 0
+        if span.isRecording { describe(message, method, on: span) }
+        inject(span.context, into: &message)
+    }
+
+    private func describe(_ message: borrowing RequestMessage, _ method: MethodName, on span: any Span) {
+        let target = try? RequestTarget(message.url)
+        let (url, fields, owner) = (message.url, message.fields, message.owner)
+        span.updateAttributes { attributes in
+            attributes["http.request.method"] = method.known
+            if method.known != method.original { attributes["http.request.method_original"] = method.original }
+            attributes["url.full"] = options.redaction.text(ofURL: url)
+            if let target {
+                attributes["server.address"] = target.canonicalHost
+                attributes["server.port"] = target.port
+            }
+            if let template = owner?.urlTemplate { attributes["url.template"] = template }
+            if resendCount > 0 { attributes["http.request.resend_count"] = resendCount }
+            for name in options.requestHeaders {
+                let values = fields.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
+                attributes.set("http.request.header.\(name.lowercased())", values, named: name, options.redaction)
+            }
+        }
+    }
+
+    private func inject(_ context: ServiceContext, into message: inout RequestMessage) {
+        var injection = FieldInjection(fields: message.fields.fields)
+        if let tracer = options.tracer {
+            tracer.inject(context, into: &injection, using: FieldInjector())
+        } else {
+            InstrumentationSystem.instrument.inject(context, into: &injection, using: FieldInjector())
+        }
+        if injection.isChanged { message.fields = FieldBlock(injection.fields) }
+    }
+
+    // MARK: The response
+
+    func transferDidAnswerChallenge(_ head: ResponseHead) {
+        guard let span, span.isRecording else { return }
+        span.addEvent(
+            SpanEvent(name: "http.challenge", attributes: ["http.response.status_code": .int64(Int64(head.status))]))
+    }
+
+    func transferDidReceive(_ head: ResponseHead) {
+        status = head.status
+        guard let span else { return }
+        if span.isRecording {
+            span.updateAttributes { attributes in
+                attributes["http.response.status_code"] = head.status
+                if let version = head.protocolVersion { attributes["network.protocol.version"] = version }
+                for name in options.responseHeaders {
+                    let key = "http.response.header.\(name.lowercased())"
+                    attributes.set(key, head.values(of: name), named: name, options.redaction)
+                }
+            }
+        }
+        // The rest of a WebSocket is no exchange of HTTP.
+        if isWebSocket, head.status == 101 { end(nil) }
+    }
+
+    // MARK: The end
+
+    func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
+        guard let span else { return }
+        if span.isRecording {
+            note(end.earlierReports, on: span)
+            if let peer = end.report.remoteEndpoint {
+                span.updateAttributes { attributes in
+                    attributes["network.peer.address"] = peer.address
+                    attributes["network.peer.port"] = peer.port
+                }
+            }
+        }
+        self.end(failure)
+    }
+
+    /// Notes that the transport has sent the message before, on connections that were lost.
+    private func note(_ earlierReports: [TransferReport], on span: any Span) {
+        guard !earlierReports.isEmpty else { return }
+        for report in earlierReports {
+            let lost = UInt64(max(0, report.startNanoseconds + report.total * 1000))
+            span.addEvent(
+                SpanEvent(
+                    name: "fireweed.connection_lost",
+                    at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: lost)))
+        }
+        span.updateAttributes { $0["http.request.resend_count"] = resendCount + earlierReports.count }
+    }
+
+    private func end(_ failure: TransferFailure?) {
+        guard let span else { return }
+        self.span = nil
+        let word = failure?.word ?? status.flatMap { $0 >= 400 ? String($0) : nil }
+        if let word {
+            span.updateAttributes { $0["error.type"] = word }
+            span.setStatus(SpanStatus(code: .error, message: failure?.detail))
+        }
+        span.end()
+    }
+}
+
+extension TransferFailure {
+    /// The transport's own words, in which there is no secret; `nil` for errors of others.
+    fileprivate var detail: String? {
+        switch self {
+        case .exchange(_, let detail, _): detail
+        case .refused(let refusal): refusal.description
+        case .reported(let error as OverloadError): error.description
+        case .cancelled, .unreadableBody, .untrusted, .reported: nil
+        }
+    }
+}
+
+extension SpanAttributes {
+    /// Sets the values of a field without secrets, where there are any.
+    fileprivate mutating func set(_ key: String, _ values: [String], named name: String, _ redaction: Redaction) {
+        guard !values.isEmpty else { return }
+        self[key] = values.map { redaction.value($0, ofField: name) }
+    }
+}
+#endif

@@ -1,0 +1,25 @@
+// The context of a request's caller.
+
+#if DistributedTracing
+public import FireweedTransport
+public import Tracing
+
+/// The key of the `ServiceContext` that the spans of a request have as their parent.
+///
+/// A session with ``capture`` captures it from the caller. `Request.value(_:for:)` sets another one:
+///
+/// ```swift
+/// session.request(url).value(context, for: RequestServiceContext.self)
+/// ```
+public enum RequestServiceContext: RequestValueKey {
+    /// The type of the value.
+    public typealias Value = ServiceContext
+
+    /// Captures `ServiceContext.current`, for `SessionOptions.valueCaptures`.
+    ///
+    /// The context at the first resume counts when there is one, else the context at the creation of the request.
+    public static let capture: RequestValues.Capture = { values in
+        values[RequestServiceContext.self] = ServiceContext.current
+    }
+}
+#endif
