@@ -37,6 +37,7 @@ let package = Package(
         .library(name: "FireweedOpenAPI", targets: ["FireweedOpenAPI"]),
         .library(name: "FireweedLifecycle", targets: ["FireweedLifecycle"]),
         .library(name: "FireweedTracing", targets: ["FireweedTracing"]),
+        .library(name: "FireweedMetrics", targets: ["FireweedMetrics"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     // What needs a library that can be left out. Who names other traits of this package keeps these with `.defaults`.
@@ -54,6 +55,7 @@ let package = Package(
             enabledTraits: ["HTTPTypes"]),
         .trait(name: "ServiceLifecycle", description: "FireweedLifecycle, a session as a service of a group"),
         .trait(name: "DistributedTracing", description: "FireweedTracing, a span for each message"),
+        .trait(name: "SwiftMetrics", description: "FireweedMetrics, metrics of messages and connections"),
     ],
     // Each is used under a trait that is off by default: a build without these traits fetches none of them.
     dependencies: [
@@ -61,6 +63,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.0.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
     ],
     targets: [
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -124,6 +127,12 @@ let package = Package(
                 bridged("Tracing", of: "swift-distributed-tracing", "DistributedTracing"),
             ],
             path: "Sources/Bridges/FireweedTracing", swiftSettings: settings),
+        .target(
+            name: "FireweedMetrics",
+            dependencies: [
+                "Fireweed", "FireweedTransport", bridged("CoreMetrics", of: "swift-metrics", "SwiftMetrics"),
+            ],
+            path: "Sources/Bridges/FireweedMetrics", swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
@@ -237,6 +246,14 @@ if Context.environment["FIREWEED_BRIDGES"] != nil {
                 bridged("InMemoryTracing", of: "swift-distributed-tracing", "DistributedTracing"),
             ],
             path: "Tests/Bridges/FireweedTracingTests", swiftSettings: settings),
+        .testTarget(
+            name: "FireweedMetricsTests",
+            dependencies: [
+                "FireweedMetrics", "Fireweed", "FireweedTransport", "FireweedTesting", "FixtureServer",
+                bridged("CoreMetrics", of: "swift-metrics", "SwiftMetrics"),
+                bridged("MetricsTestKit", of: "swift-metrics", "SwiftMetrics"),
+            ],
+            path: "Tests/Bridges/FireweedMetricsTests", swiftSettings: settings),
     ]
 }
 

@@ -1,0 +1,118 @@
+// Settings of a session's metrics.
+
+#if SwiftMetrics
+public import CoreMetrics
+public import Fireweed
+
+/// Settings of a ``MetricsTransport``, and of ``ConnectionMetrics``.
+///
+/// Every use of a metric has the same labels, since some backends, such as swift-prometheus, end the process otherwise:
+/// a label without a value is empty. Give all sessions of a process the same settings.
+public struct MetricsOptions: Sendable {
+    /// The metrics of a message.
+    public struct Measures: OptionSet, Sendable, Hashable {
+        /// One bit for each metric.
+        public let rawValue: UInt8
+
+        /// Makes a set of bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// `http.client.request.duration`: from the start of a message to the end of its response, in seconds.
+        public static let duration = Measures(rawValue: 1 << 0)
+        /// `http.client.active_requests`: messages under way.
+        public static let activeRequests = Measures(rawValue: 1 << 1)
+        /// `http.client.request.body.size`: bytes of content that were sent.
+        public static let requestBodySize = Measures(rawValue: 1 << 2)
+        /// `http.client.response.body.size`: bytes of content that came, with their content coding.
+        public static let responseBodySize = Measures(rawValue: 1 << 3)
+        /// `fireweed.client.connection.wait`: how long a message waited in line for a connection, in seconds.
+        public static let connectionWait = Measures(rawValue: 1 << 4)
+
+        /// All of them.
+        public static let all: Measures = [
+            .duration, .activeRequests, .requestBodySize, .responseBodySize, .connectionWait,
+        ]
+    }
+
+    /// Makes the instruments.
+    ///
+    /// `nil`, the default, takes the factory of `MetricsSystem` when the first message is sent.
+    public var factory: (any MetricsFactory)?
+    /// What is measured; durations and active requests by default.
+    public var measures: Measures
+    /// How many addresses have labels of their own, 100 by default; all further ones share the address `_OTHER`, with
+    /// the port 0.
+    public var addressLimit: Int
+    /// How many URL templates have labels of their own, 100 by default; all further ones share the template `_OTHER`.
+    public var templateLimit: Int
+    /// How many sets of labels a metric has, 2000 by default; whatever else there is shares one in which each label is
+    /// `_OTHER`, and the port 0.
+    public var seriesLimit: Int
+    /// Whether there is a label `url.scheme`; false by default.
+    public var hasScheme: Bool
+    /// Whether labels without a value are left out, as OpenTelemetry's conventions have it; false by default.
+    ///
+    /// For backends that can take one metric with different labels, such as those of OTLP; not for swift-prometheus.
+    public var omitsEmptyLabels: Bool
+
+    /// Makes settings.
+    ///
+    /// - Parameters:
+    ///   - factory: makes the instruments; `nil`, the default, takes the factory of `MetricsSystem`.
+    ///   - measures: what is measured; durations and active requests by default.
+    ///   - addressLimit: how many addresses have labels of their own; 100 by default.
+    ///   - templateLimit: how many URL templates have labels of their own; 100 by default.
+    ///   - seriesLimit: how many sets of labels a metric has; 2000 by default.
+    ///   - hasScheme: whether there is a label `url.scheme`; false by default.
+    ///   - omitsEmptyLabels: whether labels without a value are left out; false by default.
+    public init(
+        factory: (any MetricsFactory)? = nil, measures: Measures = [.duration, .activeRequests],
+        addressLimit: Int = 100, templateLimit: Int = 100, seriesLimit: Int = 2000, hasScheme: Bool = false,
+        omitsEmptyLabels: Bool = false
+    ) {
+        self.factory = factory
+        self.measures = measures
+        self.addressLimit = addressLimit
+        self.templateLimit = templateLimit
+        self.seriesLimit = seriesLimit
+        self.hasScheme = hasScheme
+        self.omitsEmptyLabels = omitsEmptyLabels
+    }
+
+    /// The factory at this moment.
+    var effectiveFactory: any MetricsFactory { factory ?? MetricsSystem.factory }
+
+    /// The labels to give to an instrument.
+    func labels(_ labels: [(String, String)]) -> [(String, String)] {
+        omitsEmptyLabels ? labels.filter { !$0.1.isEmpty } : labels
+    }
+}
+
+extension SessionOptions {
+    /// Measures each message of the session.
+    ///
+    /// The messages go through a ``MetricsTransport`` behind the guards that the options have until now, so that what a
+    /// guard refuses is not measured.
+    ///
+    /// ```swift
+    /// let session = Session(options: SessionOptions().measured())
+    /// ```
+    ///
+    /// - Parameter options: the factory, and what is measured.
+    /// - Returns: the options with metrics.
+    public func measured(_ options: MetricsOptions = MetricsOptions()) -> SessionOptions {
+        var measured = self
+        measured.guards.append(MetricsGuard(options: options))
+        return measured
+    }
+}
+
+/// Wraps a session's transport in one that measures.
+private struct MetricsGuard: TransportGuard {
+    let options: MetricsOptions
+
+    func guarding(_ transport: any Transport) -> any Transport { MetricsTransport(transport, options: options) }
+}
+#endif
