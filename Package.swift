@@ -38,6 +38,7 @@ let package = Package(
         .library(name: "FireweedLifecycle", targets: ["FireweedLifecycle"]),
         .library(name: "FireweedTracing", targets: ["FireweedTracing"]),
         .library(name: "FireweedMetrics", targets: ["FireweedMetrics"]),
+        .library(name: "FireweedLogging", targets: ["FireweedLogging"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     // What needs a library that can be left out. Who names other traits of this package keeps these with `.defaults`.
@@ -55,6 +56,7 @@ let package = Package(
             enabledTraits: ["HTTPTypes"]),
         .trait(name: "ServiceLifecycle", description: "FireweedLifecycle, a session as a service of a group"),
         .trait(name: "DistributedTracing", description: "FireweedTracing, a span for each message"),
+        .trait(name: "SwiftLog", description: "FireweedLogging, an entry for each attempt"),
         .trait(name: "SwiftMetrics", description: "FireweedMetrics, metrics of messages and connections"),
     ],
     // Each is used under a trait that is off by default: a build without these traits fetches none of them.
@@ -64,6 +66,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-service-context.git", from: "1.1.0"),
     ],
     targets: [
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -133,6 +137,13 @@ let package = Package(
                 "Fireweed", "FireweedTransport", bridged("CoreMetrics", of: "swift-metrics", "SwiftMetrics"),
             ],
             path: "Sources/Bridges/FireweedMetrics", swiftSettings: settings),
+        .target(
+            name: "FireweedLogging",
+            dependencies: [
+                "Fireweed", "FireweedTransport", bridged("Logging", of: "swift-log", "SwiftLog"),
+                bridged("ServiceContextModule", of: "swift-service-context", "SwiftLog"),
+            ],
+            path: "Sources/Bridges/FireweedLogging", swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
@@ -210,7 +221,6 @@ if Context.environment["FIREWEED_SLIM"] != nil {
 
 // The tests of the bridges instead of all others, which `make bridges` builds with every trait.
 if Context.environment["FIREWEED_BRIDGES"] != nil {
-    package.dependencies += [.package(url: "https://github.com/apple/swift-log.git", from: "1.5.2")]
     package.targets.removeAll { [.test, .executable].contains($0.type) }
     package.products.removeAll { $0.name == "fireweed" }
     package.targets += [
@@ -254,6 +264,15 @@ if Context.environment["FIREWEED_BRIDGES"] != nil {
                 bridged("MetricsTestKit", of: "swift-metrics", "SwiftMetrics"),
             ],
             path: "Tests/Bridges/FireweedMetricsTests", swiftSettings: settings),
+        .testTarget(
+            name: "FireweedLoggingTests",
+            dependencies: [
+                "FireweedLogging", "Fireweed", "FireweedTransport", "FireweedTesting", "FixtureServer",
+                bridged("Logging", of: "swift-log", "SwiftLog"),
+                bridged("InMemoryLogging", of: "swift-log", "SwiftLog"),
+                bridged("ServiceContextModule", of: "swift-service-context", "SwiftLog"),
+            ],
+            path: "Tests/Bridges/FireweedLoggingTests", swiftSettings: settings),
     ]
 }
 

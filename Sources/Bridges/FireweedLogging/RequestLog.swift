@@ -1,0 +1,188 @@
+// The entries of requests.
+
+#if SwiftLog
+import Fireweed
+import FireweedTransport
+import Foundation
+import Logging
+import ServiceContextModule
+
+/// Writes the entries of requests to one logger.
+struct RequestLog: RequestObserver {
+    /// The caller's context, which the session has captured.
+    enum ContextKey: RequestValueKey { typealias Value = ServiceContext }
+
+    let logger: Logger
+    let options: LoggingOptions
+    /// The context where the logger was given to a request; a captured one takes precedence.
+    let context: ServiceContext?
+
+    func request(_ request: Request, didMeet event: RequestObservation.Event) {
+        let levels = options.levels
+        switch event {
+        case .attemptEnded(let attempt): write(attempt, of: request)
+        case .retries:
+            write(levels.retry, "request is retried", of: request) {
+                ["fireweed.retries": .stringConvertible(request.retryCount)]
+            }
+        case .notSent(let error):
+            write(levels.failure, "request not sent", of: request) {
+                var metadata = target(of: request.lastRequest?.httpMethod, request.lastRequest?.url)
+                metadata["error.type"] = .string(error.word ?? "not_sent")
+                return metadata
+            }
+        case .waitsForRateLimit(let duration):
+            write(levels.detail, "request waits for its rate limit", of: request) {
+                ["fireweed.wait_ms": .stringConvertible(Int(duration / .milliseconds(1)))]
+            }
+        case .waitsForConnectivity: write(levels.detail, "request waits for a route", of: request) { [:] }
+        }
+    }
+
+    // MARK: Attempts
+
+    private func write(_ attempt: AttemptSummary, of request: Request) {
+        let failure = attempt.failure
+        let isCancelled = failure?.isCancellation == true
+        let status = attempt.statusCode
+        let level = isCancelled ? options.levels.cancellation : level(status, failed: failure != nil)
+        guard isWritten(level) else { return }
+        let isSuccess = failure == nil && (status ?? 0) < 400
+        guard !isSuccess || attempt.number > 0 || isSampled(request) else { return }
+        let metrics = attempt.metrics
+        for earlier in metrics?.transactionMetrics.dropLast() ?? [] { write(earlier, of: request) }
+        let message: Logger.Message =
+            isCancelled ? "request cancelled" : failure == nil ? "request completed" : "request failed"
+        write(level, message, of: request) {
+            var metadata = target(of: attempt.method, attempt.url)
+            describe(metrics?.transactionMetrics.last, in: &metadata)
+            if attempt.resendCount > 0 {
+                metadata["http.request.resend_count"] = .stringConvertible(attempt.resendCount)
+            }
+            if let metrics { describe(metrics, in: &metadata) }
+            if let word = isCancelled ? nil : failure.map({ $0.word ?? URLError.Code.otherWord }) ?? errorType(status) {
+                metadata["error.type"] = .string(word)
+            }
+            if !isCancelled, let text = failure?.transportText {
+                metadata["fireweed.error"] = .string(visible(options.redaction.text(ofURL: text)))
+            }
+            return metadata
+        }
+    }
+
+    private func level(_ status: Int?, failed: Bool) -> Logger.Level {
+        switch status ?? 0 {
+        case _ where failed: options.levels.failure
+        case 400..<500: options.levels.clientError
+        case 500...: options.levels.serverError
+        default: options.levels.success
+        }
+    }
+
+    private func errorType(_ status: Int?) -> String? { status.flatMap { $0 >= 400 ? String($0) : nil } }
+
+    /// By the identity of the request, so that it is the same for all of its attempts.
+    private func isSampled(_ request: Request) -> Bool {
+        guard options.successRatio < 1 else { return true }
+        let bytes = request.id.uuid
+        let number = UInt32(bytes.0) << 24 | UInt32(bytes.1) << 16 | UInt32(bytes.2) << 8 | UInt32(bytes.3)
+        return Double(number) < options.successRatio * 0x1p32
+    }
+
+    /// An entry for a message that another one followed.
+    private func write(_ transaction: TransactionMetrics, of request: Request) {
+        write(options.levels.detail, "message answered", of: request) {
+            var metadata = target(of: transaction.method, transaction.url)
+            describe(transaction, in: &metadata)
+            return metadata
+        }
+    }
+
+    // MARK: Metadata
+
+    private func target(of method: String?, _ url: URL?) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [:]
+        if let method { metadata["http.request.method"] = .string(visible(method)) }
+        guard let text = url?.absoluteString else { return metadata }
+        metadata["url.full"] = .string(visible(options.redaction.text(ofURL: text)))
+        if let target = try? RequestTarget(text) {
+            metadata["server.address"] = .string(target.canonicalHost)
+            metadata["server.port"] = .stringConvertible(target.port)
+        }
+        return metadata
+    }
+
+    private func describe(_ transaction: TransactionMetrics?, in metadata: inout Logger.Metadata) {
+        guard let transaction else { return }
+        if let status = transaction.statusCode { metadata["http.response.status_code"] = .stringConvertible(status) }
+        metadata["http.response.body.size"] = .stringConvertible(transaction.countOfResponseBodyBytesReceived)
+        switch transaction.networkProtocolName {
+        case "h2": metadata["network.protocol.version"] = "2"
+        case "http/1.1": metadata["network.protocol.version"] = "1.1"
+        default: break
+        }
+    }
+
+    private func describe(_ metrics: TaskMetrics, in metadata: inout Logger.Metadata) {
+        metadata["fireweed.duration_ms"] = .stringConvertible(
+            (metrics.taskInterval.duration * 1_000_000).rounded() / 1000)
+        if metrics.redirectCount > 0 { metadata["fireweed.redirects"] = .stringConvertible(metrics.redirectCount) }
+        switch metrics.responseSource {
+        case .network: break
+        case .cache, .revalidation: metadata["fireweed.response.source"] = "cache"
+        case .notSent: metadata["fireweed.response.source"] = "none"
+        }
+    }
+
+    // MARK: Entries
+
+    private func isWritten(_ level: Logger.Level) -> Bool { level >= logger.logLevel }
+
+    /// Writes an entry, whose metadata is made only when the logger takes it.
+    private func write(
+        _ level: Logger.Level, _ message: Logger.Message, of request: Request, _ metadata: () -> Logger.Metadata
+    ) {
+        guard isWritten(level) else { return }
+        let values = request.values
+        var metadata = metadata()
+        metadata["fireweed.request.id"] = .string(request.id.uuidString)
+        if let template = values[URLTemplateKey.self] { metadata["url.template"] = .string(template) }
+        // Also where there is none: the thread may have the context of another request.
+        ServiceContext.$current.withValue(values[ContextKey.self] ?? context) {
+            logger.log(level: level, message, metadata: metadata)
+        }
+    }
+}
+
+/// Text without control characters, so that a server cannot forge lines.
+private func visible(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
+}
+
+extension AFError {
+    /// Whether the caller ended the attempt.
+    fileprivate var isCancellation: Bool {
+        isExplicitlyCancelledError || (underlyingError as? URLError)?.code == .cancelled
+    }
+
+    /// The kind of failure in the words of metrics; `nil` for one that has none.
+    fileprivate var word: String? {
+        switch self {
+        case .serverTrustEvaluationFailed: URLError.Code.serverCertificateUntrusted.word
+        case .invalidURL: URLError.Code.badURL.word
+        case .requestAdaptationFailed: "adaptation_failed"
+        default:
+            switch underlyingError {
+            case let error as URLError: error.code.word
+            case let error as OverloadError: error.word
+            default: nil
+            }
+        }
+    }
+
+    /// The transport's own words for a failure.
+    fileprivate var transportText: String? {
+        (underlyingError as? URLError)?.userInfo[TransferFailure.engineDetailKey] as? String
+    }
+}
+#endif
