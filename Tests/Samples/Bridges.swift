@@ -3,6 +3,7 @@
 import Foundation
 import Logging
 import OpenAPIRuntime
+import ServiceContextModule
 import ServiceLifecycle
 
 /// A client as swift-openapi-generator writes one.
@@ -19,3 +20,5 @@ struct Server: Service {
 
 let server = Server()
 let logger = Logger(label: "samples")
+/// The context of a caller.
+let context = ServiceContext.topLevel
