@@ -29,6 +29,9 @@ SHARED_TIME := 600
 ROUNDS := 200
 # Of `make bridges`: a folder of git bundles, or nothing for the network.
 BUNDLES := $(wildcard ../shared/packages)
+# SwiftPM writes the traits into its commands in the order of a set, which is another one in each process: without this, a
+# second command would have everything compiled anew.
+export SWIFT_DETERMINISTIC_HASHING := 1
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, whose reports this run does not see.

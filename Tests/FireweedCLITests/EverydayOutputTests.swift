@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 /// Output and messages, as people meet them who use the command beside curl.
@@ -59,6 +60,87 @@ struct EverydayOutputTests {
         #expect(try read("head").hasPrefix("HTTP/1.1 200 OK\r\n"))
         let dumped = text(try run("--from-curl", "curl -s -D - \(page)"))
         #expect(dumped.hasPrefix("HTTP/1.1 200 OK\r\n") && dumped.hasSuffix("\r\n\r\ntext"), "\(dumped)")
+    }
+
+    @Test("curl -i and -I write where the path leads: through links, into devices, without another mode")
+    func headsElsewhere() throws {
+        let page = url("/get")
+        try "old".write(to: folder.file("target"), atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: folder.file("target").path)
+        try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("target"))
+        #expect(try run("--from-curl", "curl -s -i -o link \(page)").code == 0)
+        #expect(try read("target").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("target").path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link").path).hasSuffix("target"))
+        let checked = try run("--from-curl", "curl -sLI -o /dev/null -w '%{http_code}' \(page)")
+        #expect(checked.code == 0 && text(checked) == "200", "\(checked.errors)")
+        let device = try FileManager.default.attributesOfItem(atPath: "/dev/null")
+        #expect(device[.type] as? FileAttributeType == .typeCharacterSpecial)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["link", "target"])
+    }
+
+    @Test(
+        "a copied command keeps its file where nothing is modified",
+        arguments: ["-z kept -o kept", "-z kept -O", "--etag-compare tag -o kept", "-H 'If-None-Match: \"a\"' -o kept"])
+    func unmodified(_ options: String) throws {
+        server.route("/kept") { _ in FixtureResponse(status: 304) }
+        try "content".write(to: folder.file("kept"), atomically: true, encoding: .utf8)
+        try "\"a\"".write(to: folder.file("tag"), atomically: true, encoding: .utf8)
+        let result = try run("--from-curl", "curl -s \(options) \(url("/kept"))")
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(try read("kept") == "content")
+        #expect(try run("--any-status", "-o", "kept", url("/kept")).code == 1)
+        #expect(try read("kept") == "content")
+    }
+
+    @Test(
+        "-C - appends what comes behind the file alone",
+        arguments: [
+            "bytes 0-9/10", "bytes 3-9/10", "bytes */10", "", "bytes 4-9/10",
+        ])
+    func continued(_ range: String) throws {
+        server.route("/rest") { _ in
+            FixtureResponse(
+                status: 206, fields: range.isEmpty ? [] : [("Content-Range", range)], body: .data(Data("456789".utf8)))
+        }
+        try "0123".write(to: folder.file("rest"), atomically: true, encoding: .utf8)
+        let result = try run("--from-curl", "curl -sS -C - -O \(url("/rest"))")
+        let isNext = range.hasPrefix("bytes 4")
+        #expect((result.code == 0) == isNext, "\(result.errors)")
+        #expect(try read("rest") == (isNext ? "0123456789" : "0123"))
+    }
+
+    @Test("curl -IL prints each head, -w the status of no response as 000, and -JO replaces its own file")
+    func chains() throws {
+        let printed = text(try run("--from-curl", "curl -sIL \(url("/redirect/2"))"))
+        #expect(printed.split(separator: "\n").count { $0.hasPrefix("HTTP/1.1 ") } == 3, "\(printed)")
+        let unreachable = try run("--from-curl", "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:1/")
+        #expect(text(unreachable) == "000" && unreachable.code == 6)
+        for _ in 0..<2 { #expect(try run("--from-curl", "curl -sJO \(url("/robots.txt"))").code == 0) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["robots.txt"])
+    }
+
+    @Test("a URL in the query of one without a scheme is no scheme")
+    func queries() throws {
+        let place = url("/get").replacing("http://", with: "")
+        #expect(try run("--from-curl", "curl -s '\(place)?next=https://a.example/b'").code == 0)
+        #expect(server.requests.last?.parameter("next") == "https://a.example/b")
+    }
+
+    @Test("a signal ends a command that waits for the reader of a file of heads")
+    func blockedFile() async throws {
+        let created = mkfifo(folder.file("pipe").path, 0o600)
+        #expect(created == 0)
+        let command = try RunningCommand(
+            ["--from-curl", "curl -s -D pipe \(url("/get"))"], in: folder.url, hasInput: false)
+        _ = await command.read(until: "}")
+        while command.process.isRunning {
+            command.process.terminate()
+            await Task.yield()
+        }
+        #expect(await command.rest().code == 128 + SIGTERM)
     }
 
     @Test("heads of a further request begin a line")

@@ -16,7 +16,7 @@ extension CURLRow {
         .flag("get", "G") { $1.sendsDataInQuery = $2 },
         .flag("head", "I") {
             ($1.isHead, $1.includesHeads) = ($2, $2)
-            if $2 { $0.print = "h" }
+            if $2 { ($0.print, $0.showsAll) = ("h", true) }
         },
         .value("url-query") { $1.query.append($2.value) },
         .flag("globoff", "g") { $1.takesURLsLiterally = $2 },

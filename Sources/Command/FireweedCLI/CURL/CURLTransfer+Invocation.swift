@@ -46,7 +46,7 @@ extension CURLTransfer {
 
     /// Whether a URL has brackets or braces that are not escaped, and not those of an IPv6 address.
     private static func hasPattern(_ text: String) -> Bool {
-        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        let start = CURLScheme.end(of: text)?.upperBound ?? text.startIndex
         let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
         var isEscaped = false
         for index in text.indices {
@@ -76,10 +76,10 @@ extension CURLTransfer {
         let lacksSlash =
             ["http:", "https:"].contains(start.lowercased()) && !word.dropFirst(start.count).hasPrefix("//")
         let text =
-            word.contains("://")
+            CURLScheme.end(of: word) != nil
             ? word : lacksSlash ? "\(start)/\(word.dropFirst(start.count))" : "http://\(word)"
         let (address, userInfo) = URLShorthand.withoutUserInfo(text)
-        guard let start = address.firstRange(of: "://")?.upperBound else { throw Self.invalid(word) }
+        guard let start = CURLScheme.end(of: address)?.upperBound else { throw Self.invalid(word) }
         let scheme = address[..<start].lowercased()
         guard ["http://", "https://"].contains(scheme) else {
             throw UsageError(message: "\(scheme.dropLast(3)) cannot be sent; only http and https can")

@@ -3,6 +3,7 @@
 import CommandLanguage
 import Fireweed
 import Foundation
+import Glibc
 
 extension CURLTransfer {
     /// A cookie of the part before a `--next`.
@@ -144,7 +145,7 @@ extension CURLTransfer {
         get throws {
             guard content.upload == nil, let start = try startOffset, start > 0, let path = try file(ofURL: 0, urls[0])
             else { return nil }
-            return CURLAppendedFile(path: path)
+            return CURLAppendedFile(path: path, offset: start)
         }
     }
 
@@ -192,24 +193,44 @@ extension CURLTransfer {
 /// A file, and the part that comes behind what it has.
 struct CURLAppendedFile: Sendable {
     let path: String
+    /// How many bytes are there, or are to be left out.
+    let offset: Int64
     /// The path of the part, before the part is whole.
     var part: String { "\(path).fireweed-part" }
 
-    /// Puts heads in front of what a file has (`-i`); throws what reading and writing throw.
-    static func put(_ heads: [[UInt8]]?, into file: URL) throws {
-        let whole = CURLAppendedFile(path: file.path)
-        try FileManager.default.moveItem(atPath: file.path, toPath: whole.part)
-        try Data((heads ?? []).flatMap { $0 }).write(to: file)
-        try whole.append()
+    /// Whether a response is what comes behind the bytes that are there.
+    func isContinued(by response: HTTPURLResponse) -> Bool {
+        guard response.statusCode == 206, let range = response.value(forHTTPHeaderField: "Content-Range") else {
+            return false
+        }
+        let first = range.drop { !$0.isNumber }.prefix { $0.isNumber }
+        return range.lowercased().hasPrefix("bytes") && Int64(first) == offset
+    }
+
+    /// Writes heads and then the content of a file, which is removed, to where a path leads (`-i`): links are followed,
+    /// and devices written to.
+    ///
+    /// Throws what reading and writing throw.
+    static func write(_ heads: [[UInt8]], _ content: URL, to path: String) throws {
+        defer { try? FileManager.default.removeItem(at: content) }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
+        let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try output.write(contentsOf: Data(heads.flatMap { $0 }))
+        try copy(content, to: output)
+    }
+
+    private static func copy(_ file: URL, to output: FileHandle) throws {
+        let input = try FileHandle(forReadingFrom: file)
+        while let bytes = try input.read(upToCount: 1 << 20), !bytes.isEmpty { try output.write(contentsOf: bytes) }
+        try output.close()
     }
 
     /// Moves the part's bytes to the end of the file; throws what reading and writing throw.
     func append() throws {
-        let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: part))
         let output = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try output.seekToEnd()
-        while let bytes = try input.read(upToCount: 1 << 20), !bytes.isEmpty { try output.write(contentsOf: bytes) }
-        try output.close()
+        try Self.copy(URL(fileURLWithPath: part), to: output)
         try FileManager.default.removeItem(atPath: part)
     }
 }

@@ -132,7 +132,7 @@ struct CURLTransfer: Sendable, Equatable {
         case nil, .file("-"): return nil
         case .file(let file): name = file
         case .remoteName:
-            let path = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+            let path = CURLScheme.end(of: url).map { url[$0.upperBound...] } ?? url[...]
             let whole = path.prefix { $0 != "?" && $0 != "#" }
             guard let slash = whole.lastIndex(of: "/"), whole.index(after: slash) < whole.endIndex else {
                 throw UsageError(message: "-O of the curl command has no name: the path of \(url) ends with a slash")
@@ -149,13 +149,25 @@ struct CURLTransfer: Sendable, Equatable {
     }
 }
 
+/// URLs as curl writes them.
+enum CURLScheme {
+    /// Where the scheme of a text ends: its `://`; `nil` for a text without a scheme, which may have a URL in its query.
+    static func end(of text: String) -> Range<String.Index>? {
+        guard let end = text.firstRange(of: "://") else { return nil }
+        let isScheme = text[..<end.lowerBound].allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0))
+        }
+        return isScheme ? end : nil
+    }
+}
+
 /// Proxies as curl writes them.
 enum CURLProxy {
     /// The URL of a proxy: without a scheme it is `scheme`, without a port 1080.
     static func url(_ text: String, scheme: String) -> String? {
         guard !text.isEmpty else { return nil }
-        let full = text.contains("://") ? text : "\(scheme)://\(text)"
-        let start = full.firstRange(of: "://")?.upperBound ?? full.startIndex
+        let full = CURLScheme.end(of: text) != nil ? text : "\(scheme)://\(text)"
+        let start = CURLScheme.end(of: full)?.upperBound ?? full.startIndex
         let authority = full[start...].prefix { $0 != "/" }
         let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
         let host = place.lastIndex(of: "]").map { place[$0...] } ?? place
@@ -167,7 +179,7 @@ enum CURLProxy {
     static func adding(user: String, to proxy: String) -> String {
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
-        let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
+        let start = CURLScheme.end(of: proxy)?.upperBound ?? proxy.startIndex
         let rest = proxy[start...].lastIndex(of: "@").map { proxy[proxy.index(after: $0)...] } ?? proxy[start...]
         return "\(proxy[..<start])\(parts.joined(separator: ":"))@\(rest)"
     }

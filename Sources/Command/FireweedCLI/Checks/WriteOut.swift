@@ -96,7 +96,10 @@ struct WriteOut {
                 continue
             case .variable("json"): part = json
             case .variable("header_json"): part = fieldsAsJSON
-            case .variable(let name): part = values.first { $0.name == name }.map(\.value.plainText) ?? ""
+            case .variable(let name):
+                let value = values.first { $0.name == name }.map(\.value.plainText) ?? ""
+                // Statuses have three digits; scripts compare that of no response with 000.
+                part = ["http_code", "response_code"].contains(name) && value == "0" ? "000" : value
             }
             if isForErrors { text.errors += part } else { text.output += part }
         }

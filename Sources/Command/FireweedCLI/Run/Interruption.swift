@@ -25,7 +25,10 @@ final class Interruption: Sendable {
         InterruptionSignals.shared.add(listener)
     }
 
-    deinit { InterruptionSignals.shared.remove(listener) }
+    deinit { end() }
+
+    /// Lets the next signal end the process at once: a file that is written at the end may wait for its reader.
+    func end() { InterruptionSignals.shared.remove(listener) }
 
     /// Lets signals end the process at once until there is an interruption; for the start of the main thread.
     ///

@@ -14,12 +14,12 @@ extension RequestRunner {
         let appended = try? invocation.curl?.appendedFile
         let task = session.download(compressedMessage, uploading: sentContent, to: destination(place, appended))
         authentication?.apply(to: task)
-        validate(task, isPart: appended != nil)
+        validate(task, appended)
         if let place {
             task.resumable(at: place)
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
             meter.begin(at: size ?? 0)
-        } else {
+        } else if invocation.curl?.includesHeads != true {
             // Without a name that is known before the response, only the folder is.
             task.staged(beside: URL(fileURLWithPath: invocation.outputFile ?? "fireweed-download"))
         }
@@ -30,14 +30,15 @@ extension RequestRunner {
         // The process may end before the last reference to the library's own file goes.
         if response.error != nil { task.removeTemporaryFiles() }
         if let code = interruption.code { return code }
+        if shared == nil { interruption.end() }
         tell(task.resumption)
         if let answer = response.response { showHead(of: answer) }
         if let appended, let failure = append(response, to: appended) { return failure }
         let saved: URL?
         do {
             saved = try savedFile(response, place)
-            if let saved, invocation.curl?.includesHeads == true {
-                try CURLAppendedFile.put(recorder?.heads, into: saved)
+            if let saved, invocation.curl?.includesHeads == true, let path = invocation.outputFile {
+                try CURLAppendedFile.write(recorder?.heads ?? [], saved, to: path)
             }
         } catch {
             Terminal.tell("fireweed: what came cannot be saved: \(error.plainText)\n")
@@ -62,14 +63,16 @@ extension RequestRunner {
 
     /// Refuses what may be tried again; at last, what is not to be saved.
     ///
-    /// A part is appended to what is there: everything else is refused then.
-    private func validate(_ task: DownloadRequest, isPart: Bool) {
+    /// A part is appended to what is there: everything else is refused then. What is not modified has no content, so
+    /// that the file stays.
+    private func validate(_ task: DownloadRequest, _ appended: CURLAppendedFile?) {
         let savesAnyStatus = invocation.savesEveryStatus
         let retries = invocation.retryCount > 0
         task.validate { _, response, _ in
             if retries, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
-            if isPart { return response.statusCode == 206 ? .success(()) : .failure(RefusedStatus()) }
-            let isSaved = savesAnyStatus || (200..<300).contains(response.statusCode)
+            if let appended { return appended.isContinued(by: response) ? .success(()) : .failure(RefusedStatus()) }
+            let status = response.statusCode
+            let isSaved = savesAnyStatus && status != 304 || (200..<300).contains(status)
             return isSaved ? .success(()) : .failure(RefusedStatus())
         }
     }
@@ -77,10 +80,22 @@ extension RequestRunner {
     /// Where a complete file goes.
     private func destination(_ partialFile: URL?, _ appended: CURLAppendedFile?) -> DownloadRequest.Destination {
         let given = appended?.part ?? invocation.outputFile
-        let url = plan.url
+        let (url, curl) = (plan.url, invocation.curl)
         return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
-            guard let given else { return (FileName.free(for: response, url: url), .waitForValidation) }
+            // Heads go in front of it, wherever that is: it waits elsewhere.
+            if curl?.includesHeads == true, given != nil {
+                let name = "fireweed-\(UInt64.random(in: 0 ... .max))"
+                return (FileManager.default.temporaryDirectory.appendingPathComponent(name), .waitForValidation)
+            }
+            guard let given else {
+                // The name of a URL is that of -O, which replaces; the name of a server does not.
+                if curl != nil, response.value(forHTTPHeaderField: "Content-Disposition") == nil {
+                    let name = SuggestedFileName.sanitised(url.lastPathComponent) ?? "download"
+                    return (URL(fileURLWithPath: name), [.removePreviousFile, .waitForValidation])
+                }
+                return (FileName.free(for: response, url: url), .waitForValidation)
+            }
             return (URL(fileURLWithPath: given), [.removePreviousFile, .waitForValidation])
         }
     }
@@ -95,6 +110,9 @@ extension RequestRunner {
             }
             note("Appended to \(file.path)\n")
             return finish(RequestOutcome(context: response.context))
+        case 206:
+            Terminal.tell("fireweed: the server sent another part: \(file.path) stays as it is\n")
+            return .failure
         case 416:  // curl takes that for a file that is whole
             return finish(RequestOutcome(context: response.context))
         case 200?:
@@ -108,9 +126,12 @@ extension RequestRunner {
         _ response: AFDownloadResponse<URL>, _ savedFile: URL?, savedByteCount: Int64, hasPartialFile: Bool
     ) -> ExitCode {
         if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
-            let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
-            Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n")
             let code = finish(RequestOutcome(context: response.context))
+            // A copied command asks by it whether there is anything to save.
+            if status == 304, invocation.curl != nil { return code }
+            let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
+            let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
+            if !isSilent { Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n") }
             return code == .success ? .failure : code
         }
         if let file = savedFile, let metrics = response.metrics {
@@ -118,7 +139,8 @@ extension RequestRunner {
             let isFile = attributes?[.type] as? FileAttributeType == .typeRegular
             let count = isFile ? attributes?[.size] as? Int64 ?? savedByteCount : savedByteCount
             let seconds = String(format: "%.1f s", metrics.taskInterval.duration)
-            note("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(seconds)\n")
+            let name = invocation.curl?.includesHeads == true ? invocation.outputFile ?? "" : file.relativePath
+            note("Saved \(ProgressBar.size(count)) to \(name) in \(seconds)\n")
             if invocation.curl == nil, let coding = response.response?.value(forHTTPHeaderField: "Content-Encoding") {
                 note("Its content has the coding \(coding), as the server sent it\n")
             }

@@ -115,6 +115,7 @@ extension RequestRunner {
         }
         meter.end()
         if let code = interruption.code { return code }  // what is half there stays unprinted
+        interruption.end()
         let isRefused = completion?.error != nil || invocation.refusedTarget(of: completion?.response) != nil
         let isHidden = held != nil && isRefused || hidesContent(of: completion?.response?.statusCode)
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }

@@ -184,7 +184,8 @@ enum SessionMaker {
         return NotingRetryPolicy(
             limit: invocation.retryCount,
             methods: RetryPolicy.defaultRetryableHTTPMethods.union(invocation.curl == nil ? [] : every),
-            statuses: retriedStatuses, delay: invocation.retryDelay, isQuiet: invocation.isQuiet,
+            statuses: retriedStatuses, delay: invocation.retryDelay,
+            isQuiet: invocation.isQuiet || invocation.curl?.isSilent == true,
             isReadOnce: isReadOnce(plan.content, invocation), options: options)
     }
 

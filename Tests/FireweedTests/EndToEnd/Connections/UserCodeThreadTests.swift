@@ -89,8 +89,12 @@ struct UserCodeThreadTests {
             witness.note("stream handler")
             if case .complete = stream.event { ends.note("end") }
         }
-        request.responseStream(using: witness) { _ in witness.note("handler of serialised parts") }
+        request.responseStream(using: witness) { stream in
+            witness.note("handler of serialised parts")
+            if case .complete = stream.event { ends.note("end of parts") }
+        }
         _ = try await ends.first(where: { $0 == "end" })
+        _ = try await ends.first(where: { $0 == "end of parts" })
     }
 
     private func sockets(_ session: Session, _ witness: Witness) async throws {
