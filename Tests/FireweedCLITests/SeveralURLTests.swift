@@ -104,7 +104,7 @@ struct SeveralURLTests {
             let result = try run(
                 "--check-status", option, "-w", "%{http_code}\\n", "-q", url("/status/200"), "http://127.0.0.1:1/",
                 url("/status/500"), url("/status/404"))
-            #expect(result.code == 6 && text(result) == "200\n0\n500\n404\n", "\(option): \(result.errors)")
+            #expect(result.code == 6 && text(result) == "200\n000\n500\n404\n", "\(option): \(result.errors)")
         }
     }
 

@@ -151,7 +151,7 @@ struct CURLTransfer: Sendable, Equatable {
 
 /// URLs as curl writes them.
 enum CURLScheme {
-    /// Where the scheme of a text ends: its `://`; `nil` for a text without a scheme, which may have a URL in its query.
+    /// The `://` behind the scheme of a text; `nil` for a text without a scheme, which may have a URL in its query.
     static func end(of text: String) -> Range<String.Index>? {
         guard let end = text.firstRange(of: "://") else { return nil }
         let isScheme = text[..<end.lowerBound].allSatisfy {

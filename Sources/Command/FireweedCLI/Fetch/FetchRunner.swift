@@ -134,7 +134,8 @@ struct FetchRunner: Sendable {
         _ state: inout State, _ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation,
         _ interruption: Interruption
     ) {
-        guard state.end == nil else { return }
+        // A request that the signal has ended makes no room for another one.
+        guard state.end == nil, interruption.code == nil else { return }
         while let item = state.queue.next() {
             group.addTask { [self] in events.yield(await finish(item, interruption)) }
         }
@@ -192,6 +193,8 @@ struct FetchRunner: Sendable {
                 stop(&state, .readerGone)
             }
         case .interrupted:
+            // Requests that were about to be made when the signal came.
+            exchange.session.cancelAllRequests()
             stop(&state, .interrupted)
         }
     }
