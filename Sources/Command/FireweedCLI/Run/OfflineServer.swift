@@ -4,20 +4,27 @@ import Fireweed
 import FireweedTesting
 import FixtureServer
 import Foundation
+import Glibc
 
 /// A server inside this process, on a Unix-domain socket in a private folder: what is sent to it leaves nothing.
 final class OfflineServer {
     private let folder: TemporaryFolder
     private let server: MockServer
+    /// The open folder, which gives its socket a short path; -1 where the folder cannot be opened.
+    private let descriptor: Int32
 
-    /// The socket's path.
-    var path: String { folder.file("s").path }
+    /// The socket's path, short wherever the folder is: one of a socket has at most 107 bytes (unix(7)).
+    let path: String
 
     /// Starts the server; throws what starting throws.
     init() throws {
         folder = try TemporaryFolder()
-        server = try MockServer.start(unixSocketPath: folder.file("s").path, stubs: [Stub.any().reply(.status(204))])
+        descriptor = open(folder.url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        path = descriptor < 0 ? folder.file("s").path : "/proc/self/fd/\(descriptor)/s"
+        server = try MockServer.start(unixSocketPath: path, stubs: [Stub.any().reply(.status(204))])
     }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Removes the folder; for the end of the process, which ends before this object.
     func removeFolder() { try? FileManager.default.removeItem(at: folder.url) }
