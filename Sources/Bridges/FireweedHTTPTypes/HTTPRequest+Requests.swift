@@ -18,8 +18,8 @@ public import HTTPTypes
 extension HTTPRequest: URLRequestConvertible {
     /// The request as Foundation's, which writes names of fields with capitals.
     ///
-    /// - Throws: `AFError.invalidURL(url:)` without scheme or authority, for a path that does not begin with `/`, and
-    ///   for an extended `CONNECT` (RFC 8441).
+    /// - Throws: `AFError.invalidURL(url:)` without scheme or authority, for an authority with more than host and port,
+    ///   for a path that does not begin with `/`, and for an extended `CONNECT` (RFC 8441).
     public func asURLRequest() throws -> URLRequest { try madeURLRequest() }
 }
 
@@ -28,7 +28,8 @@ extension HTTPRequest: PlainRequestConvertible {
         let path = path ?? "/"
         let text = "\(scheme ?? "")://\(authority ?? "")\(path)"
         guard let scheme, !scheme.isEmpty, let authority, !authority.isEmpty, path.hasPrefix("/"),
-            extendedConnectProtocol == nil, let url = URL(string: text)
+            !(scheme + authority).contains(where: "/?#@\\".contains), extendedConnectProtocol == nil,
+            let url = URL(string: text)
         else { throw AFError.invalidURL(url: text) }
         return (url, HTTPMethod(method), HTTPHeaders(headerFields))
     }

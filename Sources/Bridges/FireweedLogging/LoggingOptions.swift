@@ -85,7 +85,7 @@ extension SessionOptions {
     /// names: `http.request.method`, `url.full` without secrets, `url.template`, `server.address`, `server.port`,
     /// `http.response.status_code`, `error.type`, `http.request.resend_count`, `http.response.body.size`,
     /// `network.protocol.version`; and `fireweed.request.id`, `fireweed.duration_ms`, `fireweed.redirects`,
-    /// `fireweed.response.source` (`cache`), `fireweed.error`, `fireweed.retries`, `fireweed.wait_ms`.
+    /// `fireweed.response.source` (`cache`), `fireweed.retries`, `fireweed.wait_ms`.
     ///
     /// The logger's metadata provider runs with the `ServiceContext` that the caller had when the request was made or
     /// resumed. Entries are written where the response is validated: on the awaiting task or the serialisation queue,

@@ -63,9 +63,6 @@ struct RequestLog: RequestObserver {
             if let word = isCancelled ? nil : failure.map({ $0.word ?? URLError.Code.otherWord }) ?? errorType(status) {
                 metadata["error.type"] = .string(word)
             }
-            if !isCancelled, let text = failure?.transportText {
-                metadata["fireweed.error"] = .string(visible(options.redaction.text(ofURL: text)))
-            }
             return metadata
         }
     }
@@ -178,11 +175,6 @@ extension AFError {
             default: nil
             }
         }
-    }
-
-    /// The transport's own words for a failure.
-    fileprivate var transportText: String? {
-        (underlyingError as? URLError)?.userInfo[TransferFailure.engineDetailKey] as? String
     }
 }
 #endif

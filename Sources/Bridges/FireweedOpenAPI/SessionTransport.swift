@@ -115,8 +115,12 @@ private struct OperationMessage: PlainRequestConvertible {
     let headers: HTTPHeaders
 
     init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL) throws {
-        let text = baseURL.absoluteString.prefix { $0 != "?" && $0 != "#" } + (request.path ?? "")
-        guard let url = URL(string: String(text)) else { throw AFError.invalidURL(url: String(text)) }
+        let path = request.path ?? ""
+        let text = baseURL.absoluteString.prefix { $0 != "?" && $0 != "#" } + path
+        // A path that begins otherwise would go on with the host.
+        guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), let url = URL(string: String(text)) else {
+            throw AFError.invalidURL(url: String(text))
+        }
         self.url = url
         method = HTTPMethod(request.method)
         var headers = HTTPHeaders(request.headerFields)

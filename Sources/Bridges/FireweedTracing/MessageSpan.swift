@@ -134,13 +134,13 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
 }
 
 extension TransferFailure {
-    /// The transport's own words, in which there is no secret; `nil` for errors of others.
+    /// Words of our own, in which there is nothing that came from elsewhere; `nil` for other failures.
     fileprivate var detail: String? {
         switch self {
-        case .exchange(_, let detail, _): detail
         case .refused(let refusal): refusal.description
         case .reported(let error as OverloadError): error.description
-        case .cancelled, .unreadableBody, .untrusted, .reported: nil
+        // The texts about messages quote what the other side has sent.
+        case .exchange, .cancelled, .unreadableBody, .untrusted, .reported: nil
         }
     }
 }

@@ -31,7 +31,11 @@ public final class TracingTransport: TransportDecorator, @unchecked Sendable {
     ///   - base: sends the messages.
     ///   - options: the tracer, and what spans have.
     public init(_ base: any Transport, options: TracingOptions = TracingOptions()) {
-        tracing = options
+        var tracing = options
+        // The session's own fields of credentials are among the secrets.
+        tracing.redaction = options.redaction.hiding(
+            fields: CredentialFields.ownHiddenNames(base.options.credentialFieldNames))
+        self.tracing = tracing
         super.init(base)
     }
 

@@ -108,6 +108,8 @@ struct HTTPRequestTests {
             HTTPRequest(method: .get, scheme: "https", authority: nil, path: "/"),
             HTTPRequest(method: .options, scheme: "https", authority: "example.com", path: "*"),
             HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "users"),
+            HTTPRequest(method: .get, scheme: "https", authority: "example.com/a?", path: "/users"),
+            HTTPRequest(method: .get, scheme: "https", authority: "u@example.com", path: "/users"),
             extendedConnect,
         ])
     func invalid(request: HTTPRequest) async {

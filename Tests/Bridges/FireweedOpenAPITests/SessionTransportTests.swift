@@ -245,8 +245,11 @@ struct SessionTransportTests {
     @Test("a URL that is none fails with its text")
     func invalidURL() async throws {
         let base = try #require(URL(string: "http://127.0.0.1"))
-        let error = await #expect(throws: AFError.self) { try await send(.get, ":x/ y", to: base) }
-        #expect(error?.isInvalidURLError == true)
+        // A path that does not begin as one would go on with host and port.
+        for path in [":x/ y", "@a.example/x", ":1/x", ".a.example/x", "1/x"] {
+            let error = await #expect(throws: AFError.self) { try await send(.get, path, to: base) }
+            #expect(error?.isInvalidURLError == true)
+        }
     }
 
     @Test("a body that is released unread ends its request")

@@ -51,15 +51,19 @@ extension Session {
     /// - Other requests fail with ``SessionDrainError/draining`` in `AFError.sessionInvalidated(error:)`, those that
     ///   were made before and not resumed among them. So do requests that a ``RateLimiter`` holds before their first
     ///   attempt, and sources of server-sent events between two connections.
-    /// - Requests that have begun go on, with their retries and redirects, until their handlers are called on their
-    ///   queues. Sources of server-sent events do not reconnect.
+    /// - Requests that have begun go on, with their retries and redirects, until their handlers are on their queues.
+    ///   Sources of server-sent events do not reconnect.
     /// - WebSockets are closed with the code 1001; those that are not open yet are cancelled.
     /// - Idle connections are closed, and later those that become idle. Validations of stored responses in the
     ///   background are cancelled.
     ///
     /// At the limit the remaining requests fail with ``SessionDrainError/limitReached``; their handlers may be called
-    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), and invalidates
-    /// the session. The session's clock measures the limit.
+    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), for what is left of
+    /// the limit or for one second, and invalidates the session. The session's clock measures the limit.
+    ///
+    /// A handler is given to its queue before the return, and may still run then. Requests that an interceptor makes by
+    /// the session that is drained, for instance to refresh a token, are refused like others: an ``Authenticator`` needs
+    /// a session of its own for that.
     ///
     /// Safe from every thread. A second call joins the first one, whose limit counts, and gets the same report. When a
     /// task that waits in here is cancelled, the limit is reached at once.
@@ -84,6 +88,7 @@ extension Session {
 
     private func performDrain(within limit: Duration) async -> DrainReport {
         let registry = core.registry
+        let start = core.clock.monotonicNanoseconds
         var timer: (any ScheduledCall)?
         if limit > .zero {
             timer = core.clock.schedule(.limit, after: limit, on: DispatchQueue.global()) {
@@ -97,9 +102,25 @@ extension Session {
         timer?.cancel()
         let error = AFError.sessionInvalidated(error: SessionDrainError.limitReached)
         for request in registry.closeDrain() { request.abort(error) }
-        await flushResponseStore()
+        let elapsed = Duration.nanoseconds(Int64(clamping: core.clock.monotonicNanoseconds &- start))
+        await storeResponses(within: max(limit - elapsed, Self.leastTimeToStore))
         core.invalidate(.sessionDraining)
         return registry.finishDrain()
+    }
+
+    /// How long a drain waits for the store where the requests have taken all of its time.
+    private static let leastTimeToStore = Duration.seconds(1)
+
+    /// Waits until responses are stored, but no longer than `limit` and not in a task that is cancelled meanwhile: a
+    /// store over a network may not answer.
+    private func storeResponses(within limit: Duration) async {
+        guard let cache = core.cache else { return }
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        cache.flush { end.finish() }
+        let timer = core.clock.schedule(.limit, after: limit, on: DispatchQueue.global()) { end.finish() }
+        // The task may have been cancelled to reach the limit: what came is stored all the same.
+        await Task { for await _ in ends {} }.value
+        timer.cancel()
     }
 }
 

@@ -215,6 +215,26 @@ struct DrainTests {
         #expect(store.count == 1 && clock.elapsed == .seconds(20))
     }
 
+    @Test("a store that does not answer holds the drain up for what is left of its limit, or for a second")
+    func deafStore() async throws {
+        let transport = StubTransport(clock: clock) {
+            Stub.any().reply(.text("one").header("Cache-Control", "max-age=1000"))
+        }
+        let session = Session(transport: transport, options: SessionOptions(asyncResponseStore: DeafStore()))
+        for path in 1...5 {
+            #expect(try await session.request("https://a.test/\(path)").serializingString().value == "one")
+        }
+        let isOver = Atomic(false)
+        async let report = session.drain(within: .milliseconds(500))
+        async let end: Void = {
+            _ = await report
+            isOver.store(true, ordering: .releasing)
+        }()
+        await advance(by: .milliseconds(100), until: "the drain is over") { isOver.load(ordering: .acquiring) }
+        _ = await end
+        #expect(session.isDraining && session.activeRequestCount == 0)
+    }
+
     @Test("while many threads make requests, each of them ends, and nothing is left")
     func race() async {
         let session = Session.stubbed { Stub.any().reply(.status(204)) }
@@ -247,4 +267,22 @@ struct DrainTests {
         #expect(await report == DrainReport(finished: 1, cancelled: 0))
         await eventually("the second handler is called") { errors.all == [.draining] }
     }
+}
+
+/// Has nothing, and keeps whoever stores something waiting.
+private final class DeafStore: AsyncResponseStore {
+    var maximumEntryByteCount: Int { 1 << 20 }
+    var timeout: Duration { .seconds(86_400) }
+
+    func lookUp(
+        _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
+    ) async throws -> ResponseLookup { ResponseLookup() }
+
+    func store(_ response: StoredResponse, for key: String, revision: UInt64?) async throws {
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+    }
+
+    func updateHead(_ head: StoredHead, for key: String) async throws {}
+    func removeResponses(for key: String) async throws {}
+    func removeAllResponses() async throws {}
 }
