@@ -58,12 +58,12 @@ extension Session {
     ///   background are cancelled.
     ///
     /// At the limit the remaining requests fail with ``SessionDrainError/limitReached``; their handlers may be called
-    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), for what is left of
-    /// the limit or for one second, and invalidates the session. The session's clock measures the limit.
+    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), for what is left
+    /// of the limit or for one second, and invalidates the session. The session's clock measures the limit.
     ///
     /// A handler is given to its queue before the return, and may still run then. Requests that an interceptor makes by
-    /// the session that is drained, for instance to refresh a token, are refused like others: an ``Authenticator`` needs
-    /// a session of its own for that.
+    /// the session that is drained, for instance to refresh a token, are refused like others: an ``Authenticator``
+    /// needs a session of its own for that.
     ///
     /// Safe from every thread. A second call joins the first one, whose limit counts, and gets the same report. When a
     /// task that waits in here is cancelled, the limit is reached at once.

@@ -269,7 +269,7 @@ struct DrainTests {
     }
 }
 
-/// Has nothing, and keeps whoever stores something waiting.
+/// A store that has nothing, and never ends a change.
 private final class DeafStore: AsyncResponseStore {
     var maximumEntryByteCount: Int { 1 << 20 }
     var timeout: Duration { .seconds(86_400) }
