@@ -112,6 +112,37 @@ struct EverydayOutputTests {
         #expect(try read("rest") == (isNext ? "0123456789" : "0123"))
     }
 
+    @Test("-C - counts the bytes of what a link leads to, and of each of several files")
+    func continuedFiles() throws {
+        let whole = "0123456789"
+        for name in ["one", "two"] {
+            server.route("/\(name)") { request in
+                let start = Int((request.field("Range") ?? "bytes=0-").filter(\.isNumber)) ?? 0
+                return FixtureResponse(
+                    status: start > 0 ? 206 : 200,
+                    fields: start > 0 ? [("Content-Range", "bytes \(start)-9/10")] : [],
+                    body: .data(Data(whole.dropFirst(start).utf8)))
+            }
+            try String(whole.prefix(4)).write(to: folder.file(name), atomically: true, encoding: .utf8)
+        }
+        #expect(try run("--from-curl", "curl -sS -C - -O \(url("/one")) -O \(url("/two"))").code == 0)
+        #expect(try read("one") == whole && read("two") == whole)
+        try "012".write(to: folder.file("two"), atomically: true, encoding: .utf8)
+        try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("two"))
+        #expect(try run("--from-curl", "curl -sS -C - -o link \(url("/two"))").code == 0)
+        #expect(try read("two") == whole)
+    }
+
+    @Test("the last of several tries is saved as a single one is")
+    func lastTry() throws {
+        server.route("/busy") { _ in FixtureResponse(status: 503, body: .data(Data("busy".utf8))) }
+        let own = try run("--retry", "1", "--retry-delay", "0.01", "--any-status", "-o", "a", url("/busy"))
+        #expect(own.code == 0, "\(own.errors)")
+        #expect(try read("a") == "busy")
+        #expect(try run("--from-curl", "curl -s --retry 1 --retry-delay 1 -o b \(url("/busy"))").code == 0)
+        #expect(try read("b") == "busy")
+    }
+
     @Test("curl -IL prints each head, -w the status of no response as 000, and -JO replaces its own file")
     func chains() throws {
         let printed = text(try run("--from-curl", "curl -sIL \(url("/redirect/2"))"))

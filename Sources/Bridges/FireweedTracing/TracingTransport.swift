@@ -1,6 +1,7 @@
 // A span for each message of the wire.
 
 #if DistributedTracing
+import Fireweed
 public import FireweedTransport
 
 /// Has a client span for each message that another transport sends, by OpenTelemetry's stable conventions for HTTP.

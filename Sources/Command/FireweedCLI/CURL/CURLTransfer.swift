@@ -97,11 +97,20 @@ struct CURLTransfer: Sendable, Equatable {
         if isOn { statusesThatKeepPOST.insert(status) } else { statusesThatKeepPOST.remove(status) }
     }
 
-    /// The transfers of which this one consists: one, or with `-T` one for each file and URL.
+    /// The transfers of which this one consists: one, or with `-T` one for each file and URL, with `-C` for each URL.
     ///
     /// The files belong to the URLs in their order, and a URL without a file is fetched. Braces and brackets in the
     /// name of a file stand for several. Throws `UsageError` for a file without a URL.
     func parts() throws -> [CURLTransfer] {
+        // The bytes that are there are counted for each file.
+        if offset != nil, content.uploads.isEmpty, urls.count > 1 {
+            return urls.enumerated().map { index, url in
+                var part = self
+                part.urls = [url]
+                part.outputs = index < outputs.count ? [outputs[index]] : []
+                return part
+            }
+        }
         let names = try content.uploads.map { name -> [String] in
             let pattern = takesURLsLiterally ? URLGlob(literal: name) : try URLGlob(name)
             return pattern.count > 1 ? (0..<pattern.count).map { pattern.url(at: $0).text } : [name]

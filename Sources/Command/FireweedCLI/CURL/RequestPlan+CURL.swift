@@ -151,7 +151,7 @@ extension CURLTransfer {
             guard let offset else { return nil }
             guard offset == "-" else { return Int64(offset) }
             guard content.upload == nil, let file = try file(ofURL: 0, urls[0]) else { return nil }
-            return (try? FileManager.default.attributesOfItem(atPath: file)[.size]) as? Int64
+            return LocalFile.status(file).map { Int64($0.st_size) }
         }
     }
 
@@ -161,7 +161,7 @@ extension CURLTransfer {
         let word = text.first.map { "-+=".contains($0) } == true ? String(text.dropFirst()) : text
         let date =
             CURLDate.date(of: word)
-            ?? (try? FileManager.default.attributesOfItem(atPath: word)[.modificationDate]) as? Date
+            ?? LocalFile.status(word).map { Date(timeIntervalSince1970: Double($0.st_mtim.tv_sec)) }
         guard let date else {
             // curl warns, and sends the request without the condition.
             return Terminal.tell("fireweed: \"\(word)\" is not a date, and no file; -z has no effect\n")

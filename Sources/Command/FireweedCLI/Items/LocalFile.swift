@@ -49,6 +49,12 @@ enum LocalFile {
         return status.st_mode & S_IFMT == S_IFREG
     }
 
+    /// What is known of a file, where a link leads to; `nil` where there is none.
+    static func status(_ path: String) -> stat? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status : nil
+    }
+
     private static func error(_ path: String) -> UsageError {
         let reason = String(cString: strerror(errno))
         return UsageError(message: "the file \(path) cannot be read: \(reason)")

@@ -67,9 +67,11 @@ extension RequestRunner {
     /// that the file stays.
     private func validate(_ task: DownloadRequest, _ appended: CURLAppendedFile?) {
         let savesAnyStatus = invocation.savesEveryStatus
-        let retries = invocation.retryCount > 0
-        task.validate { _, response, _ in
-            if retries, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
+        let limit = Int(invocation.retryCount)
+        task.validate { [weak task] _, response, _ in
+            // The last response is saved as one without retries is.
+            let isRetried = task.map { $0.retryCount < limit } ?? false
+            if isRetried, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
             if let appended { return appended.isContinued(by: response) ? .success(()) : .failure(RefusedStatus()) }
             let status = response.statusCode
             let isSaved = savesAnyStatus && status != 304 || (200..<300).contains(status)
@@ -110,7 +112,7 @@ extension RequestRunner {
             }
             note("Appended to \(file.path)\n")
             return finish(RequestOutcome(context: response.context))
-        case 206:
+        case 206 where response.error?.underlyingError is RefusedStatus:
             Terminal.tell("fireweed: the server sent another part: \(file.path) stays as it is\n")
             return .failure
         case 416:  // curl takes that for a file that is whole

@@ -224,14 +224,13 @@ struct DrainTests {
         for path in 1...5 {
             #expect(try await session.request("https://a.test/\(path)").serializingString().value == "one")
         }
-        let isOver = Atomic(false)
-        async let report = session.drain(within: .milliseconds(500))
-        async let end: Void = {
-            _ = await report
-            isOver.store(true, ordering: .releasing)
-        }()
-        await advance(by: .milliseconds(100), until: "the drain is over") { isOver.load(ordering: .acquiring) }
-        _ = await end
+        let ends = EventLog<Bool>()
+        let drain = Task {
+            _ = await session.drain(within: .milliseconds(500))
+            ends.note(true)
+        }
+        await advance(by: .milliseconds(100), until: "the drain is over") { !ends.events.isEmpty }
+        await drain.value
         #expect(session.isDraining && session.activeRequestCount == 0)
     }
 
