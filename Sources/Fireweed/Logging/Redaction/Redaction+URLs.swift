@@ -8,7 +8,7 @@ extension Redaction {
 
     /// A URL without userinfo, and without the values of secret parameters in query and fragment.
     ///
-    /// What stands for a secret is ``replacement``. Text that is no URL is searched in the same way.
+    /// A secret becomes `[redacted]`. Text that is no URL is searched in the same way.
     ///
     /// - Parameter text: the URL.
     /// - Returns: the URL to write down.
