@@ -6,6 +6,8 @@
 /// the cache answers. It can add fields, refuse or delay a message, and learns of its end by a consumer of its own.
 ///
 /// ```swift
+/// import Synchronization
+///
 /// final class CountingTransport: TransportDecorator, @unchecked Sendable {
 ///     private let count = Atomic(0)
 ///
