@@ -14,8 +14,9 @@ struct OptionUse: Sendable {
     /// The line of the configuration file that has it; `nil` for the command line.
     var place: String?
 
-    /// A message, with the line of the configuration file in front of it where the option that it is about stands there
-    /// alone: in `configured`, and not among `words`.
+    /// A message with the line of the configuration file in front of it.
+    ///
+    /// The message stays as it is unless it names an option, or a value, of `configured` that is not among `words`.
     static func placed(_ message: String, in configured: [OptionUse], beside words: [String]) -> String {
         let named = Set(message.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
         let use = configured.last { use in

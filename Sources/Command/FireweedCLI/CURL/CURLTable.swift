@@ -117,7 +117,7 @@ extension CURLRow {
                 invocation.writeOut = text
                 return
             }
-            // The lines of a file are one format: \n stands for a line break.
+            // Line breaks of the file do not count, as in curl.
             invocation.writeOut = try LocalFile.text(String(text.dropFirst()), for: "w").filter { !$0.isNewline }
         },
     ]

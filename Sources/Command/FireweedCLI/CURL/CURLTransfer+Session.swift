@@ -193,7 +193,7 @@ extension CURLTransfer {
 /// A file, and the part that comes behind what it has.
 struct CURLAppendedFile: Sendable {
     let path: String
-    /// How many bytes are there, or are to be left out.
+    /// The number of bytes before the part: those of the file, or those that `-C` names.
     let offset: Int64
     /// The path of the part, before the part is whole.
     var part: String { "\(path).fireweed-part" }

@@ -49,7 +49,7 @@ enum LocalFile {
         return status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// What is known of a file, where a link leads to; `nil` where there is none.
+    /// The status of the file that a path leads to, through links; `nil` without a file.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return stat(path, &status) == 0 ? status : nil

@@ -70,7 +70,7 @@ enum SessionMaker {
         var options = TransportOptions()
         options.wireObserver = observer
         options.fieldWriting = plan.fieldWriting
-        // What is stored serves later runs, which may print it.
+        // Later runs may print a stored response.
         options.decodesContent = invocation.asksForCodings || invocation.usesCache
         options.httpVersion = invocation.httpVersion
         options.connectTimeout = invocation.connectTimeout.map { .seconds($0) }

@@ -25,7 +25,7 @@ struct UploadFolder: Sendable {
         }
         // A part of a file must not become the whole (RFC 9110 §14.5).
         guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
-        // Where the content ends is not for the server to guess (RFC 9112 §6.3).
+        // Two lengths leave the end of the content open (RFC 9112 §6.3).
         let lengths = Set(request.values(ofField: "Content-Length"))
         guard lengths.count <= 1, lengths.isEmpty || request.field("Transfer-Encoding") == nil else {
             return Self.refusal(400, "the content has more than one length")

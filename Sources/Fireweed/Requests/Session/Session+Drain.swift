@@ -111,15 +111,20 @@ extension Session {
     /// How long a drain waits for the store where the requests have taken all of its time.
     private static let leastTimeToStore = Duration.seconds(1)
 
-    /// Waits until responses are stored, but no longer than `limit` and not in a task that is cancelled meanwhile: a
-    /// store over a network may not answer.
+    /// Waits until responses are stored, but no longer than `limit`.
+    ///
+    /// A store over a network may not answer. Once the task is cancelled, the wait lasts a second at most.
     private func storeResponses(within limit: Duration) async {
         guard let cache = core.cache else { return }
         let (ends, end) = AsyncStream<Void>.makeStream()
         cache.flush { end.finish() }
         let timer = core.clock.schedule(.limit, after: limit, on: DispatchQueue.global()) { end.finish() }
-        // The task may have been cancelled to reach the limit: what came is stored all the same.
-        await Task { for await _ in ends {} }.value
+        await withTaskCancellationHandler {
+            // Of a task of its own: an iteration would end at once in a cancelled one.
+            await Task { for await _ in ends {} }.value
+        } onCancel: {
+            _ = core.clock.schedule(.limit, after: Self.leastTimeToStore, on: DispatchQueue.global()) { end.finish() }
+        }
         timer.cancel()
     }
 }
