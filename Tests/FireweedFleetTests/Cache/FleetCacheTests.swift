@@ -31,7 +31,7 @@ struct FleetCacheTests {
     }
 
     private func response(
-        _ content: String, _ control: String = "max-age=60", at time: Date = Date(), selection: String = "",
+        _ content: String, _ control: String = "max-age=6000", at time: Date = Date(), selection: String = "",
         credentials: Data? = nil
     ) -> StoredResponse {
         let names = selection.isEmpty ? [] : ["accept"]
@@ -91,24 +91,26 @@ struct FleetCacheTests {
         let fleet = try fleet()
         defer { fleet.shutDown() }
         let cache = cache(fleet)
-        let key = fleet.key(FleetCache.form, "k")
-        for (control, seconds) in [
-            ("max-age=60", 60), ("max-age=60, stale-while-revalidate=100, stale-if-error=40", 160),
-            ("max-age=60, stale-if-error=1000", 1060), ("max-age=60, must-revalidate, stale-if-error=40", 60),
+        // A key each: what is stored at about the time of a removal of everything is removed with it.
+        for (key, control, seconds) in [
+            ("a", "max-age=6000", 6_000),
+            ("b", "max-age=6000, stale-while-revalidate=1000, stale-if-error=400", 7_000),
+            ("c", "max-age=6000, stale-if-error=1000", 7_000),
+            ("d", "max-age=6000, must-revalidate, stale-if-error=400", 6_000),
         ] {
-            try await cache.removeAllResponses()
             let start = Date()
-            try await cache.store(response("one", control), for: "k", revision: 0)
-            let rest = try await fleet.command("PTTL", key).integer ?? 0
+            try await cache.store(response("one", control), for: key, revision: 0)
+            let rest = try await fleet.command("PTTL", fleet.key(FleetCache.form, key)).integer ?? 0
             // A date and an age are in whole seconds: each may cost one.
             let passed = Int(Date().timeIntervalSince(start) * 1000) + 2000
             #expect(rest <= seconds * 1000 && rest >= seconds * 1000 - passed, "\(control)")
         }
-        for control in ["max-age=0", "no-store, max-age=60", "no-cache"] {
+        for control in ["max-age=0", "no-store, max-age=6000", "no-cache"] {
+            try await cache.store(response("one"), for: "k", revision: 0)
             try await cache.store(response("two", control), for: "k", revision: 0)
             #expect(try await text(cache) == nil, "\(control) only replaces")
         }
-        try await cache.store(response("old", at: Date() - 100), for: "k", revision: 0)
+        try await cache.store(response("old", "max-age=60", at: Date() - 100), for: "k", revision: 0)
         #expect(try await text(cache) == nil)
     }
 
@@ -158,7 +160,9 @@ struct FleetCacheTests {
 
     @Test(
         "private responses are for their partition alone",
-        arguments: [("max-age=60, private", nil), ("max-age=60", Data([1])), ("max-age=60", nil)] as [(String, Data?)])
+        arguments: [
+            ("max-age=6000, private", nil), ("max-age=6000", Data([1])), ("max-age=6000", nil),
+        ] as [(String, Data?)])
     func partitions(control: String, credentials: Data?) async throws {
         let fleet = try fleet()
         defer { fleet.shutDown() }
@@ -255,7 +259,7 @@ struct FleetCacheTests {
         defer { [one, two].forEach { $0.shutDown() } }
         let text = String(repeating: "secret", count: byteCount / 6)
         let caches = try [one, two].map { try sealed($0) { $0.partition = "alice" } }
-        try await caches[0].store(response(text, "private, max-age=60"), for: "k", revision: 0)
+        try await caches[0].store(response(text, "private, max-age=6000"), for: "k", revision: 0)
         try await caches[0].store(response(text), for: "shared", revision: 0)
         for key in ["k", "shared"] { #expect(try await self.text(caches[1], key) == text) }
         let stored = try await content(of: one)
@@ -264,7 +268,7 @@ struct FleetCacheTests {
         #expect(try await self.text(cache(one) { $0.partition = "alice" }) == nil, "without keys")
         let others = try sealed(two, [Data(repeating: 2, count: 32)]) { $0.partition = "alice" }
         #expect(try await self.text(others) == nil, "with another key")
-        try await others.store(response("new", "private, max-age=60", at: Date() + 1), for: "k", revision: 0)
+        try await others.store(response("new", "private, max-age=6000", at: Date() + 1), for: "k", revision: 0)
         #expect(try await self.text(caches[0]) == nil, "a key that has been replaced")
         let rotated = try sealed(one, [Self.key, Data(repeating: 2, count: 32)]) { $0.partition = "alice" }
         #expect(try await self.text(rotated) == "new")
@@ -278,7 +282,7 @@ struct FleetCacheTests {
         let fleet = try fleet()
         defer { fleet.shutDown() }
         let cache = try sealed(fleet) { $0.partition = "alice" }
-        for (key, control) in [("k", "max-age=60"), ("own", "private, max-age=60")] {
+        for (key, control) in [("k", "max-age=6000"), ("own", "private, max-age=6000")] {
             let stored = response("one", control)
             try await cache.store(stored, for: key, revision: 0)
             let fields = [Field(name: "Cache-Control", value: "\(control)0")]
@@ -307,7 +311,7 @@ struct FleetCacheTests {
     // MARK: Sessions
 
     private func session(
-        _ cache: FleetCache, _ control: String = "max-age=60", before: @escaping @Sendable () -> Void = {}
+        _ cache: FleetCache, _ control: String = "max-age=6000", before: @escaping @Sendable () -> Void = {}
     ) -> Session {
         let transport = ScriptedTransport { [asked] message in
             let count = asked.add(message.url)
