@@ -20,12 +20,13 @@ final class MessageMeasurement: TransferObserver, @unchecked Sendable {
         self.clock = clock
     }
 
-    func transferWillStart(_ message: inout RequestMessage) {
+    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
         let target = instruments.target(of: message)
         self.target = target
         isWebSocket = message.webSocket != nil
         start = clock.monotonicNanoseconds
         target.active?.increment(by: 1)
+        return nil
     }
 
     func transferDidReceive(_ head: ResponseHead) {

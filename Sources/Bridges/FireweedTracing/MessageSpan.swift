@@ -22,7 +22,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
 
     // MARK: The request
 
-    func transferWillStart(_ message: inout RequestMessage) {
+    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
         let owner = message.owner
         let context = owner?.values[RequestServiceContext.self] ?? .topLevel
         let method = MethodName(message.method)
@@ -35,6 +35,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
         resendCount = owner?.messageNumber ?? 0
         if span.isRecording { describe(message, method, on: span) }
         inject(span.context, into: &message)
+        return nil
     }
 
     private func describe(_ message: borrowing RequestMessage, _ method: MethodName, on span: any Span) {

@@ -6,10 +6,12 @@ import Synchronization
 /// Follows one message of the wire.
 ///
 /// A transfer that is dropped or cancelled before it is started calls none of the methods; one that is started calls
-/// the first and the last once. The calls never overlap. No method may wait.
+/// the first once, and the last once unless the first has refused it. The calls never overlap. No method may wait.
 package protocol TransferObserver: AnyObject, Sendable {
     /// The transfer starts, on the thread that starts it: the message can still be changed.
-    func transferWillStart(_ message: inout RequestMessage)
+    ///
+    /// - Returns: why the message is not sent, which ends the transfer; `nil` has it sent.
+    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure?
     /// A challenge was answered by the transport, on its thread. Any number of times, before the head.
     func transferDidAnswerChallenge(_ head: ResponseHead)
     /// The head came, on the transport's thread.
@@ -34,7 +36,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
     private enum Stage {
         /// Not started; the latest flow.
         case made(RequestMessage, Flow)
-        /// The observer changes the message, and the base makes its transfer.
+        /// The observer changes the message, which may take another lock, and the base makes its transfer.
         case starting(Flow, isCancelled: Bool)
         case running(any TransferControl)
         case finished
@@ -76,7 +78,10 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
             return message
         }
         guard var message = made else { return }
-        observer.transferWillStart(&message)
+        if let failure = observer.transferWillStart(&message) {
+            stage.withLock { $0 = .finished }
+            return end(with: failure)
+        }
         let control = base.makeTransfer(of: message, for: self)
         let next = stage.withLock { stage -> Flow? in
             guard case .starting(let flow, let isCancelled) = stage else { return nil }
@@ -122,8 +127,13 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
             }
         }
         if let control { stopRunning(control) }
-        guard isFirst, let consumer = consumer.take() else { return }
-        FailedTransfer(.cancelled, consumer: consumer).start(.undecided)
+        if isFirst { end(with: .cancelled) }
+    }
+
+    /// Reports an end without a transfer of the base.
+    private func end(with failure: TransferFailure) {
+        guard let consumer = consumer.take() else { return }
+        FailedTransfer(failure, consumer: consumer).start(.undecided)
     }
 
     // MARK: What the base says

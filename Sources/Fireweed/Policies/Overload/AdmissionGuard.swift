@@ -34,10 +34,9 @@ enum GuardAdmission<Permit: Sendable>: Sendable {
 struct GuardedEnd: Sendable {
     /// Whether a head came.
     let hasHead: Bool
-    /// Why the transfer failed; `nil` when it did not.
+    /// Why the transfer failed, which is a time-out where the deadline of its request has cancelled it; `nil` when it
+    /// did not.
     let failure: TransferFailure?
-    /// Whether the transfer was cancelled since the deadline of its request had passed.
-    let isPastDeadline: Bool
     /// Whether the message has never left the queue of its origin.
     let isUnassigned: Bool
 
@@ -46,8 +45,7 @@ struct GuardedEnd: Sendable {
         switch failure {
         case .exchange(.timedOut, _, _): true
         case .reported(let error): (error as? URLError)?.code == .timedOut
-        case .cancelled: isPastDeadline
-        case .unreadableBody, .untrusted, .refused, .exchange, nil: false
+        case .cancelled, .unreadableBody, .untrusted, .refused, .exchange, nil: false
         }
     }
 }

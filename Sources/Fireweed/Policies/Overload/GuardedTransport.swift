@@ -21,7 +21,7 @@ final class GuardedTransport: TransportDecorator, @unchecked Sendable {
 
     /// Asks a guard before each transfer, and tells the guard of the head and the end.
     convenience init(_ base: any Transport, by gate: some AdmissionGuard) {
-        self.init(base) { GuardedTransfer(of: $0, for: $1, on: $2, by: gate, clock: $2.clock) }
+        self.init(base) { ObservedTransfer(of: $0, for: $1, on: $2, observer: GuardObserver(gate, clock: $2.clock)) }
     }
 
     override func makeTransfer(

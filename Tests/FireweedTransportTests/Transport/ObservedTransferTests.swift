@@ -49,6 +49,23 @@ struct ObservedTransferTests {
         #expect(observer.events == ["start", "end cancelled"] && consumer.events == ["end cancelled"])
     }
 
+    @Test("an observer that refuses the message ends the transfer, which the base does not make")
+    func refused() async {
+        let observer = Recorder(refusing: .reported(URLError(.badURL)))
+        let transfer = ObservedTransfer(
+            of: RequestMessage(url: "https://a.test/"), for: consumer,
+            on: ScriptedTransport { _ in
+                Issue.record("it was sent")
+                return []
+            }, observer: observer)
+        transfer.start(.undecided)
+        transfer.cancel()
+        transfer.start(.undecided)
+        await consumer.ended()
+        #expect(observer.events == ["start"] && consumer.events.count == 1)
+        #expect(consumer.events.first?.hasPrefix("end reported") == true)
+    }
+
     @Test("the flow with the highest revision counts, whenever it is set")
     func flow() async {
         let transfer = transfer()
@@ -81,6 +98,9 @@ struct ObservedTransferTests {
 private final class Recorder: TransferObserver, TransferConsumer {
     private let recorded = Mutex<[String]>([])
     private let hook = Mutex<(@Sendable () -> Void)?>(nil)
+    private let refusal: Mutex<TransferFailure?>
+
+    init(refusing refusal: TransferFailure? = nil) { self.refusal = Mutex(refusal) }
 
     var events: [String] { recorded.withLock { $0 } }
     var whenStarting: (@Sendable () -> Void)? {
@@ -94,10 +114,11 @@ private final class Recorder: TransferObserver, TransferConsumer {
 
     private func note(_ event: String) { recorded.withLock { $0.append(event) } }
 
-    func transferWillStart(_ message: inout RequestMessage) {
+    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
         message.method = "PUT"
         note("start")
         whenStarting?()
+        return refusal.withLock { $0 }
     }
 
     func transferDidAnswerChallenge(_ head: ResponseHead) { note("challenge") }
