@@ -215,8 +215,10 @@ struct DrainTests {
         #expect(store.count == 1 && clock.elapsed == .seconds(20))
     }
 
-    @Test("a store that does not answer holds the drain up for what is left of its limit, or for a second")
-    func deafStore() async throws {
+    @Test(
+        "a store that does not answer holds the drain up for what is left of its limit, or for a second",
+        arguments: [false, true])
+    func deafStore(isCancelled: Bool) async throws {
         let transport = StubTransport(clock: clock) {
             Stub.any().reply(.text("one").header("Cache-Control", "max-age=1000"))
         }
@@ -226,9 +228,10 @@ struct DrainTests {
         }
         let ends = EventLog<Bool>()
         let drain = Task {
-            _ = await session.drain(within: .milliseconds(500))
+            _ = await session.drain(within: isCancelled ? .seconds(86_400) : .milliseconds(500))
             ends.note(true)
         }
+        if isCancelled { drain.cancel() }
         await advance(by: .milliseconds(100), until: "the drain is over") { !ends.events.isEmpty }
         await drain.value
         #expect(session.isDraining && session.activeRequestCount == 0)
