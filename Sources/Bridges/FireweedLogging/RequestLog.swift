@@ -102,7 +102,7 @@ struct RequestLog: RequestObserver {
         if let method { metadata["http.request.method"] = .string(visible(method)) }
         guard let text = url?.absoluteString else { return metadata }
         metadata["url.full"] = .string(visible(options.redaction.text(ofURL: text)))
-        if let target = try? RequestTarget(text) {
+        if let target = url.flatMap({ try? RequestTarget(WebSocketURL.onTheWire($0).absoluteString) }) {
             metadata["server.address"] = .string(target.canonicalHost)
             metadata["server.port"] = .stringConvertible(target.port)
         }
@@ -167,6 +167,7 @@ extension AFError {
         switch self {
         case .serverTrustEvaluationFailed: URLError.Code.serverCertificateUntrusted.word
         case .invalidURL: URLError.Code.badURL.word
+        case .sessionInvalidated: "session_invalidated"
         case .requestAdaptationFailed: "adaptation_failed"
         default:
             switch underlyingError {

@@ -146,6 +146,33 @@ struct RequestLogTests {
         #expect(stage.values(of: "url.full").first == "https://a.test/?token=[redacted]")
     }
 
+    @Test("what the end of a session cuts off has failed, and what it refuses was not sent")
+    func drained() async throws {
+        let clock = TestClock()
+        let stub = StubTransport(clock: clock) { Stub.any().reply(.neverAnswers) }
+        let session = stage.keeping(
+            Session(transport: stub, eventMonitors: [], options: SessionOptions().logged(to: stage.logger)))
+        let task = session.request("https://a.test/").serializingData()
+        while stub.stubs.requests.isEmpty { await Task.yield() }
+        await session.drain(within: .zero)
+        _ = await task.response
+        _ = await session.request("https://a.test/").serializingData().response
+        while stage.entries.count < 2 { await Task.yield() }
+        #expect(stage.lines == ["warning request failed", "warning request not sent"])
+        #expect(stage.values(of: "error.type") == ["session_invalidated", "session_invalidated"])
+    }
+
+    @Test("the address of a WebSocket is that of its handshake", arguments: ["ws", "wss"])
+    func webSocket(scheme: String) async throws {
+        let session = stage.scripted { _ in [.head(ResponseHead(status: 403, fields: []))] }
+        let request = session.webSocketRequest(to: "\(scheme)://a.test/?token=hunter2")
+        await #expect(throws: AFError.self) { for try await _ in request.webSocketTask().messages {} }
+        while stage.entries.isEmpty { await Task.yield() }
+        #expect(stage.values(of: "server.address") == ["a.test"])
+        #expect(stage.values(of: "server.port") == [scheme == "ws" ? "80" : "443"])
+        #expect(stage.values(of: "url.full") == ["\(scheme)://a.test/?token=[redacted]"])
+    }
+
     @Test("a wait for a rate limit is a detail")
     func rateLimit() async throws {
         let server = try FixtureServer.start()

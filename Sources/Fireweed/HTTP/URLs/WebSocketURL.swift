@@ -1,9 +1,9 @@
 // The URLs of WebSockets.
 
-import Foundation
+package import Foundation
 
 /// The URLs of WebSockets on the wire (RFC 6455 §3).
-enum WebSocketURL {
+package enum WebSocketURL {
     /// The schemes that a WebSocket request accepts; the opening handshake is HTTP, so `http` and `https` are accepted
     /// too.
     static let schemes = ["ws", "wss", "http", "https"]
@@ -11,7 +11,7 @@ enum WebSocketURL {
     /// The URL of the handshake: `http` for `ws`, `https` for `wss`, and no fragment.
     ///
     /// It decides about cookies, origins and proxies, as RFC 6455 §4.1 asks.
-    static func onTheWire(_ url: URL) -> URL {
+    package static func onTheWire(_ url: URL) -> URL {
         guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
         switch components.scheme?.lowercased() {
         case "ws": components.scheme = "http"

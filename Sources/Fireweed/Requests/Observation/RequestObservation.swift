@@ -19,7 +19,8 @@ package enum RequestObservation: RequestValueKey {
     package enum Event: Sendable {
         /// An attempt ended, and its response was validated; not on the transport's thread.
         case attemptEnded(AttemptSummary)
-        /// The request was not sent, since its `URLRequest` could not be made or adapted.
+        /// The request, or its next attempt, was not sent: its `URLRequest` could not be made or adapted, or its
+        /// session ended before.
         case notSent(AFError)
         /// The last attempt is followed by another one.
         case retries
@@ -52,6 +53,10 @@ package struct AttemptSummary: Sendable {
     package var statusCode: Int? { attempt.statusCode }
     /// The metrics of its exchanges; `nil` without any.
     package var metrics: TaskMetrics? { attempt.metrics }
-    /// Why no whole response came; `nil` when one came, whatever its status.
-    package var failure: AFError? { attempt.error.map { $0.asAFError(or: .sessionTaskFailed(error: $0)) } }
+    /// Why no whole response came, which may be the end of the session; `nil` when one came, whatever its status.
+    package var failure: AFError? {
+        guard let error = attempt.error else { return nil }
+        if let outcome = request.error, outcome.isSessionInvalidatedError { return outcome }
+        return error.asAFError(or: .sessionTaskFailed(error: error))
+    }
 }

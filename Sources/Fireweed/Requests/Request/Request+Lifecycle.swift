@@ -120,7 +120,10 @@ extension Request {
         // Cancelled, or without its session, before the next attempt: the last one was validated before the retry.
         let attempt = mutable.withLock { $0.attempts.last === $0.retriedAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
-        guard let attempt else { return decideAboutRetry() }
+        guard let attempt else {
+            if let error, error.isSessionInvalidatedError { notifyObserver(.notSent(error)) }
+            return decideAboutRetry()
+        }
         if mutable.withLock({ $0.takeAbandonedAttempt() }) === attempt {
             notifyMonitors(.tasks, posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         }
