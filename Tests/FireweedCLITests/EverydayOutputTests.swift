@@ -1,6 +1,7 @@
 import FixtureServer
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 /// Output and messages, as people meet them who use the command beside curl.
@@ -27,6 +28,11 @@ struct EverydayOutputTests {
     private func data(_ name: String) throws -> Data { try Data(contentsOf: folder.file(name)) }
 
     private func read(_ name: String) throws -> String { String(decoding: try data(name), as: UTF8.self) }
+
+    /// Content whose end does not come.
+    private func cut(_ content: Data, to count: Int) -> FixtureResponse.Body {
+        .pieces(byteCount: content.count) { $0 == 0 ? .bytes(content.prefix(count)) : .end }
+    }
 
     private static let gzipMagic = Data([0x1F, 0x8B])
 
@@ -131,6 +137,97 @@ struct EverydayOutputTests {
         try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("two"))
         #expect(try run("--from-curl", "curl -sS -C - -o link \(url("/two"))").code == 0)
         #expect(try read("two") == whole)
+    }
+
+    @Test("-C - keeps what came before an interruption, and the next run goes on behind it", arguments: [false, true])
+    func interrupted(isThere: Bool) throws {
+        let whole = String(repeating: "0123456789", count: 20_000)
+        server.route("/cut") { request in
+            let start = Int((request.field("Range") ?? "bytes=0-").filter(\.isNumber)) ?? 0
+            let rest = Data(whole.dropFirst(start).utf8)
+            // The last answer is whole; the ones before it end early.
+            return FixtureResponse(
+                status: start > 0 ? 206 : 200,
+                fields: start > 0 ? [("Content-Range", "bytes \(start)-199999/200000")] : [],
+                body: start < 100_000 ? cut(rest, to: 60_000) : .data(rest))
+        }
+        if isThere { try "0123".write(to: folder.file("cut"), atomically: true, encoding: .utf8) }
+        var codes: [Int32] = []
+        while codes.last != 0, codes.count < 5 {
+            codes.append(try run("--from-curl", "curl -sS -C - -o cut \(url("/cut"))").code)
+        }
+        #expect(codes.count == 3 && codes.last == 0, "\(codes)")
+        #expect(try read("cut") == whole)
+    }
+
+    @Test("-C - with --retry has nothing twice")
+    func continuedRetry() throws {
+        let count = Mutex(0)
+        server.route("/flaky") { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let fields = [(name: "Content-Range", value: "bytes 4-9/10")]
+            let rest = Data("456789".utf8)
+            switch number {
+            case 1: return FixtureResponse(status: 206, fields: fields, body: cut(rest, to: 3))
+            case 2: return FixtureResponse(status: 503, body: .data(Data("busy".utf8)))
+            default: return FixtureResponse(status: 206, fields: fields, body: .data(rest))
+            }
+        }
+        try "0123".write(to: folder.file("flaky"), atomically: true, encoding: .utf8)
+        let result = try run(
+            "--from-curl", "curl -sS -C - --retry 3 --retry-delay 1 --retry-all-errors -O \(url("/flaky"))")
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(try read("flaky") == "0123456789" && count.withLock { $0 } == 3)
+    }
+
+    @Test("-J puts the server's name into the folder of --output-dir")
+    func namedInFolder() throws {
+        server.route("/named") { _ in
+            FixtureResponse(
+                fields: [("Content-Disposition", "attachment; filename=\"a b.txt\"")], body: .data(Data("x".utf8)))
+        }
+        #expect(try run("--from-curl", "curl -sS -JO --output-dir into \(url("/named"))").code == 1)
+        let result = try run("--from-curl", "curl -sS -JO --create-dirs --output-dir into \(url("/named"))")
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(try read("into/a b.txt") == "x")
+    }
+
+    @Test("in a pipe, heads have the line ends that they came with")
+    func rawHeads() throws {
+        for option in ["-i", "-I"] {
+            let result = try run("--from-curl", "curl -sS \(option) \(url("/get"))")
+            #expect(text(result).hasPrefix("HTTP/1.1 200 OK\r\n") && text(result).contains("\r\n\r\n"))
+        }
+    }
+
+    @Test("-D has the heads of all URLs of a run")
+    func headFile() throws {
+        #expect(try run("--from-curl", "curl -sS -D heads \(url("/status/201")) \(url("/status/202"))").code == 0)
+        let lines = try read("heads").split(separator: "\r\n").filter { $0.hasPrefix("HTTP/") }
+        #expect(lines.map { $0.split(separator: " ")[1] } == ["201", "202"])
+    }
+
+    @Test("-w counts the content of the last response alone")
+    func countedContent() throws {
+        server.route("/from") { _ in
+            FixtureResponse(status: 302, fields: [("Location", "/to")], body: .data(Data(count: 100)))
+        }
+        server.route("/to") { _ in FixtureResponse(body: .data(Data(count: 7))) }
+        let result = try run("--from-curl", "curl -sSL -o /dev/null -w %{size_download} \(url("/from"))")
+        #expect(text(result) == "7")
+    }
+
+    @Test("-X repeats its method after a redirect, and not the content of a POST", arguments: [301, 302, 303, 307])
+    func customMethod(status: Int) throws {
+        server.route("/from") { _ in FixtureResponse(status: status, fields: [("Location", "/anything")]) }
+        #expect(try run("--from-curl", "curl -sSL -X PUT -d a=b \(url("/from"))").code == 0)
+        let last = try #require(server.requests.last)
+        #expect(last.method == "PUT" && last.path == "/anything")
+        #expect(last.body == Data((status == 307 ? "a=b" : "").utf8))
+        #expect((last.field("Content-Type") == nil) == (status != 307))
     }
 
     @Test("the last of several tries is saved as a single one is")

@@ -43,6 +43,8 @@ struct CURLOptions {
         if invocation.followsRedirects {
             options.append(["-L"])
             options.append(["--max-redirs", "\(invocation.maximumRedirectCount ?? 20)"])
+            // Without it, curl sends no cookie that a redirect has set.
+            if invocation.curl?.keepsCookies != false { options.append(["-b", ""]) }
         }
         if let seconds = invocation.maximumTime { options.append(["-m", "\(seconds)"]) }
         // curl has no time-out for silence; a speed below one byte a second for so long is one.

@@ -4,6 +4,7 @@ import CommandLanguage
 import Fireweed
 import Foundation
 import Glibc
+import Synchronization
 
 extension CURLTransfer {
     /// A cookie of the part before a `--next`.
@@ -110,8 +111,19 @@ extension CURLTransfer {
         {
             request.url = url
         }
-        if let method { request.httpMethod = method }
-        if statusesThatKeepPOST.contains(response.statusCode), method == nil, first.isPOST, let content = first.content
+        if let method {
+            request.httpMethod = method
+            // The method stays, but not the content that made the message a POST.
+            if !content.pieces.isEmpty, (301...303).contains(response.statusCode),
+                !statusesThatKeepPOST.contains(response.statusCode)
+            {
+                request.httpBody = nil
+                request.httpBodyStream = nil
+                for name in ["Content-Type", "Content-Length", "Transfer-Encoding"] { request.headers[name] = nil }
+            }
+        }
+        if method == nil, statusesThatKeepPOST.contains(response.statusCode), first.isPOST,
+            let content = first.content
         {
             request.httpMethod = "POST"
             request.httpBody = content
@@ -140,29 +152,30 @@ extension CURLTransfer {
 
     // MARK: Files
 
-    /// The file that `-C` appends to; `nil` where there is nothing yet.
+    /// The file that `-C` appends to; `nil` without `-C`.
     var appendedFile: CURLAppendedFile? {
         get throws {
-            guard content.upload == nil, let start = try startOffset, start > 0, let path = try file(ofURL: 0, urls[0])
-            else { return nil }
-            return CURLAppendedFile(path: path, offset: start)
+            guard content.upload == nil, offset != nil, let path = try file(ofURL: 0, urls[0]) else { return nil }
+            return CURLAppendedFile(path: path, offset: try startOffset ?? 0)
         }
     }
 
     /// Makes the folder of a file where `--create-dirs` asks for it, and gives a name that is free where an existing
     /// file is not to be replaced.
-    func prepared(_ file: String) throws -> String {
+    ///
+    /// `file` is `nil` where the response names it.
+    func prepared(_ file: String?) throws -> String? {
         let manager = FileManager.default
         // Not by NSString, which ends the process for names of one letter (Foundation 6.3).
-        let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
-        if createsFolders, !folder.isEmpty {
+        let folder = file.map { file in file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "" } ?? outputFolder
+        if createsFolders, let folder, !folder.isEmpty {
             do {
                 try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
             } catch {
                 throw OutputError(errorDescription: "the folder \(folder) cannot be made")
             }
         }
-        guard !replacesFiles, offset == nil else { return file }
+        guard let file, !replacesFiles, offset == nil else { return file }
         let names = [file] + (1...99).map { "\(file).\($0)" }
         guard let free = names.first(where: { !manager.fileExists(atPath: $0) }) else {
             throw OutputError(errorDescription: "\(file) is there, and all names beside it too")
@@ -170,11 +183,16 @@ extension CURLTransfer {
         return free
     }
 
-    /// Writes the heads of the responses to a file (`-D`); throws what writing throws.
+    /// Writes the heads of the responses to a file (`-D`), behind those of earlier URLs; throws what writing throws.
     func writeHeads(_ heads: [[UInt8]]) throws {
         guard let headFile, headFile != "-" else { return }
-        try Data(heads.flatMap { $0 }).write(to: URL(fileURLWithPath: headFile))
+        let isFirst = Self.headFiles.withLock { $0.insert(headFile).inserted }
+        let mode = isFirst ? O_TRUNC : O_APPEND
+        try CURLAppendedFile.open(headFile, mode).write(contentsOf: Data(heads.joined()))
     }
+
+    /// The files that have heads of this run.
+    private static let headFiles = Mutex<Set<String>>([])
 
     /// Writes the validator of a response (`--etag-save`).
     func writeTag(of response: HTTPURLResponse?) {
@@ -187,50 +205,5 @@ extension CURLTransfer {
             // As with curl, the response counts.
             Terminal.tell("fireweed: \(savedTagFile) cannot be written\n")
         }
-    }
-}
-
-/// A file, and the part that comes behind what it has.
-struct CURLAppendedFile: Sendable {
-    let path: String
-    /// The number of bytes before the part: those of the file, or those that `-C` names.
-    let offset: Int64
-    /// The path of the part, before the part is whole.
-    var part: String { "\(path).fireweed-part" }
-
-    /// Whether a response is what comes behind the bytes that are there.
-    func isContinued(by response: HTTPURLResponse) -> Bool {
-        guard response.statusCode == 206, let range = response.value(forHTTPHeaderField: "Content-Range") else {
-            return false
-        }
-        let first = range.drop { !$0.isNumber }.prefix { $0.isNumber }
-        return range.lowercased().hasPrefix("bytes") && Int64(first) == offset
-    }
-
-    /// Writes heads and then the content of a file, which is removed, to where a path leads (`-i`): links are followed,
-    /// and devices written to.
-    ///
-    /// Throws what reading and writing throw.
-    static func write(_ heads: [[UInt8]], _ content: URL, to path: String) throws {
-        defer { try? FileManager.default.removeItem(at: content) }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
-        let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try output.write(contentsOf: Data(heads.flatMap { $0 }))
-        try copy(content, to: output)
-    }
-
-    private static func copy(_ file: URL, to output: FileHandle) throws {
-        let input = try FileHandle(forReadingFrom: file)
-        while let bytes = try input.read(upToCount: 1 << 20), !bytes.isEmpty { try output.write(contentsOf: bytes) }
-        try output.close()
-    }
-
-    /// Moves the part's bytes to the end of the file; throws what reading and writing throw.
-    func append() throws {
-        let output = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        try output.seekToEnd()
-        try Self.copy(URL(fileURLWithPath: part), to: output)
-        try FileManager.default.removeItem(atPath: part)
     }
 }

@@ -153,7 +153,7 @@ struct CURLTransfer: Sendable, Equatable {
 
     /// Whether the response names the file of a URL.
     func isNamedByResponse(_ number: Int) -> Bool {
-        guard takesNameOfResponse, outputFolder == nil, offset == nil else { return false }
+        guard takesNameOfResponse, offset == nil else { return false }
         return (number < outputs.count ? outputs[number] : namesAllByURL ? .remoteName : nil) == .remoteName
     }
 }

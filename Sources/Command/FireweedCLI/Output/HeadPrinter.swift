@@ -14,6 +14,8 @@ struct HeadPrinter: Sendable {
     let contentText: TerminalText
     /// Where it is written.
     let write: @Sendable (TerminalText) -> Void
+    /// Where the heads of responses are written as they came; `nil` where they are for people.
+    var writeBytes: (@Sendable ([UInt8]) -> Void)?
 
     /// Shows what is known before the end: every request when it has gone out, and answers that another request
     /// follows.
@@ -24,7 +26,7 @@ struct HeadPrinter: Sendable {
             if exchange.hasRequestContent, !contentText.isEmpty { write(contentText) }
         case .intermediate(let exchange):
             guard showsAll, parts.contains("h") else { return }
-            for head in exchange.responses { write(text.head(head)) }
+            exchange.responses.forEach(writeResponse)
         }
     }
 
@@ -36,7 +38,11 @@ struct HeadPrinter: Sendable {
         guard let exchange = recorder.last, exchange.status == response.statusCode else {
             return write(text.head(of: response))
         }
-        for head in showsAll ? exchange.responses : exchange.responses.suffix(1) { write(text.head(head)) }
+        (showsAll ? exchange.responses[...] : exchange.responses.suffix(1)).forEach(writeResponse)
+    }
+
+    private func writeResponse(_ head: [UInt8]) {
+        if let writeBytes { writeBytes(head) } else { write(text.head(head)) }
     }
 
     /// Shows what came after the content, or a head that was cut short.

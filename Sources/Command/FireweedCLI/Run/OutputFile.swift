@@ -13,7 +13,11 @@ struct OutputError: LocalizedError, Equatable {
 enum OutputFile {
     /// Throws `OutputError` where content could not be saved when it has come: nothing is sent for it then.
     static func check(_ invocation: Invocation) throws {
-        guard invocation.savesToFile, let path = invocation.outputFile else { return }
+        guard invocation.savesToFile else { return }
+        guard let path = invocation.outputFile else {
+            if let folder = invocation.curl?.outputFolder { try checkFolder(of: "\(folder)/download", folder) }
+            return
+        }
         guard !path.isEmpty, !path.hasSuffix("/") else { throw error(path, "a folder is there") }
         switch try destination(path) {
         case .stream where invocation.goesOn: throw error(path, "only a file can be continued")

@@ -8,13 +8,13 @@ extension RequestRunner {
     ///
     /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
     func download(_ shared: Interruption? = nil) async -> ExitCode {
+        if let file = try? invocation.curl?.appendedFile { return await append(to: file, shared) }
         let place = invocation.goesOn ? partialFile : nil
         if let place, let code = await codeOfFinished(place) { return code }
         let meter = TransferMeter()
-        let appended = try? invocation.curl?.appendedFile
-        let task = session.download(compressedMessage, uploading: sentContent, to: destination(place, appended))
+        let task = session.download(compressedMessage, uploading: sentContent, to: destination(place))
         authentication?.apply(to: task)
-        validate(task, appended)
+        validate(task)
         if let place {
             task.resumable(at: place)
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
@@ -33,7 +33,6 @@ extension RequestRunner {
         if shared == nil { interruption.end() }
         tell(task.resumption)
         if let answer = response.response { showHead(of: answer) }
-        if let appended, let failure = append(response, to: appended) { return failure }
         let saved: URL?
         do {
             saved = try savedFile(response, place)
@@ -63,16 +62,14 @@ extension RequestRunner {
 
     /// Refuses what may be tried again; at last, what is not to be saved.
     ///
-    /// A part is appended to what is there: everything else is refused then. What is not modified has no content, so
-    /// that the file stays.
-    private func validate(_ task: DownloadRequest, _ appended: CURLAppendedFile?) {
+    /// What is not modified has no content, so that the file stays.
+    private func validate(_ task: DownloadRequest) {
         let savesAnyStatus = invocation.savesEveryStatus
         let limit = Int(invocation.retryCount)
         task.validate { [weak task] _, response, _ in
             // The last response is saved as one without retries is.
             let isRetried = task.map { $0.retryCount < limit } ?? false
             if isRetried, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
-            if let appended { return appended.isContinued(by: response) ? .success(()) : .failure(RefusedStatus()) }
             let status = response.statusCode
             let isSaved = savesAnyStatus && status != 304 || (200..<300).contains(status)
             return isSaved ? .success(()) : .failure(RefusedStatus())
@@ -80,9 +77,10 @@ extension RequestRunner {
     }
 
     /// Where a complete file goes.
-    private func destination(_ partialFile: URL?, _ appended: CURLAppendedFile?) -> DownloadRequest.Destination {
-        let given = appended?.part ?? invocation.outputFile
+    private func destination(_ partialFile: URL?) -> DownloadRequest.Destination {
+        let given = invocation.outputFile
         let (url, curl) = (plan.url, invocation.curl)
+        let folder = URL(fileURLWithPath: curl?.outputFolder ?? ".")
         return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
             // Heads go in front of it, wherever that is: it waits elsewhere.
@@ -94,47 +92,19 @@ extension RequestRunner {
                 // The name of a URL is that of -O, which replaces; the name of a server does not.
                 if curl != nil, response.value(forHTTPHeaderField: "Content-Disposition") == nil {
                     let name = SuggestedFileName.sanitised(url.lastPathComponent) ?? "download"
-                    return (URL(fileURLWithPath: name), [.removePreviousFile, .waitForValidation])
+                    return (folder.appendingPathComponent(name), [.removePreviousFile, .waitForValidation])
                 }
-                return (FileName.free(for: response, url: url), .waitForValidation)
+                return (FileName.free(for: response, url: url, in: folder), .waitForValidation)
             }
             return (URL(fileURLWithPath: given), [.removePreviousFile, .waitForValidation])
-        }
-    }
-
-    /// Appends a part to what is there, as `-C` of a curl command asks; the code, where there is nothing more to do.
-    private func append(_ response: AFDownloadResponse<URL>, to file: CURLAppendedFile) -> ExitCode? {
-        switch response.response?.statusCode {
-        case 206 where response.value != nil:
-            do { try file.append() } catch {
-                Terminal.tell("fireweed: \(file.path) cannot be written: \(error.plainText)\n")
-                return .failure
-            }
-            note("Appended to \(file.path)\n")
-            return finish(RequestOutcome(context: response.context))
-        case 206 where response.error?.underlyingError is RefusedStatus:
-            Terminal.tell("fireweed: the server sent another part: \(file.path) stays as it is\n")
-            return .failure
-        case 416:  // curl takes that for a file that is whole
-            return finish(RequestOutcome(context: response.context))
-        case 200?:
-            Terminal.tell("fireweed: the server sends no parts: \(file.path) stays as it is\n")
-            return .failure
-        default: return nil
         }
     }
 
     private func finish(
         _ response: AFDownloadResponse<URL>, _ savedFile: URL?, savedByteCount: Int64, hasPartialFile: Bool
     ) -> ExitCode {
-        if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
-            let code = finish(RequestOutcome(context: response.context))
-            // A copied command asks by it whether there is anything to save.
-            if status == 304, invocation.curl != nil { return code }
-            let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
-            let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
-            if !isSilent { Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n") }
-            return code == .success ? .failure : code
+        if response.error?.underlyingError is RefusedStatus {
+            return nothingSaved(RequestOutcome(context: response.context))
         }
         if let file = savedFile, let metrics = response.metrics {
             let attributes = try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
@@ -153,8 +123,19 @@ extension RequestRunner {
         return finish(RequestOutcome(error: response.error, context: response.context))
     }
 
+    /// Says that nothing was saved, since the status is not that of what was asked for.
+    func nothingSaved(_ outcome: RequestOutcome) -> ExitCode {
+        let (code, status) = (finish(outcome), outcome.status ?? 0)
+        // A copied command asks by it whether there is anything to save.
+        if status == 304, invocation.curl != nil { return code }
+        let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
+        let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
+        if !isSilent { Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n") }
+        return code == .success ? .failure : code
+    }
+
     /// Gives a file the time that its content was changed, as the server says it.
-    private func setTime(of file: URL, _ response: HTTPURLResponse?) {
+    func setTime(of file: URL, _ response: HTTPURLResponse?) {
         guard let text = response?.value(forHTTPHeaderField: "Last-Modified"), let date = HTTPDate.parse(text) else {
             return note("fireweed: the server does not say when the content was changed\n")
         }

@@ -145,8 +145,9 @@ extension WriteOut {
         }
         func number(_ value: some BinaryInteger) -> JSONNode { .literal("\(value)") }
         let total = outcome.metrics?.taskInterval.duration ?? 0
-        let received = hops.reduce(0) { $0 + $1.countOfResponseBodyBytesReceived }
-        let sent = hops.reduce(0) { $0 + $1.countOfRequestBodyBytesSent }
+        // Redirects have content too, which is not what was asked for.
+        let received = last?.countOfResponseBodyBytesReceived ?? 0
+        let sent = last?.countOfRequestBodyBytesSent ?? 0
         let status = number(outcome.status ?? 0)
         let version = ["h2": "2", "http/1.0": "1.0"][last?.networkProtocolName ?? ""] ?? "1.1"
         values = [

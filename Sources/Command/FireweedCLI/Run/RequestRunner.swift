@@ -31,7 +31,7 @@ final class RequestRunner: @unchecked Sendable {
     /// `standardInput` is what is piped into the command.
     init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
         var invocation = invocation
-        if let curl = invocation.curl { invocation.outputFile = try invocation.outputFile.map(curl.prepared) }
+        if let curl = invocation.curl { invocation.outputFile = try curl.prepared(invocation.outputFile) }
         try OutputFile.check(invocation)
         var plan = try RequestPlan(invocation, standardInput: standardInput)
         try Self.checkScheme(of: plan.url, invocation)
@@ -59,7 +59,9 @@ final class RequestRunner: @unchecked Sendable {
                 guard !toFile else { return Terminal.tell(text) }
                 Terminal.beginLine()
                 Terminal.write(text)
-            })
+            },
+            // Programs that read what curl prints look for its line ends.
+            writeBytes: invocation.curl != nil && !toFile && !Terminal.isOutput ? { Terminal.write($0) } : nil)
         recorder = Self.recorder(invocation, heads)
         made = try SessionMaker.session(
             for: invocation, plan: plan, saved: kept.restored, observer: recorder)
@@ -73,7 +75,7 @@ final class RequestRunner: @unchecked Sendable {
     /// Throws `UsageError`, and `OutputError` for a file that cannot be written.
     init(_ invocation: Invocation, beside first: RequestRunner) throws {
         var invocation = invocation
-        if let curl = invocation.curl { invocation.outputFile = try invocation.outputFile.map(curl.prepared) }
+        if let curl = invocation.curl { invocation.outputFile = try curl.prepared(invocation.outputFile) }
         try OutputFile.check(invocation)
         let url = try first.plan.url(for: invocation)
         try Self.checkScheme(of: url, invocation)

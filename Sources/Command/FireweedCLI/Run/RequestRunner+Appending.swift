@@ -1,0 +1,118 @@
+// Responses that are appended to a file, as curl's `-C` does it.
+
+import Dispatch
+import Fireweed
+import Foundation
+
+extension RequestRunner {
+    /// Appends the response's content to a file as it comes.
+    ///
+    /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
+    func append(to file: CURLAppendedFile, _ shared: Interruption?) async -> ExitCode {
+        let request = session.streamRequest(compressedMessage, uploading: sentContent)
+        authentication?.apply(to: request)
+        let limit = Int(invocation.retryCount)
+        request.validate { [weak request] _, response in
+            let isRetried = request.map { $0.retryCount < limit } ?? false
+            return isRetried ? Self.retried(response) : .success(())
+        }
+        let meter = TransferMeter()
+        if canShowMeter { request.downloadProgress(queue: .global()) { meter.show($0) } }
+        let interruption = shared ?? Interruption { request.cancel() }
+        let growth = FileGrowth(file, savesEveryStatus: invocation.savesEveryStatus)
+        let hasHeads = invocation.curl?.includesHeads == true
+        let completion = await withCheckedContinuation { continuation in
+            request.onHTTPResponse(on: growth.queue) { [recorder] response in
+                growth.begin(response, heads: hasHeads ? recorder?.heads ?? [] : [])
+            }
+            request.responseStream(on: growth.queue) { stream in
+                switch stream.event {
+                case .stream(.success(let content)):
+                    growth.append(content)
+                    if growth.failure != nil { stream.cancel() }
+                case .complete(let end): continuation.resume(returning: end)
+                }
+            }
+        }
+        meter.end()
+        if let code = interruption.code { return code }
+        if shared == nil { interruption.end() }
+        if let answer = completion.response { showHead(of: answer) }
+        return finish(growth, completion)
+    }
+
+    private func finish(_ growth: FileGrowth, _ completion: DataStreamRequest.Completion) -> ExitCode {
+        let path = growth.file.path
+        if let failure = growth.failure {
+            Terminal.tell("fireweed: \(path) cannot be written: \(failure)\n")
+            return .failure
+        }
+        let outcome = RequestOutcome(error: visible(completion.error), context: completion)
+        guard outcome.error == nil, let response = completion.response else {
+            if growth.hasGrown { note("fireweed: what has come is kept; the same command continues from there\n") }
+            return finish(outcome)
+        }
+        guard growth.isSaved(response) else {
+            switch response.statusCode {
+            // curl takes 416 for a file that is whole.
+            case 304, 416: return finish(outcome)
+            case 206: Terminal.tell("fireweed: the server sent another part: \(path) stays as it is\n")
+            case 200..<300: Terminal.tell("fireweed: the server sends no parts: \(path) stays as it is\n")
+            default: return nothingSaved(outcome)
+            }
+            return .failure
+        }
+        note("\(growth.file.offset > 0 ? "Appended" : "Saved") to \(path)\n")
+        if invocation.keepsRemoteTime { setTime(of: URL(fileURLWithPath: path), response) }
+        return finish(outcome)
+    }
+}
+
+/// How a file grows by the responses of one request.
+private final class FileGrowth: @unchecked Sendable {
+    let file: CURLAppendedFile
+    /// Where a request calls this.
+    let queue = DispatchQueue(label: "fireweed.command.append")
+    private let savesEveryStatus: Bool
+    // SAFETY: touched on the queue, and after the end of the request.
+    private(set) var failure: String?
+    private(set) var hasGrown = false
+    private var output: CURLAppendedFile.Output?
+    private var isOpen = false
+
+    init(_ file: CURLAppendedFile, savesEveryStatus: Bool) {
+        self.file = file
+        self.savesEveryStatus = savesEveryStatus
+    }
+
+    /// Whether the content of a response belongs into the file: what is appended has to be what comes next.
+    func isSaved(_ response: HTTPURLResponse) -> Bool {
+        if file.offset > 0 { return file.isContinued(by: response) }
+        return (200..<300).contains(response.statusCode) || savesEveryStatus && response.statusCode != 304
+    }
+
+    /// A response begins, perhaps that of another try: what an earlier one has sent comes again.
+    func begin(_ response: HTTPURLResponse, heads: [[UInt8]]) {
+        isOpen = isSaved(response)
+        noteFailure {
+            try output?.startAgain()
+            hasGrown = false
+            guard isOpen else { return }
+            if output == nil { output = try file.open() }
+            if !heads.isEmpty { try output?.append(Data(heads.joined())) }
+        }
+    }
+
+    func append(_ content: Data) {
+        guard isOpen else { return }
+        noteFailure {
+            try output?.append(content)
+            hasGrown = true
+        }
+    }
+
+    private func noteFailure(of work: () throws -> Void) {
+        guard failure == nil else { return }
+        do { try work() } catch { failure = error.plainText }
+    }
+}
