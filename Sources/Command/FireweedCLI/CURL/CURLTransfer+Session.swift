@@ -117,8 +117,7 @@ extension CURLTransfer {
             if !content.pieces.isEmpty, (301...303).contains(response.statusCode),
                 !statusesThatKeepPOST.contains(response.statusCode)
             {
-                request.httpBody = nil
-                request.httpBodyStream = nil
+                request.httpBody = Data()  // `nil` is the same content again
                 for name in ["Content-Type", "Content-Length", "Transfer-Encoding"] { request.headers[name] = nil }
             }
         }

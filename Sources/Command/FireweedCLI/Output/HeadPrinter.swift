@@ -12,10 +12,10 @@ struct HeadPrinter: Sendable {
     let text: MessageText
     /// The request's content, as text; empty where it is not to be shown.
     let contentText: TerminalText
+    /// Whether heads of responses go to standard output as they came, for programs.
+    let isRaw: Bool
     /// Where it is written.
     let write: @Sendable (TerminalText) -> Void
-    /// Where the heads of responses are written as they came; `nil` where they are for people.
-    var writeBytes: (@Sendable ([UInt8]) -> Void)?
 
     /// Shows what is known before the end: every request when it has gone out, and answers that another request
     /// follows.
@@ -42,7 +42,7 @@ struct HeadPrinter: Sendable {
     }
 
     private func writeResponse(_ head: [UInt8]) {
-        if let writeBytes { writeBytes(head) } else { write(text.head(head)) }
+        if isRaw { Terminal.write(head) } else { write(text.head(head)) }
     }
 
     /// Shows what came after the content, or a head that was cut short.

@@ -50,18 +50,18 @@ final class RequestRunner: @unchecked Sendable {
         parts = Array(Self.parts(invocation))
         let toFile = invocation.savesToFile
         let isTerminal = toFile ? Terminal.isError : Terminal.isOutput
+        // Programs that read what curl prints look for its line ends.
+        let isPiped = invocation.curl != nil && !toFile && !Terminal.isOutput
         text = MessageText(
             appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
         heads = HeadPrinter(
             parts: parts, showsAll: invocation.showsAll, text: text,
-            contentText: parts.contains("B") ? plan.content.shown(text) : "",
+            contentText: parts.contains("B") ? plan.content.shown(text) : "", isRaw: isPiped,
             write: { text in
                 guard !toFile else { return Terminal.tell(text) }
                 Terminal.beginLine()
                 Terminal.write(text)
-            },
-            // Programs that read what curl prints look for its line ends.
-            writeBytes: invocation.curl != nil && !toFile && !Terminal.isOutput ? { Terminal.write($0) } : nil)
+            })
         recorder = Self.recorder(invocation, heads)
         made = try SessionMaker.session(
             for: invocation, plan: plan, saved: kept.restored, observer: recorder)
