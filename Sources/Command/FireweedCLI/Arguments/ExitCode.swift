@@ -29,4 +29,14 @@ enum ExitCode: Int32 {
 
     /// Whether a signal has ended the command.
     var isInterruption: Bool { [.hungUp, .interrupted, .terminated].contains(self) }
+
+    /// What `--check-status` makes of a status; a status of no known class counts as 5xx (RFC 9110 §15).
+    init(status: Int) {
+        switch status {
+        case 100..<300: self = .success
+        case 300..<400: self = .redirect
+        case 400..<500: self = .clientError
+        default: self = .serverError
+        }
+    }
 }

@@ -117,18 +117,6 @@ extension Invocation {
     }
 }
 
-extension ExitCode {
-    /// What `--check-status` makes of a status; a status of no known class counts as 5xx (RFC 9110 §15).
-    init(status: Int) {
-        switch status {
-        case 100..<300: self = .success
-        case 300..<400: self = .redirect
-        case 400..<500: self = .clientError
-        default: self = .serverError
-        }
-    }
-}
-
 extension WriteOut {
     /// What curl's variables stand for after an exchange.
     init(
