@@ -6,7 +6,7 @@ import Glibc
 
 /// A file, and what comes behind the bytes that it has.
 ///
-/// Content is written as it comes, so that an interruption loses nothing of it, and the same command goes on from there.
+/// Content is written as it arrives, so that an interruption loses none of it, and the same command continues.
 struct CURLAppendedFile: Sendable {
     let path: String
     /// The number of bytes before what is asked for: those of the file, or those that `-C` names.

@@ -1,4 +1,4 @@
-// What asks a guard about one transfer.
+// The observer that asks a guard about one transfer.
 
 import FireweedTransport
 
