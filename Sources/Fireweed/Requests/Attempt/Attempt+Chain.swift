@@ -33,7 +33,7 @@ extension Attempt {
     /// Sends the present message down the chain.
     func launch() {
         let context = state.withLock { $0.context }
-        // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
+        // A `URLProtocol` class may know another scheme; no class is asked about a WebSocket.
         let isForWire = core.protocolClasses == nil || context.webSocket != nil
         if isForWire, let violation = context.schemeViolation { return fail(with: violation) }
         walkOut(from: 0, context)
@@ -48,7 +48,7 @@ extension Attempt {
         send(context)
     }
 
-    /// Sends a message that every link has passed.
+    /// Sends a message that every link has let pass.
     private func send(_ context: consuming ChainContext) {
         guard context.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
@@ -79,15 +79,15 @@ extension Attempt {
 
     // MARK: Back
 
-    /// Sends the head of a response up the chain, to the links that it concerns; then asks the request, if it wants
-    /// heads.
+    /// Sends the head of a response up the chain, to the links that the head concerns; then asks the request, if the
+    /// request wants heads.
     func walkBack(_ head: ResponseHead) {
         var (context, answeringLink) = state.withLock { ($0.context, $0.answeringLink) }
         if answeringLink == nil {
             for index in links.indices where links.concerns(head, at: index) {
                 links[index].observe(head, in: &context, for: self)
             }
-            // Whatever becomes of the response: its cookies count.
+            // The cookies of the response are stored even when a link abandons the response.
             if !context.deferredWork.isEmpty {
                 state.withLock { [context] in $0.setDeferredWork(context.deferredWork) }
             }
@@ -97,8 +97,8 @@ extension Attempt {
 
     /// Asks the links about a response head, from the link at `start` outward.
     ///
-    /// `isInCall` is true inside the transport's call that delivered the head: the result of that call then tells the
-    /// transport what may move.
+    /// `isInCall` is true inside the transport's call that delivered the head: the flow that this call returns then
+    /// tells the transport which bytes may move.
     private func walkBack(_ head: ResponseHead, from start: Int, _ context: consuming ChainContext, isInCall: Bool) {
         var context = context
         for index in stride(from: start, through: 0, by: -1)
@@ -110,13 +110,13 @@ extension Attempt {
         show(head, isInCall: isInCall)
     }
 
-    /// Shows the head to the request where the request wants to see it, and follows its decision.
+    /// Shows the head to the request, if the request wants heads, and follows the request's decision.
     func show(_ head: ResponseHead, isInCall: Bool) {
         guard let request = owningRequest, request.wantsHead else {
-            // A link may have asked somebody about it.
+            // `.passes` too: a link may have deferred its decision about the head, and has let the head pass now.
             return perform(state.withLock { $0.handle(.delivers).union($0.handle(.passes)) })
         }
-        // First: the request's decision may come before this method continues.
+        // `.asks` comes first: the request may call `allow()` before it returns its decision.
         handle(.asks)
         switch request.attempt(self, didReceive: head) {
         case .proceed: handle(.passes, withholding: isInCall ? .setFlow : [])
@@ -142,7 +142,7 @@ extension Attempt {
         return nil
     }
 
-    /// Lets one of the requests that wait for the response send its own message: this one stands still.
+    /// Hands the fetch over to one of the requests that wait for this response, because this attempt is paused.
     func handOver() {
         state.withLock { $0.takeLead() }?.end(.handedOver)
     }
@@ -180,7 +180,7 @@ extension Attempt {
         guard let number else { return }
         let stop = deferred.begin { [self] decide in resume(number, decide) }
         let waits = state.withLock { $0.setStop(stop, ofWalk: number) }
-        // Decided or cancelled meanwhile: the link need not know which.
+        // The walk was decided or cancelled meanwhile: in both cases the link can stop its work.
         if !waits { stop() }
     }
 
@@ -196,7 +196,7 @@ extension Attempt {
         beginDeferredWork()
         let (next, hasHead) = state.withLock { ($0.next, $0.head != nil) }
         let link = if case .answer(_, let link) = next { link } else { 0 }
-        // What was to be stored of the response is stored.
+        // The response has been stored by now, if it was to be stored.
         conclude(hasHead ? .answered : .abandoned, downTo: link)
         switch state.withLock({ $0.takeNext() }) {
         case .message: launch()
@@ -217,10 +217,10 @@ extension Attempt {
         for work in deferredWork { work(group) }
     }
 
-    /// Calls `body` when deferred work is done: immediately when there is none, else on `queue`.
+    /// Calls `body` when deferred work is done: immediately when no work is under way, else on `queue`.
     func afterDeferredWork(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
         beginDeferredWork()
-        // Without waiting: most of it is done already.
+        // A time-out of zero only polls: usually the work is done already.
         guard let group = state.withLock({ $0.deferredWorkGroup }), group.wait(timeout: .now()) == .timedOut else {
             return body()
         }

@@ -16,7 +16,7 @@ extension Attempt: LinkContext {
 
     var redirectHandler: (any RedirectHandler)? { owner?.redirectHandler }
 
-    /// What may be stored: nothing for a download, whose content is in a file.
+    /// Whether responses are stored; never for a download, whose content is in a file.
     ///
     /// The cache may still answer a download.
     var storingPolicy: StoringPolicy {
@@ -25,7 +25,7 @@ extension Attempt: LinkContext {
         return StoringPolicy(asks: owner.asksAboutStoring, tells: owner.tellsOfStoring)
     }
 
-    /// Decides what is stored; `nil` where the cache's rules decide.
+    /// Decides whether a response is stored; `nil` leaves the decision to the cache's rules.
     var storingDecision: StoringDecision? { owner?.storingDecision(for: self) }
 
     /// The task as a ``CachedResponseHandler`` gets it.

@@ -1,15 +1,15 @@
-// For whom an attempt is made.
+// The owner of an attempt: a request or a validation.
 
 import FireweedTransport
 import Foundation
 import Synchronization
 
 extension Attempt {
-    /// For whom an attempt is made; an attempt that has ended has no owner.
+    /// The object that an attempt is made for; an attempt that has ended has no owner.
     enum Owner: Sendable {
         /// A request, which is notified of everything that happens.
         case request(Request)
-        /// A stored response, which is validated while it is already in use.
+        /// The validation of a stored response that is already in use.
         case validation(BackgroundValidation)
 
         /// The request, unless the attempt validates a stored response.
@@ -21,7 +21,7 @@ extension Attempt {
         var redirectHandler: (any RedirectHandler)? {
             switch self {
             case .request(let request): request.effectiveRedirectHandler
-            // The answer of another URL says nothing about the stored response.
+            // The response of another URL says nothing about the stored response.
             case .validation: Redirector.doNotFollow
             }
         }
@@ -34,7 +34,7 @@ extension Attempt {
             }
         }
 
-        /// Whether a monitor wants the event `willCacheResponse`.
+        /// Whether a monitor wants the event `willCacheResponse`; for a validation, whether it has a storing decision.
         var tellsOfStoring: Bool {
             switch self {
             case .request(let request): request.core.announces(.caching)
@@ -77,12 +77,12 @@ final class BackgroundValidation: Sendable {
         self.decision = decision
     }
 
-    /// Ends the validation, so that the next stale answer of this target can begin another one.
+    /// Ends the validation, so that the next stale response for this key can begin another validation.
     func finish(_ attempt: Attempt) {
         attempt.core.registry.remove(validation: attempt)
         attempt.beginDeferredWork()
-        // On the cache's queue, after the new response is stored: an earlier look would find the old response and begin
-        // another validation.
+        // On the cache's queue, after the new response is stored: before that, a look-up would find the old response
+        // and begin another validation.
         cache.queue.async { [cache, key] in cache.endRefresh(of: key) }
     }
 }

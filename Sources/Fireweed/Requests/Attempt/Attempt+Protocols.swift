@@ -9,7 +9,7 @@ extension Attempt: ProtocolHost {
     func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
-            // No class is asked for an attempt that is to end.
+            // No class is asked about an attempt that is to end.
             guard !state.withLock({ $0.isOver }) else { return completion(nil) }
             let accepted = classes.accepting(self) { protocolRequest(of: exchange) }
             guard let (type, request) = accepted else { return completion(nil) }
@@ -94,18 +94,19 @@ extension Attempt: ProtocolHost {
     /// message.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse) {
         let given = (response as? HTTPURLResponse).map { ($0, ResponseHead($0)) }
-        // A redirect is counted by its status.
+        // A redirect needs a status from 300 to 399: any other response is shown as a 302.
         let head = given?.1.isRedirect == true ? given?.1 : nil
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
         let exchange = state.withLock { $0.context }
         guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.url), note(http, shown) else { return }
         let redirects = RedirectLink(settings: core.settings, queue: core.arguments.rootQueue)
         let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
-        // No link is behind this place: a redirect that is not followed is the response.
+        // This is the outermost position, with no link left to ask: a redirect that is not followed is the response.
         follow(decision, at: .back(0, shown), exchange)
     }
 
-    /// Answers a protocol's challenge: as the session's delegate decides, else once with the request's credential.
+    /// Answers a protocol's challenge as the session's delegate decides; by default, once with the request's
+    /// credential.
     func answer(_ challenge: SendableChallenge) {
         owningRequest?.attempt(self, didReceive: challenge)
         guard core.arguments.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
@@ -168,8 +169,8 @@ extension Attempt: ProtocolHost {
         return ResponseHead(status: 200, fields: fields).httpURLResponse(for: state.withLock { $0.message.url })
     }
 
-    /// The request of a redirect, without the cookies that were added to the request before it: the next message has
-    /// its own.
+    /// The request of a redirect, without the cookies that links added to the previous message: the next message gets
+    /// its own cookies.
     private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
         let exchange = state.withLock { $0.context }
         guard !exchange.message.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),

@@ -15,11 +15,11 @@ extension Attempt: ResponseContext {
     var trailers: FieldBlock? { state.withLock { $0.trailers } }
     /// The present message.
     var message: OutgoingMessage { state.withLock { $0.message } }
-    /// The fields of the present message, those of links included.
+    /// The fields of the present message, including the fields that links added.
     var sentFields: FieldBlock { state.withLock { $0.context.fields } }
-    /// The URL of a message whose response has not come; `nil` without one.
+    /// The URL of a running message whose head has not come yet; `nil` otherwise.
     var awaitedURL: URL? { state.withLock { $0.life.isRunning && $0.head == nil ? $0.context.url : nil } }
-    /// The URL of a response that came over the wire; `nil` for one that a link gave.
+    /// The URL of the present message; `nil` when a link gave the response instead of the wire.
     var wireURL: URL? { state.withLock { $0.answeringLink == nil ? $0.context.url : nil } }
 
     func responseField(_ name: String) -> String? {
@@ -34,7 +34,7 @@ extension Attempt: ResponseContext {
 }
 
 extension Attempt {
-    /// The last head that came, as Foundation's object, which is made at the first call.
+    /// The head of the present response, as Foundation's object, which is made at the first call.
     var httpURLResponse: HTTPURLResponse? {
         let (made, head, url) = state.withLock { ($0.task.response, $0.head, $0.context.url) }
         if let made { return made }
@@ -43,13 +43,13 @@ extension Attempt {
         return response
     }
 
-    /// The request that the attempt was made with.
+    /// The request that the attempt was made with; while a `URLProtocol` is being made, the protocol's request.
     var originalRequest: URLRequest? {
         if let offer = state.withLock({ $0.task.protocolOffer }), offer.isAccepted { return offer.request }
         return record.urlRequest
     }
 
-    /// The request of the present message.
+    /// The request of the present message, or of the present offer to a `URLProtocol` class.
     var currentRequest: URLRequest? {
         let (offer, message, recordCount) = state.withLock { ($0.task.protocolOffer, $0.message, $0.records.count) }
         if let offer { return offer.request }
@@ -99,11 +99,11 @@ extension Attempt {
 }
 
 extension ResponseHead {
-    /// Longest value of a field that Foundation takes apart, in bytes: its time grows with the square of the length.
+    /// Longest field value that Foundation may parse, in bytes: its parsing time grows with the square of the length.
     ///
-    /// swift-corelibs-foundation 6.3 needs 1.8 s for 290 KB, and so less than a millisecond for this.
+    /// swift-corelibs-foundation 6.3 needs 1.8 s for 290 KB, and so less than a millisecond for 4096 bytes.
     private static let parsedValueByteCount = 4096
-    /// The fields that Foundation takes apart: for `mimeType`, `textEncodingName` and `suggestedFilename`.
+    /// The fields that Foundation parses, for `mimeType`, `textEncodingName` and `suggestedFilename`.
     private static let parsedNames = ["content-type", "content-disposition"]
 
     /// Foundation's form of this head; fields of one name are joined by a comma, as Apple's are.
@@ -113,7 +113,7 @@ extension ResponseHead {
         var joined: [String: String] = [:]
         var names: [String: String] = [:]
         for field in fields {
-            // The first spelling of a name stays; its values come together under it.
+            // The first spelling of a name stays; later values are joined to the value under that spelling.
             let lowercased = field.name.lowercased()
             if let name = names[lowercased] {
                 joined[name, default: ""].append(", \(field.value)")
@@ -130,9 +130,9 @@ extension ResponseHead {
 }
 
 extension Attempt.State {
-    /// The announced number of bytes of content; `nil` without one.
+    /// The number of content bytes that `Content-Length` announces; `nil` without an announcement.
     ///
-    /// Also `nil` for coded content: the announced number counts coded bytes then (RFC 9110 §8.6).
+    /// Also `nil` for content with a coding: `Content-Length` then counts coded bytes (RFC 9110 §8.6).
     fileprivate var contentByteCount: Int64? {
         guard let head, !head.contains("Content-Encoding") else { return nil }
         return head.contentLength

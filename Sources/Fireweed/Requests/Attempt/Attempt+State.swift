@@ -8,8 +8,8 @@ import FoundationNetworking
 extension Attempt {
     /// Everything of an attempt that changes, for use under the attempt's lock.
     ///
-    /// Other files read it, and change it by the methods below alone: `AttemptState` is the table of what may happen
-    /// when, and each method is one change that an event brings with it.
+    /// Other files read the state, and change it only by the methods below, except for `task`. `AttemptState` is the
+    /// table of events and stages; each method makes the change of data that belongs to an event.
     struct State {
         private(set) var owner: Owner?
         private(set) var life = AttemptState()
@@ -17,12 +17,12 @@ extension Attempt {
         /// The present message and its response so far.
         private(set) var context: ChainContext
         private(set) var head: ResponseHead?
-        /// The link that gave the present response; `nil` for a response of the wire.
+        /// The link that gave the present response; `nil` for a response from the wire.
         private(set) var answeringLink: Int?
         /// The source of the present response.
         private(set) var source = AnswerSource.network
         private(set) var records: [ExchangeRecord] = []
-        /// The first cause of the end, when it is not the transport's.
+        /// The first cause of the attempt's end; a failure of the transfer is copied here when the attempt ends.
         private(set) var failure: TransferFailure?
         /// The message or answer that follows once the present response is abandoned.
         private(set) var next: Replacement?
@@ -33,13 +33,13 @@ extension Attempt {
 
         /// The number of outer links that let the present exchange pass and do not know its outcome yet.
         private var passed = 0
-        /// The number of the request's decision that the attempt follows.
+        /// The number of the latest suspend or resume of the request that the attempt has followed.
         private var intentNumber: UInt64 = 0
         /// A walk that waits for a link's decision.
         private var pending: PendingDecision?
         /// The number of walks that have waited so far.
         private var waitCount = 0
-        /// The end of the present transfer, while the decision about its response is pending.
+        /// The end of the present transfer; `nil` until then.
         private var transferEnd: TransferEnd?
         /// Entered while deferred work of links is under way; `nil` before there is any.
         private var deferredWork: DispatchGroup?
@@ -50,21 +50,21 @@ extension Attempt {
         }
     }
 
-    /// The numbers of bytes of an attempt.
+    /// The byte counts of an attempt.
     struct TransferCounters {
         fileprivate(set) var received: Int64 = 0
-        /// Bytes that an earlier download has left: the response brings the rest.
+        /// Bytes that an earlier download has stored: the response brings only the rest.
         fileprivate(set) var firstByteOffset: Int64 = 0
         fileprivate(set) var sent: Int64 = 0
         fileprivate(set) var expectedToSend: Int64?
         /// Bytes of a response that came after it was abandoned.
         fileprivate var afterAbandonment = 0
 
-        /// Bytes of the whole content that are there.
+        /// Bytes of the whole content received so far, including those of an earlier download.
         var completed: Int64 { firstByteOffset + received }
     }
 
-    /// The properties of the task that stands for an attempt, as far as they are not the attempt's own.
+    /// The properties of the attempt's `URLSessionTask` that the attempt itself does not need.
     struct TaskFacade {
         weak var task: URLSessionTask?
         /// `nil` until the settings are first read or written.
@@ -96,8 +96,7 @@ extension Attempt.State {
 
     /// Feeds an event to the table.
     ///
-    /// When the attempt ends, the cause of the transfer's end becomes the cause of the attempt's, unless there is an
-    /// earlier one.
+    /// When the attempt ends without an earlier cause, the failure of the transfer becomes the cause of the end.
     mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
         let effects = life.handle(event)
         if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
@@ -109,7 +108,7 @@ extension Attempt.State {
         if life.stage != .ended { failure = failure ?? cause }
     }
 
-    /// Suspends or resumes the attempt by a decision of its request, unless it follows a later one.
+    /// Suspends or resumes the attempt by a decision of its request, unless the attempt follows a later decision.
     mutating func follow(isSuspended: Bool, number: UInt64) -> AttemptState.Effects {
         guard number > intentNumber else { return [] }
         intentNumber = number
@@ -118,8 +117,8 @@ extension Attempt.State {
 
     mutating func removeOwner() { owner = nil }
 
-    /// Takes everything that the end needs, and adds a transaction for an attempt that sent nothing, so that it has
-    /// metrics like every other attempt.
+    /// Takes everything that the end needs; adds a record for an attempt that sent nothing, so that the attempt has
+    /// metrics like every other.
     mutating func takeEnding() -> Attempt.Ending {
         control = nil
         context.recorder = nil
@@ -131,7 +130,7 @@ extension Attempt.State {
 
     private mutating func note(_ report: TransferReport, head: ResponseHead?, fields: FieldBlock) {
         var report = report
-        // An exchange that ended before it came to a transport has no time of its own.
+        // An exchange that ended before it came to a transport has no start time.
         if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
         records.append(
             ExchangeRecord(
@@ -144,7 +143,7 @@ extension Attempt.State {
 extension Attempt.State {
     /// Begins a transfer: of a message over the wire, or of an answer from another source.
     ///
-    /// `passed` links let the message pass; the next one answered, if there is an answer.
+    /// `passed` is the number of links that let the message pass; an answer comes from the link after them.
     mutating func begin(
         _ control: any TransferControl, of context: ChainContext, passing passed: Int, from answer: AnswerSource?
     ) {
@@ -161,7 +160,7 @@ extension Attempt.State {
         return ended
     }
 
-    /// Notes that the links before `index` learn the outcome of another exchange.
+    /// Notes that only the links before `index` still wait for an outcome: the outcome of the replacement.
     mutating func setPassed(_ index: Int) { passed = index }
 
     /// Keeps a walk until its link decides; returns its number, or `nil` when the attempt is over.
@@ -172,16 +171,16 @@ extension Attempt.State {
         return waitCount
     }
 
-    /// Notes how to notify the link of a walk that is not wanted any more; false when the walk does not wait any more.
+    /// Keeps the closure that stops a link's deferred decision; false when the walk does not wait any more.
     mutating func setStop(_ stop: @escaping @Sendable () -> Void, ofWalk number: Int) -> Bool {
         guard pending?.number == number else { return false }
         pending?.stop = stop
         return true
     }
 
-    /// Takes a walk to continue; `nil` where another call has taken it.
+    /// Takes a waiting walk to continue it; `nil` when another call has taken the walk, or when the attempt is over.
     ///
-    /// A cancel ends the wait before it takes the walk away: a decision that comes then has no effect.
+    /// A cancel first sets `isOver` and takes the walk afterwards: a decision in between has no effect.
     mutating func wake(walk number: Int) -> Attempt.PendingDecision? {
         guard pending?.number == number, !isOver else { return nil }
         _ = handle(.wakes)
@@ -192,7 +191,7 @@ extension Attempt.State {
 
     mutating func setContext(_ context: ChainContext) { self.context = context }
 
-    /// Notes that the last link refused to send the message.
+    /// Keeps the context of a message that a link refused to send.
     mutating func refuse(_ context: ChainContext) {
         self.context = context
         if context.isUnsent { source = .notSent }
@@ -229,7 +228,7 @@ struct Delivery {
 }
 
 extension Attempt.State {
-    /// Bytes of an abandoned response that are read so that the response can be stored: 64 KiB.
+    /// Most bytes of an abandoned response that are read in order to store it: 64 KiB.
     private static let abandonedLimit = 64 * 1024
 
     mutating func setHead(_ head: ResponseHead) { self.head = head }
@@ -272,7 +271,7 @@ extension Attempt.State {
         return delivery
     }
 
-    /// Whether the transfer has ended without a response, with which a link may still have something to do.
+    /// Whether no head has come over the wire and the attempt has no failure: a link may still replace the exchange.
     var lacksResponse: Bool {
         life.stage == .sent && failure == nil && head == nil && answeringLink == nil
     }
@@ -280,7 +279,7 @@ extension Attempt.State {
     /// The trailers of the present response.
     var trailers: FieldBlock? { transferEnd?.trailers }
 
-    /// Notes the end of the transfer, and falls back to `replacement` where there is one.
+    /// Notes the end of the transfer, and falls back to `replacement`, if it is not `nil`.
     mutating func finish(_ end: TransferEnd, replacedBy replacement: Attempt.Replacement?) -> AttemptState.Effects {
         for report in end.earlierReports { note(report, head: head, fields: context.fields) }
         note(end.report, head: head, fields: context.fields)
@@ -296,7 +295,7 @@ extension Attempt.State {
 // MARK: - Storing and deferred work
 
 extension Attempt.State {
-    /// Stores the response's content with `recorder` while it comes.
+    /// Stores the response's content with `recorder` as the content comes.
     mutating func record(with recorder: ResponseRecorder?, _ work: [ChainContext.DeferredWork]) {
         context.recorder = recorder
         context.deferredWork += work

@@ -70,7 +70,8 @@ extension Attempt: TransferConsumer {
         if let refusal = end.failure?.overload {
             owningRequest?.notifyMonitors(.refusals) { $0.request($1, wasRefused: refusal) }
         }
-        // A link that answers may end without a response, as a `URLProtocol` may.
+        // A success without a head is a failure, except for a WebSocket. `lacksResponse` is false when a link answers:
+        // a `URLProtocol` may end without a response.
         let (lacksHead, isWebSocket) = state.withLock { ($0.lacksResponse, $0.context.webSocket != nil) }
         if lacksHead, !isWebSocket, end.failure == nil { end.failure = .withoutResponse }
         let replacement = lacksHead ? end.failure.flatMap { conclude(.failed($0)) } : nil

@@ -8,8 +8,8 @@ import Synchronization
 
 /// One try of a request: sends its messages, follows redirects, and keeps the results.
 ///
-/// The transport calls it on its own thread; the request controls it from any thread. Users see it as a
-/// `URLSessionTask`, which is made only when someone asks for it.
+/// The transport calls an attempt on the transport's thread; the request controls it from any thread. Users see an
+/// attempt as a `URLSessionTask`, which is made at the first access.
 final class Attempt: Sendable {
     let identifier: Int
     let record: RequestRecord
@@ -24,9 +24,10 @@ final class Attempt: Sendable {
     let startNanoseconds: UInt64
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?
-    /// What queues and guards have to know about its messages.
+    /// The priority, deadline and other demands that go with each message.
     let demands: RequestDemands
-    /// The request that the attempt was made for, after its end too; `nil` for a validation of a stored response.
+    /// The identity of the attempt's request, kept after the attempt's end; `nil` for a validation of a stored
+    /// response.
     let requestIdentity: ObjectIdentifier?
 
     init(record: RequestRecord, message: consuming OutgoingMessage, kind: TaskKind, core: SessionCore, owner: Owner) {
@@ -48,9 +49,9 @@ final class Attempt: Sendable {
 
     // MARK: Control
 
-    /// Feeds an event to the table, and performs what comes out.
+    /// Feeds an event to the table, and performs the effects.
     ///
-    /// `change` is made under the same lock, first. `withheld` is what the caller sees to itself.
+    /// `change` runs first, under the same lock. The caller takes care of the effects in `withheld`.
     func handle(
         _ event: AttemptState.Event, withholding withheld: AttemptState.Effects = [],
         change: (inout State) -> Void = { _ in }
@@ -89,7 +90,7 @@ final class Attempt: Sendable {
         handle(.suspend)
     }
 
-    /// Suspends or resumes the attempt, as the request was suspended or resumed last.
+    /// Suspends or resumes the attempt, following the request's last call of `suspend()` or `resume()`.
     ///
     /// Two threads may call this out of order: the highest number wins.
     func follow(isSuspended: Bool, number: UInt64) {
@@ -110,7 +111,7 @@ final class Attempt: Sendable {
         handle(.fails) { $0.fail(failure) }
     }
 
-    /// Ends an attempt that has not begun and that no task waits for, without notifying the owner.
+    /// Ends an attempt whose request ended before the attempt could begin; the owner is not notified.
     func abandon() {
         state.withLock { $0.removeOwner() }
         cancel()
@@ -122,7 +123,7 @@ final class Attempt: Sendable {
     /// How many messages of the attempt left for the network; known once the attempt has ended.
     var sentMessageCount: Int { state.withLock { $0.records.count(where: \.wasSent) } }
 
-    /// Lets the content of the response flow to the owner, after it answered `.wait`.
+    /// Lets the content of the response flow to the owner, after the owner answered `.wait`.
     func allow() {
         handle(.passes)
     }
@@ -132,13 +133,13 @@ final class Attempt: Sendable {
         handle(.room) { $0.noteRoom() }
     }
 
-    /// Offers content to the owner, and returns what may move after that.
+    /// Offers content to the owner, and returns the flow of the transfer after that.
     func flow(afterOffering offer: () -> Demand) -> Flow {
         let (roomCount, flow) = state.withLock { ($0.roomCount, $0.life.holds.flow) }
         return hold(after: offer(), offeredAt: roomCount, flow)
     }
 
-    /// Stops the content after an offer that filled the owner's buffer, and returns what may move.
+    /// Stops the content after an offer that filled the owner's buffer, and returns the flow of the transfer.
     ///
     /// `roomCount` is the count from before the offer. A different count now means that the owner had room again before
     /// this call: the content is not stopped then.
@@ -146,7 +147,7 @@ final class Attempt: Sendable {
         guard intake == .isFull else { return flow }
         handOver()
         return state.withLock { state in
-            // The transfer is told by the answer to its call.
+            // The effect is dropped: the transfer gets the new flow as the result of its call.
             if state.roomCount == roomCount { _ = state.handle(.full) }
             return state.life.holds.flow
         }

@@ -14,7 +14,7 @@ struct AttemptState: Sendable {
     }
 
     enum Stage: Hashable, Sendable {
-        /// It has not begun.
+        /// The attempt has not begun.
         case ready
         /// The next message is being made; there is no transfer.
         case preparing
@@ -45,7 +45,7 @@ struct AttemptState: Sendable {
         case cancel
         /// A link needs time to decide about the next message.
         case waits
-        /// The link has decided: the message passes to the next link.
+        /// The link has decided about the next message.
         case wakes
         /// The next message cannot be sent.
         case fails
@@ -61,9 +61,9 @@ struct AttemptState: Sendable {
         case leaves(isRecorded: Bool)
         /// The transfer has ended; `isRecorded` when a whole response is to be stored.
         case finishes(hasFailed: Bool, isRecorded: Bool)
-        /// The transfer has ended without an answer, and its message can be sent once more.
+        /// The transfer has ended without a response, and a link has given a message or an answer to replace it.
         case fallsBack
-        /// What was to be stored is stored.
+        /// The response is stored, or there was nothing to store.
         case saved
     }
 
@@ -71,7 +71,7 @@ struct AttemptState: Sendable {
     struct Effects: OptionSet, Hashable, Sendable {
         let rawValue: UInt16
 
-        /// Make the next message, and send it.
+        /// Send the next message down the chain.
         static let launch = Effects(rawValue: 1 << 0)
         /// Notify the waiting link that its decision is not needed any more.
         static let stopWaiting = Effects(rawValue: 1 << 1)
@@ -92,12 +92,13 @@ struct AttemptState: Sendable {
 
     private(set) var stage = Stage.ready
     private(set) var holds = TransferHolds()
-    /// True once the attempt is to end: later decisions make no difference.
+    /// True once a cancel waits for the transfer, or for the message that is being made; later decisions have no
+    /// effect.
     private(set) var isCancelled = false
-    /// Whether a response that waits for a decision is to be stored.
+    /// Whether the response of a transfer that has ended is to be stored.
     private var isRecorded = false
 
-    /// True from its beginning to its end.
+    /// True from the beginning of the attempt to its end.
     var isRunning: Bool { stage != .ready && stage != .ended }
 
     /// True while there is a transfer whose flow can be set.
@@ -171,7 +172,7 @@ struct AttemptState: Sendable {
         switch stage {
         case .deciding(.over): return saveAndProceed()
         case .sent, .deciding(.open):
-            // What is to be stored has to come.
+            // A response that is to be stored has to come whole.
             let effects = become(.leaving, isRecorded ? [] : .discard)
             return effects.union(change { $0.remove([.deciding, .full]) })
         case .ready, .preparing, .waiting, .delivering, .leaving, .saving, .cancelling, .ended: return []

@@ -162,7 +162,7 @@ final class AttemptDownloadTask: URLSessionDownloadTask, AttemptTask, @unchecked
     override func resume() { attempt.resume() }
     override func suspend() { attempt.suspend() }
     override func cancel() { attempt.cancelTask() }
-    /// Cancels the try, and produces no resume data: `DownloadRequest.cancel(byProducingResumeData:)` does.
+    /// Cancels the attempt without resume data; for resume data, see `DownloadRequest.cancel(byProducingResumeData:)`.
     override func cancel(byProducingResumeData completionHandler: @escaping (Data?) -> Void) {
         cancel()
         completionHandler(nil)
@@ -255,9 +255,9 @@ final class AttemptWebSocketTask: URLSessionWebSocketTask, AttemptTask, @uncheck
 }
 
 extension Attempt {
-    /// The progress of the response's content: one object, which follows the transfer once somebody has asked for it.
+    /// The progress of the response's content: one object, which follows the transfer from its first access on.
     ///
-    /// Cancelling, pausing and resuming it does the same to the try.
+    /// Cancelling, pausing or resuming the `Progress` does the same to the attempt.
     var progress: Progress {
         let progress = state.withLock { state in
             let progress = state.task.progress ?? Progress(parent: nil, userInfo: nil)
@@ -277,8 +277,8 @@ extension Attempt {
         progress.completedUnitCount = counts.completed
     }
 
-    /// Cancels this try alone: the request ends with `URLError.cancelled` inside `AFError.sessionTaskFailed(error:)`,
-    /// or is retried.
+    /// Cancels this attempt alone: the request ends with `URLError.cancelled` inside
+    /// `AFError.sessionTaskFailed(error:)`, or is retried.
     func cancelTask() {
         cancel(with: .taskCancelled)
     }

@@ -16,7 +16,7 @@ struct TransferHolds: Sendable {
     }
 
     private(set) var reasons: Reason = []
-    /// How often the decision has changed.
+    /// How often `flow` has changed.
     private var revision: UInt64 = 0
 
     mutating func insert(_ reason: Reason) {
@@ -27,7 +27,7 @@ struct TransferHolds: Sendable {
         change { $0.remove(reason) }
     }
 
-    /// What the transfer is to do.
+    /// The flow that the reasons allow, for the transfer.
     var flow: Flow { Flow(level, revision: revision) }
 
     private var level: Flow.Level {
