@@ -48,7 +48,7 @@ extension DataRequest {
     /// Calls the handler with the content.
     ///
     /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
-    /// when the content is empty and may not be.
+    /// when the content is empty and this is not allowed.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.
@@ -76,8 +76,8 @@ extension DataRequest {
     /// Calls the handler with the content as text.
     ///
     /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
-    /// when the content is empty and may not be, `.stringSerializationFailed(encoding:)` when the bytes are not text in
-    /// the encoding.
+    /// when the content is empty and this is not allowed, `.stringSerializationFailed(encoding:)` when the bytes are
+    /// not text in the encoding.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.
@@ -109,8 +109,8 @@ extension DataRequest {
     ///
     /// The decoder runs on the session's serialisation queue. A failure is the request's error or
     /// `AFError.responseSerializationFailed(reason:)`: `.decodingFailed(error:)` when the content does not fit the
-    /// type, `.inputDataNilOrZeroLength` when the content is empty and may not be, `.invalidEmptyResponse(type:)` when
-    /// the content may be empty and the type has no empty value.
+    /// type, `.inputDataNilOrZeroLength` when the content is empty and this is not allowed,
+    /// `.invalidEmptyResponse(type:)` when the content is empty, this is allowed, and the type has no empty value.
     ///
     /// - Parameters:
     ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
@@ -142,7 +142,7 @@ extension DataRequest {
     ///
     /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`:
     /// `.jsonSerializationFailed(error:)` when the content is not JSON, `.inputDataNilOrZeroLength` when the content is
-    /// empty and may not be. An allowed empty response gives `NSNull`.
+    /// empty and this is not allowed. An allowed empty response gives `NSNull`.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.

@@ -25,7 +25,7 @@ public class DataRequest: Request, @unchecked Sendable {
             core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What the request was made from.
+    /// The value that the request was made from.
     public var convertible: any URLRequestConvertible { parts.origin }
 
     /// The content so far; `nil` before the first byte.

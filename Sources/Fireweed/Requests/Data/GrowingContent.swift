@@ -2,23 +2,24 @@
 
 import Foundation
 
-/// Content whose length may be announced: memory of that size is made, but little more than what has come.
+/// Content that grows in memory, which is reserved for the length that the peer announces.
 ///
-/// Memory is made for 1 MiB more than what has come at most, and memory that is full is doubled up to the announced
-/// length: a peer that announces more than it sends costs twice what it sends, and 1 MiB.
+/// Memory is reserved for at most 1 MiB more than the received bytes, or for twice the full memory, and never for more
+/// than the announced length. A peer that announces more than it sends wastes at most 1 MiB, or as much memory as its
+/// bytes take.
 struct GrowingContent {
     /// `nil` before the first byte.
     private(set) var data: Data?
-    /// The bytes for which memory was made.
+    /// The bytes for which memory was reserved.
     private(set) var capacity = 0
     private var announced: Int??
 
-    /// The bytes that are reserved ahead of what has come.
+    /// The bytes that are reserved beyond the received bytes.
     static let reserve = 1 << 20
-    /// A first piece of fewer bytes is all content as a rule, and the length of the content need not be found out.
+    /// A first piece of fewer bytes is usually the whole content, and the announced length is not looked up.
     static let smallPiece = 16 << 10
 
-    /// Appends a piece; `announced` gives the whole length, if it is known, and is asked once at most.
+    /// Appends a piece; `announced` gives the whole length, if it is known, and is called at most once.
     mutating func append(_ bytes: UnsafeRawBufferPointer, announced length: () -> Int64?) {
         guard data != nil || bytes.count >= Self.smallPiece else {
             data = Data(bytes)
