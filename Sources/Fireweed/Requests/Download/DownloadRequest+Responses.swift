@@ -47,7 +47,7 @@ extension DownloadRequest {
     /// Calls the handler with the content of the file.
     ///
     /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
-    /// when the content is empty and may not be; `.inputFileReadFailed(at:)` when the file cannot be read.
+    /// when the content is empty and this is not allowed; `.inputFileReadFailed(at:)` when the file cannot be read.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.
@@ -75,8 +75,8 @@ extension DownloadRequest {
     /// Calls the handler with the content of the file as text.
     ///
     /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
-    /// when the content is empty and may not be, `.stringSerializationFailed(encoding:)` when the bytes are not text in
-    /// the encoding; `.inputFileReadFailed(at:)` when the file cannot be read.
+    /// when the content is empty and this is not allowed, `.stringSerializationFailed(encoding:)` when the bytes are
+    /// not text in the encoding; `.inputFileReadFailed(at:)` when the file cannot be read.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.
@@ -108,9 +108,9 @@ extension DownloadRequest {
     ///
     /// The decoder runs on the session's serialisation queue. A failure is the request's error or
     /// `AFError.responseSerializationFailed(reason:)`: `.decodingFailed(error:)` when the content does not fit the
-    /// type, `.inputDataNilOrZeroLength` when the content is empty and may not be, `.invalidEmptyResponse(type:)` when
-    /// the content may be empty and the type has no empty value; `.inputFileReadFailed(at:)` when the file cannot be
-    /// read.
+    /// type, `.inputDataNilOrZeroLength` when the content is empty and this is not allowed,
+    /// `.invalidEmptyResponse(type:)` when the content is empty, this is allowed, and the type has no empty value;
+    /// `.inputFileReadFailed(at:)` when the file cannot be read.
     ///
     /// - Parameters:
     ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
@@ -142,8 +142,8 @@ extension DownloadRequest {
     ///
     /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`:
     /// `.jsonSerializationFailed(error:)` when the content is not JSON, `.inputDataNilOrZeroLength` when the content is
-    /// empty and may not be; `.inputFileReadFailed(at:)` when the file cannot be read. An allowed empty response gives
-    /// `NSNull`.
+    /// empty and this is not allowed; `.inputFileReadFailed(at:)` when the file cannot be read. An allowed empty
+    /// response gives `NSNull`.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.
@@ -205,7 +205,7 @@ extension DownloadRequest {
     ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
         let context = responseContext
         let file = receiver.file
-        // A serialiser that gets the URL may return it: the temporary file stays.
+        // A serialiser that is not a `ResponseSerializer` gets the URL and may return it: the temporary file is kept.
         if !(serializer is any ResponseSerializer) { receiver.content.withLock { $0.isHandedOut = true } }
         let (result, seconds) = measured {
             try serializer.serializeDownload(

@@ -14,7 +14,7 @@ extension DownloadRequest {
 
     /// Whether a resumed download continued, or why it started again.
     ///
-    /// `nil` before the response, and for plain downloads.
+    /// `nil` until this is known, at the latest when the response comes, and for downloads without earlier content.
     public var resumption: Resumption? { receiver.content.withLock { $0.resumption } }
 
     /// Writes to a partial file of the caller's choice, so that a later download can continue even after this process
@@ -27,7 +27,7 @@ extension DownloadRequest {
     /// The partial file stays when the download fails or is cancelled, and a retry continues it. A complete file is
     /// moved to the request's destination; without a destination it stays.
     ///
-    /// A file that is not a download's partial file is left alone: the request fails with `ResumeError.notPartial`.
+    /// A file that is not a download's partial file is not changed: the request fails with `ResumeError.notPartial`.
     /// Written content survives the end of the process; after a crash of the machine, the guarantees of the file system
     /// apply.
     ///
@@ -45,14 +45,14 @@ extension DownloadRequest {
         return self
     }
 
-    /// Writes the content to a hidden file beside `file` while it comes, so that moving it to a destination in the same
-    /// folder is one rename.
+    /// Writes incoming content to a hidden file beside `file`, so that the move to a destination in the same folder is
+    /// one rename.
     ///
-    /// The hidden file is named `.name.….part`, and is removed when the download fails. A hidden file of a process that
-    /// was killed is removed when the next download beside the same `file` starts. A symbolic link at `file` is
-    /// followed. Where `file` is a device or a pipe, the content is in a temporary folder, as without this call. A
-    /// folder or a socket at `file` fails the request when content comes. Call it before the request is resumed;
-    /// `resumable(at:options:)` has precedence.
+    /// The hidden file is named `.name.….part`. It is removed when the download fails, unless a cancel asks for resume
+    /// data. A hidden file of a process that was killed is removed when the next download beside the same `file`
+    /// starts. A symbolic link at `file` is followed. Where `file` is a device or a pipe, the content is in a temporary
+    /// folder, as without this call. A folder or a socket at `file` fails the request when the hidden file is made.
+    /// Call this method before the request is resumed; `resumable(at:options:)` has precedence.
     @discardableResult
     public func staged(beside file: URL) -> Self {
         receiver.content.withLock { $0.sibling = file }
@@ -71,7 +71,7 @@ extension ProducedResumeData {
     /// The key of the partial file's owner in an error's `userInfo`: the file lives as long as the error.
     static let ownerKey = "FireweedPartialFile"
 
-    /// Apple's key for resume data in an error's `userInfo`; Foundation has no constant for it here.
+    /// Apple's key for resume data in an error's `userInfo`; Foundation on Linux has no constant for the key.
     static let dataKey = "NSURLSessionDownloadTaskResumeData"
 
     /// The error with this resume data in its `userInfo`, as with Apple's URLSession.

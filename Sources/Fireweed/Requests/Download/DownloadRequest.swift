@@ -6,7 +6,7 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A request that writes the content of its response to a file, in large writes while it comes.
+/// A request that writes the content of its response to a file, in large writes as the content comes.
 ///
 /// Without a destination the file is temporary. A handler that gets the file keeps it: `response`, `responseURL`,
 /// `serializingDownloadedFileURL()`, or a ``DownloadResponseSerializerProtocol`` of your own. The file then belongs to
@@ -17,11 +17,12 @@ import Synchronization
 public final class DownloadRequest: Request, @unchecked Sendable {
     // SAFETY: its only stored property is a `let` of `Sendable` type.
 
-    /// How a file gets to its destination.
+    /// Options for the move of a file to its destination.
     ///
-    /// Only a regular file is ever replaced, and it keeps its mode and, where this process may set it, its owner.
-    /// Symbolic links at the destination are followed, and stay. A device, a pipe or an open descriptor (`/dev/stdout`)
-    /// is written to. A folder or a socket at the destination is `AFError.downloadedFileMoveFailed`.
+    /// Only a regular file is ever replaced; the new file gets the mode of the old file and, where this process may set
+    /// it, the owner. Symbolic links at the destination are followed, and stay. A device, a pipe or an open descriptor
+    /// (`/dev/stdout`) is written to. A folder or a socket at the destination fails with
+    /// `AFError.downloadedFileMoveFailed`.
     public struct Options: OptionSet, Sendable {
         /// The bits.
         public let rawValue: Int
@@ -33,8 +34,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         /// Moves the file only after every validation of the request has passed.
         ///
         /// Without this option the content of a response that is refused, such as 404, is at the destination too, as
-        /// with Alamofire. With it the destination stays as it was, and the file that validations see is the temporary
-        /// one.
+        /// with Alamofire. With this option a refused response leaves the destination as it was, and validations see
+        /// the temporary file.
         public static let waitForValidation = Options(rawValue: 1 << 2)
 
         /// Makes options of bits.
@@ -51,7 +52,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ fileURL: URL?) -> ValidationResult
 
-    /// What a download starts from.
+    /// The start of a download: a request or resume data.
     public enum Downloadable: Sendable {
         /// A request.
         case request(any URLRequestConvertible)
@@ -76,7 +77,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What the download starts from.
+    /// The request or the resume data that the download starts from.
     public var downloadable: Downloadable { receiver.downloadable }
 
     /// The file with the content, once it is complete.
@@ -91,9 +92,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// A destination in a standard folder, under the name that the response suggests.
     ///
-    /// The name is that of the `Content-Disposition` field (RFC 6266), else the last component of the URL's path, else
-    /// the host; it is never a path. A name without an extension gets that of the media type. It is also the
-    /// `suggestedFilename` of every `HTTPURLResponse` of a session.
+    /// The name comes from the `Content-Disposition` field (RFC 6266), else from the last component of the URL's path,
+    /// else from the host; it is never a path. A host, and a name without an extension, get the extension of the media
+    /// type. The name is also the `suggestedFilename` of every `HTTPURLResponse` of a session.
     ///
     /// - Parameters:
     ///   - directory: the folder; the user's documents by default.
@@ -115,7 +116,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     // MARK: Cancelling
 
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already, and without resume data.
+    /// Ends the request with `AFError.explicitlyCancelled`, without resume data; an error that the request has already
+    /// stays, unless a retrier is being asked about it.
     ///
     /// Handlers are still called, once; there is no retry.
     @discardableResult
@@ -125,8 +127,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// Ends the request like `cancel()`; with `true`, keeps the content so far, so that a later download can continue.
     ///
-    /// The resume data is in `resumeData` and in the responses. There is none when no content has come, when the
-    /// response has no strong validator, or when it has a content coding. The first cancel counts.
+    /// The resume data is in `resumeData` and in the responses. There is no resume data when no content has come, or
+    /// when the response cannot be continued, such as one without a strong validator, with a content coding, or to a
+    /// method other than `GET`. The first cancel counts.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
         endAsCancelled { state in

@@ -29,7 +29,8 @@ extension FileReceiver {
         }
     }
 
-    /// Throws where a range did not come as its `Content-Range` says, or ends before the representation ends.
+    /// Throws when the bytes do not match the range of `Content-Range`, or when the range ends before the
+    /// representation.
     private func checkLength(_ sink: FileSink) throws {
         let (rangeEnd, expected) = content.withLock { ($0.rangeEnd, $0.expectedByteCount) }
         let count = sink.writtenByteCount
@@ -42,14 +43,14 @@ extension FileReceiver {
         throw URLError(.networkConnectionLost, userInfo: [NSLocalizedDescriptionKey: text])
     }
 
-    /// Removes a range that has more bytes than its `Content-Range` says: which of them count is unknown.
+    /// Removes a range that has more bytes than its `Content-Range` says: which of the bytes are right is unknown.
     private func discardExcess() {
         let (sink, rangeEnd, offset) = content.withLock { ($0.sink, $0.rangeEnd, $0.offset) }
         guard let sink, let rangeEnd, sink.writtenByteCount > rangeEnd else { return }
         sink.cut(at: offset)
     }
 
-    /// Throws for a part of the representation where no part was asked for (RFC 9110 §15.3.7).
+    /// Throws for a 206 response to a request without a `Range` field (RFC 9110 §15.3.7).
     private func checkRange(_ head: ResponseHead, of attempt: Attempt) throws {
         guard head.status == 206 else { return }
         let fields = attempt.sentFields.fields
@@ -92,7 +93,7 @@ extension FileReceiver {
             return placed(file, file.url, attempt, of: request)
         }
         let (target, options) = destination(file.url, response)
-        // Cancelled while the closure ran: the destination stays as it is.
+        // When the request was cancelled while the closure ran, the destination stays as it is.
         guard request.error == nil else { return }
         notifyOfDestination(target, of: request)
         guard target != file.url else { return placed(file, target, attempt, of: request) }
@@ -162,7 +163,7 @@ extension FileReceiver {
         // The sidecar of the caller's partial file stays until the request has succeeded: a cancel may still come, and
         // a later download needs the sidecar then.
         if !file.hasSidecar || url != file.url { file.complete() }
-        // A partial file that was kept for this download is complete, and no longer removed after ten days.
+        // A partial file that an earlier download left is complete, and is no longer removed after ten days.
         if file.owner == nil, TemporaryFolders.isPartialFile(file.url) { TemporaryFolders.keep(file.url) }
         content.withLock { content in
             content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
@@ -185,7 +186,7 @@ extension FileReceiver {
         request.mutable.withLock { $0.setError(.sessionTaskFailed(error: produced.added(to: cause))) }
     }
 
-    /// The resume data of this download: what this attempt has written, else what was there before the attempt.
+    /// The resume data for the content that this attempt has written, else for the content from before the attempt.
     private func remainder(_ head: ResponseHead?, _ attempt: Attempt?, of request: Request) -> ProducedResumeData? {
         let (sink, partial) = content.withLock { ($0.sink, $0.partial) }
         if let attempt, let head, let sink, let file = sink.partial {

@@ -1,4 +1,4 @@
-// Continuing of a download: the range that is requested, and the place for the response's content.
+// The continuation of a download: the range that is requested, and the place for the response's content.
 
 import FireweedTransport
 import Foundation
@@ -27,7 +27,7 @@ extension FileReceiver {
         return try self.record(for: record.urlRequest, after: partial)
     }
 
-    /// The caller's partial file, or the one that the resume data describes; `nil` for a plain download.
+    /// The caller's partial file, or the partial file that the resume data describes; `nil` for a plain download.
     private func partialFile(for record: RequestRecord) throws -> PartialFile? {
         let (known, place, makesFolders) = content.withLock { ($0.partial, $0.place, $0.makesFolders) }
         if case .resumeData(let data) = downloadable {
@@ -44,7 +44,7 @@ extension FileReceiver {
     private func record(for request: URLRequest, after partial: PartialFile) throws -> RequestRecord {
         var request = request
         if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
-            // In a content coding, ranges count other bytes than the file has (RFC 9110 §14.1).
+            // With a content coding, ranges count coded bytes, but the file has decoded bytes (RFC 9110 §14.1).
             request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         let isSame = request.url.map { partial.resumeData?.describes($0) == true } ?? false
@@ -118,7 +118,8 @@ extension FileReceiver {
         return false
     }
 
-    /// Directs the content to the partial file, which is first touched at the first write, off the transport's thread.
+    /// Directs the content to the partial file, which stays unchanged until the first write, off the transport's
+    /// thread.
     private func write(
         _ head: ResponseHead, from offset: Int64, to partial: PartialFile, _ attempt: Attempt, of request: Request
     ) {
@@ -137,10 +138,10 @@ extension FileReceiver {
         content.withLock { $0.sink = sink }
     }
 
-    /// The resume data of a response that came whole.
+    /// The resume data for a response with the whole representation.
     func describe(_ head: ResponseHead, _ attempt: Attempt, of request: Request, in file: URL) -> ResumeData {
         let isResumable = ResumeRules.isResumable(head, method: attempt.record.method)
-        // The record before the adapters: they add their fields again.
+        // The record from before the adapters: a later download runs the adapters again.
         let origin = request.mutable.withLock { $0.records.first } ?? attempt.record
         var headers = origin.ownHeaders ?? HTTPHeaders()
         for name in ["Range", "If-Range"] { headers.remove(name: name) }

@@ -1,11 +1,11 @@
-// From the bytes of a download to its file.
+// The receiver of a download's content.
 
 import FireweedTransport
 import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Writes the content of a download to a file, and keeps what a later download can continue from.
+/// Writes the content of a download to a file, and keeps the state from which a later download can continue.
 final class FileReceiver: ResponseReceiver {
     let downloadable: DownloadRequest.Downloadable
     let destination: DownloadRequest.Destination?
@@ -47,7 +47,7 @@ final class FileReceiver: ResponseReceiver {
         }
     }
 
-    /// The sink of the present attempt: one to a new temporary file, unless the head has chosen another one.
+    /// The sink of the present attempt; it writes to a new file, unless `decide` has chosen the partial file.
     func sink(of attempt: Attempt) -> FileSink {
         content.withLock { content in
             if let sink = content.sink { return sink }
@@ -69,11 +69,11 @@ final class FileReceiver: ResponseReceiver {
     }
 }
 
-/// Where the content of a download is, and what it continues from.
+/// The changing state of a download: its files, and the content that it continues.
 struct DownloadContent: Sendable {
     /// Writes the content of the present attempt.
     var sink: FileSink?
-    /// The file, once it is complete and at its place.
+    /// The complete file, at its destination or still waiting for its move.
     var complete: ContentFile?
     /// Whether a handler gets the file itself, so that the file is the caller's.
     var isHandedOut = false
@@ -85,7 +85,7 @@ struct DownloadContent: Sendable {
     /// The file that could not be moved to the destination.
     var unmoved: TemporaryFile?
 
-    /// The caller's place for the partial file (`resumable(at:)`).
+    /// The caller's path for the partial file (`resumable(at:)`).
     var place: URL?
     /// Whether the folders above `place` are made.
     var makesFolders = false
@@ -97,7 +97,7 @@ struct DownloadContent: Sendable {
     var offset: Int64 = 0
     /// The length of the whole representation, when only the rest comes.
     var expectedByteCount: Int64?
-    /// The end of the range that comes: the length of the file with its last byte.
+    /// The end of the response's range: the length of the file after the last byte of the range.
     var rangeEnd: Int64?
     var resumption: Resumption?
 

@@ -1,4 +1,4 @@
-// Writes a download's content to its file, off the loop.
+// The writer of a download's content to its file, off the event loop.
 
 import Dispatch
 import FireweedTransport
@@ -6,7 +6,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Joins pieces of content to large writes on its own queue, in blocks that are reused.
+/// Joins pieces of content into large writes on its own queue, in blocks that are reused.
 final class FileSink: Sendable {
     private struct State {
         var current: ContentBlock?
@@ -34,7 +34,7 @@ final class FileSink: Sendable {
     ///   - offset: the position in the file of the first byte.
     ///   - open: opens the file; called once, on the sink's queue, before the first write.
     ///   - onRoom: called when there is room again after `append` returned `.isFull`.
-    ///   - onFailure: called at the first write that fails; nothing is written after it.
+    ///   - onFailure: called once, at the first failure to open or to write; nothing is written after it.
     init(
         offset: Int64 = 0, open: @escaping @Sendable () throws -> PartialFile, onRoom: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (FileFailure) -> Void
@@ -47,9 +47,9 @@ final class FileSink: Sendable {
 
     /// The file, once there is one.
     var partial: PartialFile? { state.withLock { $0.partial } }
-    /// The valid bytes of the file, those before the offset included.
+    /// The number of valid bytes of the file, including those before the offset.
     var writtenByteCount: Int64 { state.withLock { $0.writtenByteCount } }
-    /// The first write failure.
+    /// The first failure to open or to write the file.
     var failure: FileFailure? { state.withLock { $0.failure } }
 
     // MARK: On the transport's thread
@@ -85,9 +85,9 @@ final class FileSink: Sendable {
 
     // MARK: On the queue
 
-    /// Writes the rest, and makes the file even if there is no content; throws the first write failure.
+    /// Writes the rest, and makes the file even if there is no content; throws the first failure.
     ///
-    /// Waits for the disk.
+    /// Blocks until everything is written.
     func finish() throws {
         queue.sync {
             let rest = state.withLock { state in
@@ -105,7 +105,7 @@ final class FileSink: Sendable {
         if let failure { throw failure }
     }
 
-    /// Removes what was written from an offset on; after `finish`.
+    /// Removes the written bytes from `offset` on; called after `finish`.
     func cut(at offset: Int64) {
         queue.sync {
             guard let partial, ftruncate(partial.descriptor, off_t(offset)) == 0 else { return }

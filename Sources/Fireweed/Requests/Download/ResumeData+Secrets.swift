@@ -1,16 +1,17 @@
-// Resume data in the sidecar of a partial file, which has no secrets.
+// Resume data without secrets, for the sidecar of a partial file.
 
 import FireweedTransport
 import Foundation
 
 extension ResumeData {
-    /// A URL cannot have the usual text for a secret, which has brackets.
+    /// The usual replacement for a secret has brackets, which a URL cannot have.
     private static let redaction = Redaction.standard.replacing(by: "redacted")
 
-    /// The same without secrets, for the sidecar of a partial file.
+    /// This resume data without secrets, for the sidecar of a partial file.
     ///
-    /// Without fields that hold credentials, and without fields and parameters whose values logs hide. A digest then
-    /// stands for the URL, without userinfo, so that a part of another URL is not continued.
+    /// Fields with credentials are left out, as are fields whose values logs hide. Parts of the URL that logs hide are
+    /// replaced; a digest of the URL without userinfo then identifies it, so that a part of another URL is not
+    /// continued.
     func withoutSecrets(_ credentials: CredentialFields) -> ResumeData {
         var stripped = self
         stripped.headers = HTTPHeaders(
@@ -21,7 +22,7 @@ extension ResumeData {
         let bare = Self.bareText(of: url)
         let text = Self.redaction.text(ofURL: bare)
         if text != bare { stripped.urlDigest = Self.digest(bare) }
-        // Without query and fragment, where what is left of them is no URL.
+        // If the redacted text is not a URL, query and fragment are left out.
         stripped.url = URL(string: text) ?? URL(string: String(bare.prefix { $0 != "?" && $0 != "#" })) ?? url
         return stripped
     }

@@ -8,7 +8,7 @@ package enum SuggestedFileName {
     /// The longest name in bytes: file systems allow 255, and a suffix that makes the name unique may be appended.
     private static let maximumByteCount = 200
 
-    /// The name that a response suggests; `nil` when it suggests no usable name.
+    /// The name that a response or else the URL suggests; `nil` when neither suggests a usable name.
     package static func name(for response: HTTPURLResponse, url: URL?) -> String? {
         let suggested = response.value(forHTTPHeaderField: "Content-Disposition").flatMap {
             ContentDisposition($0).fileName
@@ -16,9 +16,9 @@ package enum SuggestedFileName {
         return suggested.flatMap(sanitised) ?? url.map(\.lastPathComponent).flatMap(sanitised)
     }
 
-    /// The name that Apple's platforms suggest: that of the response, else of the URL, else of the host.
+    /// The name that Apple's platforms suggest: from the response, else from the URL, else from the host.
     ///
-    /// A name without an extension gets that of the media type.
+    /// A host, and a name without an extension, get the extension of the media type.
     package static func suggestion(for response: HTTPURLResponse) -> String {
         let name = name(for: response, url: response.url)
         let text = name ?? response.url?.host.flatMap(sanitised) ?? "unknown"
@@ -29,9 +29,9 @@ package enum SuggestedFileName {
     }
 
     /// The last component of a name, without leading dots, control characters and characters that change the direction
-    /// of text; `nil` when nothing is left.
+    /// of text, cut after 200 bytes; `nil` when nothing is left.
     ///
-    /// Scalar by scalar: a character that combines with a slash or a dot does not hide it.
+    /// Works on scalars: a combining character behind a slash or a dot does not hide the slash or the dot.
     package static func sanitised(_ name: String) -> String? {
         let last = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? []
         let visible = last.filter { !isControl($0) }.drop { $0 == "." || $0.properties.isWhitespace }
