@@ -1,16 +1,16 @@
-// The limit of what waits for one consumer.
+// The limit of the bytes that wait for one consumer.
 
-/// The bytes that wait in one consumer, with a limit.
+/// The number of bytes that wait for one consumer, with a limit.
 struct Backlog: Sendable {
     static let limit = 1024 * 1024
     private(set) var byteCount = 0
     private(set) var isFull = false
-    /// True once the reader is gone: nothing is kept, and nothing is full.
+    /// True once the reader is gone: new values are dropped, and the backlog is never full.
     private(set) var isDetached = false
-    /// A value could not be made, and that ended the stream.
+    /// Whether a value could not be made, which ended the stream.
     var hasFailed = false
 
-    /// The weight of a value of `byteCount` bytes: many small values take memory too.
+    /// The weight of a value of `byteCount` bytes; each value has overhead, since many small values take memory too.
     static func weight(_ byteCount: Int) -> Int {
         byteCount + 256
     }
@@ -34,7 +34,7 @@ struct Backlog: Sendable {
         change(by: -count)
     }
 
-    /// Drops everything; returns true when the transport waits for room.
+    /// Notes that the reader is gone; returns true when the transport waits for room.
     mutating func detach() -> Bool {
         defer { isFull = false }
         isDetached = true

@@ -5,7 +5,8 @@ import Foundation
 
 /// Everything about a request that changes, for use under the request's lock.
 ///
-/// Other files read it, and change it by the methods below alone: `RequestState` is the table of what may happen when.
+/// Other files read the state, and change it only by the methods below and in `announcements`. `RequestState` is the
+/// table of events and states.
 struct MutableState: Sendable {
     private(set) var lifecycle = RequestState()
     /// How often `lifecycle.intent` has changed.
@@ -27,7 +28,7 @@ struct MutableState: Sendable {
 
     /// The attempt that was cancelled before it could start; its cancel is announced before its end.
     private var abandonedAttempt: Attempt?
-    /// The retries in a row without a delay that counts, whose attempts have sent nothing.
+    /// The retries with a delay below `shortestDelay` since the last attempt that sent a message.
     private var idleRetryCount = 0
     /// The number of handlers whose serialisers have run.
     private var serialisedCount = 0
@@ -57,7 +58,7 @@ extension MutableState {
     /// Takes the closure that ends a question to a retrier; `nil` while no retrier is being asked.
     mutating func takeRetrierQuestion() -> (@Sendable () -> Void)? { extras?.retrierQuestion.take() }
 
-    /// Ends the request with an error from outside, such as a cancel; false when its outcome is decided.
+    /// Sets an error from outside, such as a cancel, as the outcome; false when the outcome is decided already.
     ///
     /// An earlier error stays, unless a retrier was being asked about it: the retrier might still have changed it.
     @discardableResult
@@ -95,7 +96,7 @@ extension MutableState {
 extension MutableState {
     mutating func append(_ record: RequestRecord) { records.append(record) }
 
-    /// Adds an attempt; false when the request was cancelled while it was being made.
+    /// Adds an attempt; false when the request was cancelled or ended while the attempt was being made.
     mutating func append(_ attempt: Attempt) -> Bool {
         guard lifecycle.isMaking else { return false }
         attempts.append(attempt)
@@ -112,17 +113,17 @@ extension MutableState {
         if records.count > 64 { records.removeSubrange(1..<records.count - 31) }
     }
 
-    /// The most retries in a row without a delay that counts and without a message that was sent.
+    /// The most retries with a delay below `shortestDelay` without a message that was sent.
     private static let maximumIdleRetryCount = 100
-    /// The shortest delay, in seconds, that counts as one: ten retries a second do no harm.
+    /// Retries with this delay, in seconds, or a longer delay are not limited: ten retries a second do no harm.
     private static let shortestDelay = 0.1
 
-    /// Begins a retry after `delay` seconds and its announcement; false when there may be none.
+    /// Begins a retry after `delay` seconds, and the announcement of the retry; false when no retry is allowed.
     mutating func beginRetry(of attempt: Attempt?, hasSent: Bool, after delay: TimeInterval, on clock: any SessionClock)
         -> Bool
     {
         if hasSent, attempt !== retriedAttempt { idleRetryCount = 0 }
-        // A retrier that waits does not spin.
+        // A retrier that waits does not spin, so only short delays count.
         if delay < Self.shortestDelay, !hasSent || attempt === retriedAttempt { idleRetryCount += 1 }
         guard idleRetryCount <= Self.maximumIdleRetryCount, mayBegin(after: delay, on: clock),
             lifecycle.handle(.retryGranted) == .delayRetry
@@ -149,7 +150,7 @@ extension MutableState {
     /// The next part of the conclusion.
     enum ConclusionAction {
         case serialise(any ResponseHandler)
-        /// Handlers to call, unless another thread is calling handlers; endings to call, and a delay to end.
+        /// Handlers to call, `nil` when another thread is calling handlers; endings to call, and a delay to end.
         case deliver(
             TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void], retryDelay: (any ScheduledCall)?)
     }

@@ -45,7 +45,7 @@ struct ProgressTracker: ~Copyable, Sendable {
 
     /// The counts, made when a handler is set or a `Progress` is read.
     final class Box: @unchecked Sendable {
-        // SAFETY: touched only under the board's lock.
+        // SAFETY: touched only under the lock of `box`.
         var value = State()
     }
 

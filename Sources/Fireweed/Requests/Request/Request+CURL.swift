@@ -55,8 +55,9 @@ extension Request {
 
     /// Calls `handler` once with the command, as soon as the `URLRequest` is made and adapted, or making it has failed.
     ///
-    /// A handler that is set before an adapter has run gets the adapted request. When an adapter fails, the command
-    /// shows the request before the adapters. When no `URLRequest` could be made, a sentence says so.
+    /// A handler that is set before the `URLRequest` is made gets the adapted request; a handler that is set while an
+    /// adapter runs gets the request before the adapters. When an adapter fails, the command shows the request before
+    /// the adapters. When no `URLRequest` could be made, a sentence says so.
     ///
     /// - Parameters:
     ///   - queue: where `handler` is called.

@@ -22,8 +22,8 @@ extension Request {
     /// A retry that would begin after the deadline does not take place: the request fails immediately, with the error
     /// of its last attempt.
     ///
-    /// A second call before the deadline replaces the first. Zero or less ends the request as soon as it begins. For
-    /// awaited forms, call it before:
+    /// A second call before the deadline replaces the first. Zero or less ends the request as soon as it begins. With
+    /// awaited forms, call this method first:
     ///
     /// ```swift
     /// let user = try await session.request(url, interceptor: .retryPolicy)
@@ -90,7 +90,7 @@ extension Request {
         }
     }
 
-    /// Why an attempt is ended: by the deadline, or by the owner.
+    /// The reason for cancelling an attempt: the deadline, or else the owner.
     var causeOfCancelling: TransferFailure {
         mutable.withLock { state in
             guard let deadline = state.extras?.deadline, deadline.isOver else { return .cancelled }

@@ -7,7 +7,7 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// Adds a response handler, and resumes the request, unless the caller or the session resumes requests themselves.
+    /// Adds a response handler, and resumes the request if the request, or else the session, resumes automatically.
     func add(_ handler: any ResponseHandler) -> Self {
         handle(.handlerAdded) { $0.append(handler) }
         if shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately { resume() }
@@ -109,15 +109,17 @@ extension Request {
         serializationQueue.async { self.runConclusion() }
     }
 
-    /// Runs what follows the end of an attempt: validate, ask the retriers, serialise, deliver.
+    /// Runs the steps after the end of an attempt: validate, ask the retriers, serialise, deliver.
     ///
-    /// One thread at a time runs it: the state machine starts a conclusion once, and a question to a retrier ends it.
+    /// Only one thread at a time runs a conclusion: the state machine starts a conclusion once, and a question to a
+    /// retrier ends the conclusion.
     func runConclusion() {
         if mutable.withLock({ $0.lifecycle.work }) == .validating { validateAndDecideRetry() } else { serialise() }
     }
 
     private func validateAndDecideRetry() {
-        // Cancelled, or without its session, before the next attempt: the last one was validated before the retry.
+        // `nil` when the request ended before its first attempt, or between a granted retry and its attempt: the last
+        // attempt was validated already.
         let attempt = mutable.withLock { $0.attempts.last === $0.retriedAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else {
@@ -155,7 +157,7 @@ extension Request {
     private func reconnect(after delay: TimeInterval) {
         mutable.withLock { state in state.withExtras { $0.reconnects = true } }
         retry(after: delay) { decideOutcome(insteadOfRetryingAfter: delay) }
-        // A drain that has begun meanwhile has not found this request among those that wait.
+        // A drain that began meanwhile did not find this request among the waiting requests.
         if core.registry.isDraining, isHeldBack { core.refuse(self) }
     }
 
@@ -195,7 +197,7 @@ extension Request {
         switch mutable.withLock({ $0.nextConclusionAction() }) {
         case .serialise(let handler): return handler
         case .deliver(let handlers, let endings, let retryDelay):
-            // A request that was cancelled before its retry would stay until the delay is over.
+            // A request that was cancelled before its retry would stay in memory until the delay is over.
             retryDelay?.cancel()
             core.release(self) {
                 parts.receiver.request(self, reached: .delivery)
@@ -225,7 +227,7 @@ extension Request {
         interceptor != nil || core.arguments.interceptor != nil
     }
 
-    /// Whether the retriers were asked about the request's error, and decided against a retry.
+    /// Whether the request's error is final: the retriers, if there are any, decided against a retry.
     var isRetryRefused: Bool { mutable.withLock { !$0.lifecycle.isOutcomeOpen && $0.error != nil } }
 
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
@@ -251,10 +253,10 @@ extension Request {
         }
     }
 
-    /// Starts over after `delay` seconds, unless the request was cancelled meanwhile, or its deadline comes before.
+    /// Starts over after `interval` seconds, unless the request was cancelled meanwhile, or its deadline comes first.
     ///
-    /// A request that fails before it is sent, and is retried immediately, would otherwise be so for ever. Content that
-    /// is used up cannot be sent again: the outcome stays what it is, and says more than that.
+    /// Immediate retries of a request that fails before it is sent are limited, since they could go on for ever.
+    /// Content that is used up cannot be sent again: the outcome stays, since its error says more.
     func retry(after interval: TimeInterval, otherwise: () -> Void) {
         // NaN is no delay.
         let delay = interval > 0 ? interval : 0
@@ -271,7 +273,8 @@ extension Request {
         progress.reset()
         // A cancel may have come meanwhile.
         if mutable.withLock({ $0.announcements.end() }) { startConclusion() }
-        // A session that was invalidated while the retrier decided has not found this request among those that wait.
+        // An invalidation of the session while the retrier decided did not find this request among the waiting
+        // requests.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
             let call = core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.arguments.rootQueue) {
@@ -346,7 +349,7 @@ extension Request {
         cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }
 
-    /// Whether a handler, or a delegate, may have a response stored that the cache would not store.
+    /// Whether a handler or a delegate decides about storing, even of responses that the cache would not store.
     var asksAboutStoring: Bool { core.arguments.delegate.isSubclass || chosenStoringHandler != nil }
 
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
@@ -363,10 +366,10 @@ extension Request {
 }
 
 extension AFError {
-    /// The error of a request whose retrier gave `retryError` for this one.
+    /// The error of a request whose retrier gave `retryError` for this error.
     func replaced(byRetrier retryError: any Error) -> AFError {
         if let failure = retryError as? AFError, failure.isRequestRetryError { return failure }
-        // A serialiser passes on what retriers said of the task; the cause stays the task's.
+        // A serialiser may pass on the error that a retrier gave for the task: the original error of the task stays.
         if case .requestRetryFailed(_, let original) = self {
             return .requestRetryFailed(retryError: retryError, originalError: original)
         }

@@ -11,12 +11,12 @@ extension Request {
     func make() {
         guard core.registry.activate(self) else { return fail(.sessionDraining) }
         let (isOver, hasDeadline) = mutable.withLock { ($0.lifecycle.work == .done, $0.extras?.deadline != nil) }
-        // Another thread has ended the request before it was registered: nothing else would remove it.
+        // When another thread ended the request before its registration, no other code would remove the request.
         if isOver { core.release(self) {} }
         if hasDeadline { startDeadline() }
         guard let queue = core.arguments.requestQueue else { return makeNow() }
         queue.async {
-            // Cancelled while it waited for the queue: no adapter runs, and no file is opened.
+            // When the request was cancelled while it waited for the queue, no adapter runs, and no file is opened.
             guard self.mutable.withLock({ $0.lifecycle.isMaking }) else { return }
             self.makeNow()
         }
@@ -29,7 +29,7 @@ extension Request {
         guard let record = announced(made) else { return endAnnouncement() }
         guard case .upload(let content) = parts.content else { return proceed(with: record) }
         endAnnouncement()  // a cancel does not wait until the content is made
-        // Behind the `URLRequest`: making that may add parts to a form.
+        // After the `URLRequest`: the code that makes the `URLRequest` may add parts to a form.
         let prepared = Result { () throws(AFError) in try content.prepare() }
         guard beginAnnouncement(during: .making) else { return }
         content.announce(prepared, of: self)
@@ -256,7 +256,7 @@ extension URL {
             guard bytes.count > count, bytes[count] == UInt8(ascii: ":") else { return false }
             var index = 0
             for byte in scheme.utf8 {
-                // Bit 5 is the case of an ASCII letter, and schemes have nothing else here.
+                // Bit 5 is the case of an ASCII letter, and the given schemes have only letters.
                 guard bytes[index] | 0x20 == byte else { return false }
                 index += 1
             }

@@ -4,10 +4,10 @@ public import FireweedTransport
 import Synchronization
 
 extension Request {
-    /// Says how much the request matters when not all can be sent.
+    /// Sets the priority of the request, for times when not all requests can be sent.
     ///
-    /// It is for the session's guards, such as ``ConcurrencyLimit``, and changes nothing on the wire. A call while an
-    /// attempt is under way counts from the next attempt on.
+    /// The session's guards use the priority, such as ``ConcurrencyLimit``; it changes nothing on the wire. A call
+    /// while an attempt is under way has an effect from the next attempt on.
     ///
     /// ```swift
     /// let user = try await session.request(url).priority(.important).serializingDecodable(User.self).value
@@ -21,7 +21,7 @@ extension Request {
         return self
     }
 
-    /// What guards and queues have to know about the messages of an attempt.
+    /// The demands of an attempt's messages on guards and queues.
     var demands: RequestDemands {
         let isStream = parts.receiver.isStream
         return mutable.withLock { state in
@@ -32,7 +32,7 @@ extension Request {
     }
 }
 
-/// What a request demands of the queues and guards that its messages pass.
+/// The demands of a request on the queues and guards that its messages pass.
 struct RequestDemands: Sendable {
     var priority = TransferPriority.normal
     /// The moment by which the request has to be over, on the session's clock; `nil` for none.

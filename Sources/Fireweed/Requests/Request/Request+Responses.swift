@@ -31,8 +31,8 @@ extension Request {
 extension Error {
     /// The error of a serialiser, as an ``AFError``.
     ///
-    /// It replaces the error that the serialiser was given: a serialiser may read an error model from the content of a
-    /// refused response.
+    /// This error replaces the error that the serialiser was given: a serialiser may read an error model from the
+    /// content of a refused response.
     var asSerializationError: AFError {
         asAFError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: self)))
     }

@@ -7,7 +7,7 @@ public import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// What a handler of the response's head decides.
+    /// The decision of a handler that gets the response's head.
     public enum ResponseDisposition: Sendable {
         /// Continue with the content.
         case allow
@@ -61,8 +61,8 @@ extension Request {
     /// Answers challenges of the request's origin with a credential, by these schemes and no others.
     ///
     /// Call it before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With
-    /// `.basic`, `.ntlm` or `.negotiate` alone, the first message answers already, without a challenge. `.negotiate`
-    /// always uses the user's Kerberos ticket, and ignores the credential.
+    /// `.basic`, `.ntlm` or `.negotiate` alone, the first message already authenticates, before any challenge.
+    /// `.negotiate` always uses the user's Kerberos ticket, and ignores the credential.
     ///
     /// - Parameters:
     ///   - credential: user and password.
@@ -100,9 +100,9 @@ extension Request {
 
     /// Lets a handler decide which responses of this request are stored in the session's cache.
     ///
-    /// The handler decides when a response is complete and RFC 9111 allows storing it; the request ends after the
-    /// decision. The handler is not called for downloads, which are never stored. A second call of this method is a
-    /// programmer's error.
+    /// The handler is called when a response is complete, also for responses that the cache would not store (see
+    /// ``CachedResponseHandler``); the request ends after the decision. The handler is not called for downloads, which
+    /// are never stored. A second call of this method is a programmer's error.
     @discardableResult
     public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
         mutable.withLock { state in

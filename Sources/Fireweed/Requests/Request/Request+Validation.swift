@@ -32,7 +32,7 @@ extension Request {
         }
     }
 
-    /// Accepts these content types, which are asked for at each validation.
+    /// Accepts these content types; the closure is called at each validation.
     func addValidator<S: Sequence>(contentType acceptable: @escaping @Sendable () -> S) -> Self
     where S.Element == String {
         let erased: @Sendable () -> any Sequence<String> = acceptable
@@ -66,7 +66,7 @@ extension Request {
     /// Whether there is anything to validate a response with.
     var hasValidators: Bool { mutable.withLock { !$0.validators.isEmpty } }
 
-    /// The results of the validators on a head, in their order, up to the first failure; content is expected.
+    /// The results of the validators on a head, in their order, up to the first failure, as if content followed.
     ///
     /// Monitors are not notified: `validate(_:)` does that at the attempt's end.
     func judgeHead(of attempt: Attempt) -> [ValidationResult?] {
@@ -78,9 +78,10 @@ extension Request {
         return results
     }
 
-    /// Runs the validators in their order, up to the first failure, and records its error; not after an error.
+    /// Runs the validators in their order, up to the first failure, and records its error; does nothing after an error.
     ///
-    /// A validator that has run on the head does not run again.
+    /// A validator that has run on the head does not run again, unless it accepts every empty response and no content
+    /// came.
     func validate(_ attempt: Attempt) {
         let (validators, error) = mutable.withLock { ($0.validators, $0.error) }
         guard error == nil, !validators.isEmpty else { return }
@@ -118,7 +119,7 @@ extension Request {
         }
     }
 
-    /// Whether a status is in a sequence; does not carry the sequence's type.
+    /// A closure that tests whether a status is in a sequence; it captures a range or a set, never `S`.
     private static func membership<S: Sequence & Sendable>(
         of sequence: S
     ) -> @Sendable (Int) -> Bool where S.Element == Int {

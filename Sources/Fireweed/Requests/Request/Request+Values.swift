@@ -7,7 +7,7 @@ extension Request {
     /// The values of the request: those that ``value(_:for:)`` has set, and those that the session has captured from
     /// the caller's context (``SessionOptions/valueCaptures``).
     ///
-    /// Monitors, interceptors and transports read them (``RequestMessage/owner``); nothing of them is sent.
+    /// Monitors, interceptors and transports read the values (``RequestMessage/owner``); the values are not sent.
     public var values: RequestValues { mutable.withLock { $0.extras?.values.all } ?? RequestValues() }
 
     /// Sets a value of the request, which takes precedence over what the session has captured.
@@ -15,7 +15,7 @@ extension Request {
     /// A message that was sent before keeps the values that it had.
     ///
     /// - Parameters:
-    ///   - value: the value; `nil` removes the one that was set.
+    ///   - value: the value; `nil` removes the value that was set.
     ///   - key: the key.
     /// - Returns: the request.
     @discardableResult
@@ -26,8 +26,8 @@ extension Request {
 
     /// Names the kind of target that the request has, for metrics and traces: `/users/{id}` for `/users/7`.
     ///
-    /// Nothing of it is sent. A template should be one of a few constants: a path in its place would make a series of
-    /// its own for each user.
+    /// The template is not sent. It should be one of a few constants: a path instead of a template would make a
+    /// separate series of metrics for each user.
     ///
     /// - Parameter template: the template; `nil` removes it.
     /// - Returns: the request.
@@ -36,7 +36,7 @@ extension Request {
 
     /// Notifies the request's observer, if it has one, of an event.
     func notifyObserver(_ event: @autoclosure () -> RequestObservation.Event) {
-        // Under the lock it is only looked for: most requests have no extras at all.
+        // Only the look-up is under the lock, and is cheap: most requests have no extras at all.
         let observer = mutable.withLock { $0.extras?.values.value(for: RequestObservation.self) }
         observer?.request(self, didMeet: event())
     }
@@ -62,12 +62,12 @@ extension Request {
 
 /// The values of a request, by where they come from; pure.
 struct RequestValueSources: Sendable {
-    /// When values of the caller are captured.
+    /// The moment at which values of the caller are captured.
     enum Moment: Int, Sendable {
         case creation, resume
     }
 
-    /// What the user has set.
+    /// The values that the user has set.
     var own = RequestValues()
     private var captured = RequestValues()
     private var latest: Moment?
@@ -85,7 +85,7 @@ struct RequestValueSources: Sendable {
     /// Whether values have to be captured at a moment.
     func awaits(_ moment: Moment) -> Bool { latest.map { $0.rawValue < moment.rawValue } ?? true }
 
-    /// Adds what was captured; of two threads that resume a request, the first one counts.
+    /// Adds captured values; of two threads that resume a request, the first one counts.
     mutating func add(_ values: RequestValues, at moment: Moment) {
         guard awaits(moment) else { return }
         latest = moment

@@ -1,4 +1,4 @@
-// The common part of all requests: identity, state, and what can be asked of any of them.
+// The common part of all requests: identity, state, messages and responses.
 
 public import Dispatch
 public import FireweedTransport
@@ -28,7 +28,7 @@ public class Request: @unchecked Sendable {
         case resumed
         /// The request is suspended; `resume()` continues it.
         case suspended
-        /// Cancelled; its handlers are called with `AFError.explicitlyCancelled`.
+        /// The request was cancelled; its handlers get `AFError.explicitlyCancelled`, unless an error came before.
         case cancelled
         /// Every handler has been called.
         case finished
@@ -40,19 +40,19 @@ public class Request: @unchecked Sendable {
     /// The result of a validation: success, or the error that the request ends with.
     public typealias ValidationResult = Result<Void, any (Error & Sendable)>
 
-    /// What distinguishes this request from those of other kinds.
+    /// The parts that differ between the kinds of requests.
     let parts: RequestParts
     let core: SessionCore
     let mutable: Mutex<MutableState>
     let progress = ProgressTracker()
     /// True once the request has a monitor of its own; read at every event, without the lock.
     let hasOwnMonitor = Atomic<Bool>(false)
-    /// The number of messages that were sent, where the transport is told of it.
+    /// The number of messages that were sent; counted only when messages carry an owner.
     let messageCount = Atomic<Int>(0)
 
     /// The queue on which the session does this request's own work.
     public var underlyingQueue: DispatchQueue { core.arguments.rootQueue }
-    /// The queue on which completion-handler forms decode.
+    /// The queue on which the serialisers of completion handlers run.
     public var serializationQueue: DispatchQueue { core.serializationQueue }
     /// Whether the first handler resumes the request; `nil` leaves it to the session's `startRequestsImmediately`.
     public let shouldAutomaticallyResume: Bool?
@@ -71,8 +71,8 @@ public class Request: @unchecked Sendable {
         core.registry.forget(ObjectIdentifier(self))
     }
 
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already that no retrier is being
-    /// asked about.
+    /// Ends the request with `AFError.explicitlyCancelled`; an error that the request has already stays, unless a
+    /// retrier is being asked about it.
     ///
     /// Handlers are still called, once; there is no retry.
     @discardableResult
@@ -83,9 +83,10 @@ public class Request: @unchecked Sendable {
 }
 
 extension Request {
-    /// Ends the request as a cancel does: an adapter or a retrier that is being asked is not waited for.
+    /// Ends the request as a cancel does, without waiting for an adapter or a retrier that is being asked.
     ///
-    /// The first cancel counts: `note` runs for that one alone, under the state's lock, while the outcome is open.
+    /// The first cancel counts: `note` runs for the first cancel alone, under the state's lock, while the outcome is
+    /// open.
     func endAsCancelled(
         by error: AFError = .explicitlyCancelled, noting note: (inout MutableState) -> Void = { _ in }
     ) {
@@ -117,10 +118,10 @@ extension Request: Hashable, CustomStringConvertible {
         hasher.combine(ObjectIdentifier(self))
     }
 
-    /// `GET https://example.com/`, and the status once there is a response; before the `URLRequest` is made, the text
-    /// that Alamofire has for that.
+    /// `GET https://example.com/`, and the status once there is a response; before the `URLRequest` is made,
+    /// Alamofire's text for that state.
     ///
-    /// After a redirect it has the method and the URL of the message that was sent last.
+    /// After a redirect, the description has the method and the URL of the message that was sent last.
     public var description: String {
         guard let record = mutable.withLock({ $0.records.last }) else {
             return "No request created yet."
@@ -196,9 +197,9 @@ extension Request {
     ///
     /// The fields keep their order, their case and their duplicates, which `response` joins.
     public var responseHead: ResponseHead? { lastAttempt?.head }
-    /// The fields behind the content of the last attempt's response (trailers, RFC 9110 §6.5).
+    /// The fields after the content of the last attempt's response (trailers, RFC 9110 §6.5).
     ///
-    /// `nil` before the response is complete, and when none came.
+    /// `nil` before the response is complete, and when the response has no trailers.
     public var responseTrailers: FieldBlock? { lastAttempt?.trailers }
 
     /// A task for each attempt.
@@ -212,7 +213,7 @@ extension Request {
 
     /// The number of the attempt that a task stands for: 0 for the first one, 1 after one retry or reconnection.
     ///
-    /// A monitor is notified later, on its queue, when ``retryCount`` may belong to the next attempt already.
+    /// Monitors are notified later, on their queues: by then ``retryCount`` may belong to the next attempt already.
     ///
     /// - Parameter task: a task of this request, as monitors get it.
     /// - Returns: the number; `nil` for a task of another request, or of a `URLSession`.

@@ -8,7 +8,7 @@ import FoundationNetworking
 /// Settings and handlers that few requests have.
 struct RequestExtras: Sendable {
     var credential: URLCredential?
-    /// How the credential may be used; `nil` leaves it to the credential.
+    /// The schemes that the credential may be used with; `nil` lets the credential decide.
     var schemes: AuthenticationSchemes?
     /// The trace that the request's attempts are spans of.
     var trace: TraceContext?
@@ -20,19 +20,19 @@ struct RequestExtras: Sendable {
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (URLSessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
-    /// How much the request matters when not all can be sent.
+    /// The priority, for times when not all requests can be sent.
     var priority = TransferPriority.normal
-    /// What the user and the session's captures have given.
+    /// The values that the user has set and that the session has captured.
     var values = RequestValueSources()
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
-    /// Answers for the retrier that is being asked; `nil` while none is.
+    /// Answers instead of the retrier that is being asked; `nil` while no retrier is being asked.
     var retrierQuestion: (@Sendable () -> Void)?
-    /// Ends the delay before a retry; `nil` before the first one.
+    /// The delay before a retry, which can be cancelled; `nil` when no delay was started.
     var retryDelay: (any ScheduledCall)?
     /// Whether the request waits for a rate limit.
     var awaitsRateLimit = false
-    /// Whether the latest retry reconnects a source of events.
+    /// Whether the request has reconnected, as a source of events does; stays true.
     var reconnects = false
     /// The budget that the latest retry was taken from, and the number of that retry; `nil` for none.
     var budgetedRetry: (budget: ObjectIdentifier, number: Int)?
@@ -42,7 +42,8 @@ struct RequestExtras: Sendable {
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []
 
-    /// Are shown every head that came over the network, with the URL that answered, by the object that added them.
+    /// Observers of final heads that came over the network, with the URL that answered; keyed by the object that added
+    /// them.
     var headObservers: [ObjectIdentifier: @Sendable (ResponseHead, URL) -> Void] = [:]
 
     var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty || !headObservers.isEmpty }

@@ -7,7 +7,7 @@ import Foundation
 struct RequestParts: Sendable {
     /// Makes the `URLRequest`.
     let origin: any URLRequestConvertible
-    /// What the request sends as its content.
+    /// The content that the request sends.
     var content = RequestContent.ofURLRequest
     /// Takes the responses.
     let receiver: any ResponseReceiver
@@ -19,9 +19,9 @@ struct RequestParts: Sendable {
 enum RequestContent: Sendable {
     /// The content that the `URLRequest` carries, if it carries any.
     case ofURLRequest
-    /// Content beside the `URLRequest`, or why the content could not be made.
+    /// Content that is given beside the `URLRequest`, or the error that making the content has thrown.
     ///
-    /// `isUsedUp` tells whether no further message can have it.
+    /// `isUsedUp` tells whether no further message can have the content.
     case given(Result<MessageContent, any Error>, isUsedUp: @Sendable () -> Bool = { false })
     /// The content of an upload.
     case upload(UploadContent)
@@ -40,7 +40,7 @@ enum RequestContent: Sendable {
         }
     }
 
-    /// Whether a retry could not send the content again, since it can be read once and an attempt has begun to.
+    /// Whether a retry cannot send the content again: it can be read only once, and an attempt has begun to read it.
     func isUsedUp(after attempt: Attempt?, of request: Request) -> Bool {
         switch self {
         case .ofURLRequest:
@@ -51,7 +51,7 @@ enum RequestContent: Sendable {
         }
     }
 
-    /// The content where it is in memory, beside the `URLRequest`.
+    /// The content beside the `URLRequest`, if the content is in memory.
     var data: Data? {
         switch self {
         case .given(.success(.data(let data)), _): return data
@@ -67,7 +67,7 @@ enum RequestContent: Sendable {
         if case .upload(let content) = self { content.shown } else { nil }
     }
 
-    /// Removes what was made for this request alone; called once every serialiser has run.
+    /// Removes the file of an upload that asks for its removal; called once every serialiser has run.
     func cleanUp() {
         if case .upload(let content) = self { content.removeFile() }
     }

@@ -5,7 +5,7 @@
 /// Pure: `handle(_:)` takes an event and returns effects, which the request performs outside its lock. The five states
 /// of the public API are `visible`.
 struct RequestState: Equatable, Sendable {
-    /// What the caller asked for last.
+    /// The state that the caller asked for last.
     enum Intent: CaseIterable, Sendable {
         case initialized, resumed, suspended, cancelled
     }
@@ -70,7 +70,7 @@ struct RequestState: Equatable, Sendable {
     private(set) var intent = Intent.initialized
     private(set) var work = Work.idle
 
-    /// The state as the public API names it; cancelled is final, and finished until a handler is added.
+    /// The state as the public API names it; `cancelled` is final, `finished` lasts until a handler is added.
     var visible: Request.State {
         switch (intent, work) {
         case (.cancelled, _): .cancelled

@@ -5,8 +5,8 @@ import Foundation
 
 /// Takes the responses of one request: into memory, to streams, into a file, or as a WebSocket.
 ///
-/// A request has one receiver for all of its attempts. The receiver keeps what has come; every call passes the request,
-/// so that the receiver holds no reference to it.
+/// A request has one receiver for all of its attempts. The receiver keeps the received content, and no reference to the
+/// request: calls that need the request pass it.
 protocol ResponseReceiver: AnyObject, Sendable {
     // MARK: What the message needs
 
@@ -41,7 +41,7 @@ protocol ResponseReceiver: AnyObject, Sendable {
     /// Takes content.
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Demand
 
-    /// No more content is at hand; called where `coalescesContent` is true.
+    /// Notes that no more content is at hand; called when `coalescesContent` is true.
     func readComplete()
 
     /// Whether the receiver delays the end of an attempt; the receiver then calls `Request.complete(_:failure:)` later.
@@ -65,11 +65,12 @@ protocol ResponseReceiver: AnyObject, Sendable {
 
 /// A stage in the conclusion of a request.
 enum ConclusionStage {
-    /// All content has come, or no more will; before validation. `nil` when no attempt was made since the last retry.
+    /// All content has come, or no more will; before validation. The attempt is `nil` when none was made since the last
+    /// retry.
     case contentEnd(Attempt?)
     /// Every validator has run, or none because of an error; before the retriers.
     case validated(Attempt)
-    /// A retry was granted: the content of the last attempt does not count.
+    /// A retry was granted: the content of the last attempt is discarded.
     case retry
     /// The outcome is final; before the serialisers.
     case outcome

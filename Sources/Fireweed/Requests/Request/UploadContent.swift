@@ -8,7 +8,7 @@ import Synchronization
 
 /// The content of an upload: bytes, a file, a stream, a form or an async sequence.
 ///
-/// For a form and an async sequence this is also what `UploadRequest.upload` gives.
+/// For a form or an async sequence, `UploadRequest.upload` returns this object.
 final class UploadContent: UploadableConvertible {
     /// The content as the caller gave it; `nil` for a form and for an async sequence.
     let given: UploadRequest.Uploadable?
@@ -20,7 +20,7 @@ final class UploadContent: UploadableConvertible {
     private let show: (@Sendable () -> CURLContent)?
     /// True for content that can be read once.
     private let isOneShot: Bool
-    /// True for an async sequence, whose length is known from elsewhere.
+    /// True for an async sequence, whose length only a `Content-Length` field tells.
     private let isSequence: Bool
     /// The stream of `.stream`, which the first exchange reads.
     private let stream: OneShotStream?
@@ -29,7 +29,7 @@ final class UploadContent: UploadableConvertible {
     /// Whether a form has given away a stream of one of its parts.
     private let isFormUsedUp: @Sendable () -> Bool
 
-    /// Makes the content of what the caller gave.
+    /// Makes the content from the caller's bytes, file or stream.
     init(_ uploadable: UploadRequest.Uploadable, fileManager: FileManager) {
         let stream: OneShotStream? = if case .stream(let stream) = uploadable { OneShotStream(stream) } else { nil }
         let source: MessageContent =
@@ -69,7 +69,7 @@ final class UploadContent: UploadableConvertible {
         isFormUsedUp = { form.form.isUsedUp }
     }
 
-    /// Makes the content of an async sequence, which every message reads anew where it is repeatable.
+    /// Makes the content of an async sequence; every message reads a repeatable sequence anew.
     convenience init<Content: AsyncSequence & Sendable>(sequence: Content, isRepeatable: Bool = false)
     where Content.Element: DataProtocol {
         self.init(
@@ -160,11 +160,10 @@ final class UploadContent: UploadableConvertible {
 
     // MARK: Content that can be read once
 
-    /// Whether no further message can have the content; where the session's delegate is asked for streams, it may have
-    /// one.
+    /// Whether no further message can have the content; false when the session's delegate may give another stream.
     func isUsedUp(for request: Request) -> Bool {
         if isOneShot { return isRead.load(ordering: .acquiring) && !request.core.arguments.delegate.isSubclass }
-        // A form in memory has read its streams, and is sent as often as it is wanted.
+        // A form in memory has read its streams already, and can be sent any number of times.
         guard case .success(.reader) = made.withLock({ $0 }) else { return false }
         return isFormUsedUp()
     }
@@ -174,7 +173,7 @@ final class UploadContent: UploadableConvertible {
         for attempt: Attempt, of request: Request, byteCount: Int64?, makeFirst: () throws -> any BodyReader
     ) throws -> any BodyReader {
         isRead.store(true, ordering: .releasing)
-        // An async sequence is not a stream, but only a stream can replace a sequence that was read already.
+        // An async sequence has no stream; once the sequence was read, only a stream from the delegate can replace it.
         if stream == nil, let reader = try? makeFirst() {
             return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
         }
@@ -232,8 +231,8 @@ final class UploadContent: UploadableConvertible {
 
 /// A form that belongs to a request.
 struct UploadedForm: @unchecked Sendable {
-    // SAFETY: the caller hands the form over. It may add parts until the request is made, as its convertible may while
-    // it makes the `URLRequest`; from then on the request alone reads the form, one thread at a time.
+    // SAFETY: the caller hands the form over. The caller, and the convertible that makes the `URLRequest`, may add
+    // parts until the request is made; from then on the request alone reads the form, one thread at a time.
     let form: MultipartFormData
 
     /// The form in memory below the threshold, otherwise straight from its parts.
