@@ -6,7 +6,7 @@ import Synchronization
 
 /// Asks the session's delegate for a stream when the first bytes are needed, and reads that stream.
 ///
-/// The delegate may take its time: the queue that reads content waits for it, and the event loop does not.
+/// The delegate may take time: the queue that reads content waits for the delegate, and the event loop does not wait.
 final class DelegatedStreamReader: BodyReader {
     let byteCount: Int64?
     private let request: Request
@@ -21,7 +21,8 @@ final class DelegatedStreamReader: BodyReader {
         self.byteCount = byteCount
     }
 
-    /// Throws `URLError.requestBodyStreamExhausted` when the delegate gives no stream, and the stream's own error.
+    /// Throws `URLError.requestBodyStreamExhausted` when the delegate gives no stream within 60 seconds, and the
+    /// stream's own error.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try (reader.withLock { $0 } ?? openStream()).read(into: buffer)
     }

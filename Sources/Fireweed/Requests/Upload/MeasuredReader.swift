@@ -1,8 +1,8 @@
-// Content whose length is known from elsewhere.
+// Content whose length a `Content-Length` field gives.
 
 import FireweedTransport
 
-/// A reader with a length that is known from elsewhere.
+/// A reader with a length that the caller's `Content-Length` field gives.
 final class MeasuredReader: BodyReader {
     let byteCount: Int64?
     private let reader: any BodyReader

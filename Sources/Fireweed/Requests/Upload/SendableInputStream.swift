@@ -4,7 +4,7 @@ import Foundation
 
 /// Carries an `InputStream` to a monitor's queue.
 struct SendableInputStream: @unchecked Sendable {
-    // SAFETY: monitors are shown the stream, as with the peer; leaving it unread is up to them.
+    // SAFETY: monitors get the stream, as with Alamofire; they are responsible for not reading it.
     let value: InputStream
 
     init(_ value: InputStream) {

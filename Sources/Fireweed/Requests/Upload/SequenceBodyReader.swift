@@ -5,13 +5,13 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Reads an async sequence as far as the wire takes it: the next element is asked for when the one before is in the
-/// transfer's buffers.
+/// Reads an async sequence as fast as the wire takes the bytes: the next element is requested when the previous element
+/// is in the transfer's buffers.
 ///
-/// While an element is awaited, no thread waits.
+/// While an element is awaited, no thread waits, except in the blocking form of `read`.
 final class SequenceBodyReader<Content: AsyncSequence & Sendable>: BodyReader, @unchecked Sendable
 where Content.Element: DataProtocol {
-    // SAFETY: one read at a time touches these two, and the next read begins after the end of the one before.
+    // SAFETY: one read at a time uses these two variables, and the next read begins after the end of the previous read.
     private nonisolated(unsafe) var iterator: Content.AsyncIterator
     private nonisolated(unsafe) var rest = Data()
     private let state = Mutex(State())
@@ -84,7 +84,7 @@ where Content.Element: DataProtocol {
 }
 
 extension MessageContent {
-    /// A sequence that can be read once: a second message that needs it fails with a clear error.
+    /// A sequence that can be read once: a second message that needs the sequence fails with a clear error.
     static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> MessageContent
     where Content.Element: DataProtocol {
         let isTaken = Atomic(false)

@@ -3,7 +3,7 @@
 public import Foundation
 import FoundationNetworking
 
-/// A ``DataRequest`` that sends bytes, a file or a stream.
+/// A ``DataRequest`` that sends bytes, a file, a stream, a form or an async sequence.
 public final class UploadRequest: DataRequest, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
@@ -14,8 +14,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         case data(Data)
         /// A file, and whether it is removed when the request has ended.
         case file(URL, shouldRemove: Bool)
-        /// A stream, read once: a redirect that needs it again fails with `requestBodyStreamExhausted`, and there is no
-        /// retry.
+        /// A stream, read once: a redirect that needs the stream again fails with `requestBodyStreamExhausted`, and
+        /// there is no retry.
         case stream(InputStream)
     }
 
@@ -38,7 +38,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     /// The file manager of `Session.upload`; `cleanup()` uses it.
     public var fileManager: FileManager { content.fileManager }
 
-    /// Removes the file of an `.file(_, shouldRemove: true)`; the session does so once, when every handler has been
+    /// Removes the file of a `.file(_, shouldRemove: true)`; the session calls this once, when every handler has been
     /// called.
     public func cleanup() {
         content.removeFile()

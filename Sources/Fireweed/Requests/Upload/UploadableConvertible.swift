@@ -12,6 +12,6 @@ public protocol UploadableConvertible: Sendable {
 public protocol UploadConvertible: UploadableConvertible, URLRequestConvertible {}
 
 extension UploadRequest.Uploadable: UploadableConvertible {
-    /// Itself.
+    /// The value itself.
     public func createUploadable() throws -> UploadRequest.Uploadable { self }
 }
