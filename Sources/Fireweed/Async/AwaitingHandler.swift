@@ -10,7 +10,7 @@ struct AwaitingTasks: ~Copyable, Sendable {
     /// The reason for which a waiting task is resumed.
     enum Wake: Sendable {
         case ready
-        /// The request has its outcome: the waiter runs its conclusion, then waits again.
+        /// An attempt has ended: the waiter runs the request's conclusion, then waits again.
         case runConclusion
     }
 
@@ -49,7 +49,7 @@ struct AwaitingTasks: ~Copyable, Sendable {
     }
 
     func wait() async -> Wake {
-        // Unsafe: the caller that takes the continuation out of the state resumes it, so that it is resumed once.
+        // Unsafe, but resumed once: the code that takes the continuation out of the state resumes the continuation.
         await withUnsafeContinuation { continuation in
             let isReady = state.withLock { state in
                 if !state.isReady {
@@ -66,20 +66,21 @@ struct AwaitingTasks: ~Copyable, Sendable {
 ///
 /// The first waiter also runs the request's conclusion, so that decoding costs no thread hop.
 ///
-/// The response need not be `Sendable`: JSON as Foundation's objects is `Any`. The request makes it from content that
-/// nothing else refers to, and hands it over with the last reference of its own.
+/// The response need not be `Sendable`: JSON as Foundation's objects is `Any`. The request makes the response from
+/// content that nothing else refers to, and hands over its last reference to the response.
 final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked Sendable {
     private let tasks = AwaitingTasks()
     private let make: @Sendable () -> (Response, AFError?)
-    // SAFETY: the request's conclusion writes it, one at a time; it is read only after the tasks are woken.
+    // SAFETY: only a conclusion writes this variable, one at a time; it is read only after the tasks are woken.
     private var made: Response?
 
-    /// `make` makes the response from the request's outcome; called once, by the request's conclusion.
+    /// `make` makes the response from the request's outcome; a conclusion calls it, once for each outcome.
     init(make: @escaping @Sendable () -> (Response, AFError?)) {
         self.make = make
     }
 
-    // Specialised, like what calls it: generic code asks the runtime for a type wherever it copies a response.
+    // Specialised, like `DataRequest.serialised(by:)` and `DataTask.response`: unspecialised code fetches type metadata
+    // whenever it copies a response.
     @specialized(where Response == AFDataResponse<Data>)
     func serialise() -> AFError? {
         let (response, error) = make()
@@ -99,9 +100,9 @@ final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unche
         tasks.wakeForConclusion()
     }
 
-    /// Waits until the request is finished; runs its conclusion when this waiter is chosen for it.
+    /// Waits until the request is finished; runs the request's conclusion when this waiter is chosen for that.
     ///
-    /// Decoding stays off the actor of the caller, which `response` is read on.
+    /// Decoding runs outside the caller's actor; `response` is read on that actor.
     @concurrent
     func finish(_ request: Request) async {
         while !tasks.isReady {

@@ -5,10 +5,10 @@ public import Foundation
 /// Gives the content of a ``DataStreamRequest`` as async sequences, which slow the network down when they are read
 /// slowly.
 ///
-/// Each iterator gets what comes after it was made, then one completion. Making the first one resumes the request, as a
-/// handler does. No sequence gets content of a response that the validators refuse, and once a sequence got content, a
-/// failure is not retried: the content comes once. Serialisers run on the session's serialisation queue, in the order
-/// of the content.
+/// Each iterator gets the content that comes after the iterator was made, then one completion. The first iterator
+/// resumes the request, as a handler does. No sequence gets content of a response that the validators refuse, and once
+/// a sequence got content, a failure is not retried: the content comes once. Serialisers run on the session's
+/// serialisation queue, in the order of the content.
 public struct DataStreamTask: Sendable {
     /// A sequence of events of a stream.
     public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>
@@ -53,7 +53,7 @@ public struct DataStreamTask: Sendable {
 
     /// A decoded value of each piece of the content.
     ///
-    /// A piece is whatever the network delivered at once, so this is for servers that flush after each value. Use
+    /// A piece is the bytes that the network delivered at once, so this is for servers that flush after each value. Use
     /// `DataStreamRequest.jsonLines(of:decoder:automaticallyCancelling:maximumLineByteCount:)` for values on lines.
     ///
     /// - Parameters:

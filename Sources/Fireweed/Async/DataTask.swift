@@ -3,10 +3,11 @@
 public import Foundation
 import FoundationNetworking
 
-/// The response of a ``DataRequest``, to be awaited; as often as one likes, with the same answer.
+/// The response of a ``DataRequest``, to be awaited any number of times, with the same result.
 ///
-/// The request is on its way once the task is made. Decoding happens on the task that awaits first, outside of any
-/// actor.
+/// Making the task resumes the request, unless the session or the request says otherwise. The serialiser usually runs
+/// on the Swift task that waits first, outside of any actor; otherwise, such as with several handlers, the serialiser
+/// runs on the session's serialisation queue.
 ///
 /// When the Swift task that awaits is cancelled, the request is cancelled, unless that was turned off, and the error is
 /// `AFError.explicitlyCancelled`, as with Alamofire: it is not a `CancellationError`.
@@ -120,7 +121,7 @@ extension DataRequest {
 
     /// A value that is decoded from the content, to be awaited.
     ///
-    /// The decoder runs on the Swift task that awaits first.
+    /// The decoder runs on the Swift task that waits first, or on the serialisation queue: see ``DataTask``.
     ///
     /// - Parameters:
     ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
@@ -176,7 +177,7 @@ extension DataRequest {
     /// The value that a serialiser makes of the response, to be awaited.
     ///
     /// - Parameters:
-    ///   - serializer: makes the value, on the Swift task that awaits first.
+    ///   - serializer: makes the value, on the Swift task that waits first or on the serialisation queue.
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
     /// - Returns: the task, whose `value` or `response` is awaited. The request is resumed already, unless the session
     ///   or the request says otherwise.

@@ -1,6 +1,6 @@
-// Deciding about the head of a response in an async closure.
+// Decisions about the head of a response, in an async closure.
 //
-// One of the two forms is disfavoured: a closure of several statements without a value would be as good for both.
+// The form with a decision is disfavoured: else both forms would fit a closure of several statements without a value.
 
 public import FoundationNetworking
 
@@ -8,7 +8,7 @@ extension DataRequest {
     /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
     /// decision.
     ///
-    /// Once for each attempt that gets an answer. The last handler set wins.
+    /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @_disfavoredOverload
     @discardableResult
     @preconcurrency
@@ -19,9 +19,9 @@ extension DataRequest {
         return self
     }
 
-    /// Calls `handler` on a task of its own with the head of the response; content waits until it returns.
+    /// Calls `handler` on a task of its own with the head of the response; content waits until the handler returns.
     ///
-    /// Once for each attempt that gets an answer. The last handler set wins.
+    /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @discardableResult
     @preconcurrency
     public func onHTTPResponse(
@@ -39,7 +39,7 @@ extension DataStreamRequest {
     /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
     /// decision.
     ///
-    /// Once for each attempt that gets an answer. The last handler set wins.
+    /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @_disfavoredOverload
     @discardableResult
     @preconcurrency
@@ -50,9 +50,9 @@ extension DataStreamRequest {
         return self
     }
 
-    /// Calls `handler` on a task of its own with the head of the response; content waits until it returns.
+    /// Calls `handler` on a task of its own with the head of the response; content waits until the handler returns.
     ///
-    /// Once for each attempt that gets an answer. The last handler set wins.
+    /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @discardableResult
     @preconcurrency
     public func onHTTPResponse(

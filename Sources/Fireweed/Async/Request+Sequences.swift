@@ -32,7 +32,8 @@ extension Request {
         progressStream(\.download, bufferingPolicy)
     }
 
-    /// Each `URLRequest` that is about to be sent, one for each attempt; first the last one, if there is one.
+    /// Each `URLRequest` that is about to be sent, one for each attempt; the first element is the latest
+    /// `URLRequest`, if there is one already.
     ///
     /// Ends with the request.
     public func urlRequests(
@@ -41,7 +42,7 @@ extension Request {
         stream(\.urlRequests, bufferingPolicy, present: { $0.attempts.last?.record }, show: \.urlRequest)
     }
 
-    /// Each task that is made, one for each attempt; first the last one, if there is one.
+    /// Each task that is made, one for each attempt; the first element is the latest task, if there is one already.
     ///
     /// Ends with the request.
     public func urlSessionTasks(
@@ -50,7 +51,7 @@ extension Request {
         stream(\.tasks, bufferingPolicy, present: { $0.attempts.last }, show: \.sessionTask)
     }
 
-    /// A `curl` command for each attempt; first the last one, if there is one.
+    /// A `curl` command for each attempt; the first element is the latest command, if there is one already.
     ///
     /// Ends with the request.
     public func cURLDescriptions(
@@ -83,7 +84,7 @@ extension DataStreamRequest {
 }
 
 extension Request {
-    /// Adds a listener for each iterator, with what there is already as its first element.
+    /// Adds a listener for each iterator; the present value, if there is one, is its first element.
     fileprivate func stream<Element: Sendable, Present: Sendable>(
         _ path: any WritableKeyPath<RequestListeners, [StreamBuffer<Element>]> & Sendable,
         _ policy: StreamOf<Element>.BufferingPolicy,

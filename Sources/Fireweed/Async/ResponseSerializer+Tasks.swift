@@ -7,7 +7,7 @@ extension DataRequest {
     /// For serialisers that are written with a dot, such as `.decodable(of: User.self)`.
     ///
     /// - Parameters:
-    ///   - serializer: makes the value, on the Swift task that awaits first.
+    ///   - serializer: makes the value, on the Swift task that waits first or on the serialisation queue.
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
     /// - Returns: the task, whose `value` or `response` is awaited.
     public func serializingResponse<Serializer: ResponseSerializer>(
@@ -25,7 +25,7 @@ extension DownloadRequest {
     /// For serialisers that are written with a dot, such as `.decodable(of: User.self)`.
     ///
     /// - Parameters:
-    ///   - serializer: makes the value, on the Swift task that awaits first.
+    ///   - serializer: makes the value, on the Swift task that waits first or on the serialisation queue.
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
     /// - Returns: the task, whose `value` or `response` is awaited.
     public func serializingDownload<Serializer: ResponseSerializer>(
