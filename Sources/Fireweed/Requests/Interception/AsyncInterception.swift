@@ -5,24 +5,24 @@ public import FoundationNetworking
 
 /// An adapter that does its work in an `async` method.
 ///
-/// The method runs in a task of its own, which ends with it; cancelling the request does not end it early.
+/// Each call runs in its own task. Cancelling the request does not cancel the task.
 public protocol AsyncRequestAdapter: RequestAdapter {
     /// Changes a `URLRequest`; called before each attempt.
     ///
     /// - Parameters:
-    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - urlRequest: the request as the caller or the previous adapter made it.
     ///   - session: the session of the request.
     /// - Returns: the request to send.
-    /// - Throws: the error that ends the request, in `AFError.requestAdaptationFailed(error:)`.
+    /// - Throws: the error that ends the request, wrapped in `AFError.requestAdaptationFailed(error:)`.
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest
 
-    /// Changes a `URLRequest`, with the identity of the request; by default it calls the form with a session.
+    /// Changes a `URLRequest`, given the request's `id` and session; by default calls the method that takes a session.
     ///
     /// - Parameters:
-    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - urlRequest: the request as the caller or the previous adapter made it.
     ///   - state: the request's `id` and session.
     /// - Returns: the request to send.
-    /// - Throws: the error that ends the request, in `AFError.requestAdaptationFailed(error:)`.
+    /// - Throws: the error that ends the request, wrapped in `AFError.requestAdaptationFailed(error:)`.
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest
 }
 
@@ -32,7 +32,7 @@ extension AsyncRequestAdapter {
         try await adapt(urlRequest, for: state.session)
     }
 
-    /// Calls the `async` form in a task of its own.
+    /// Calls the `async` method in its own task.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
@@ -41,7 +41,7 @@ extension AsyncRequestAdapter {
         CompletionBridge.run(completion) { try await adapt(urlRequest, for: session) }
     }
 
-    /// Calls the `async` form in a task of its own.
+    /// Calls the `async` method in its own task.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
@@ -53,12 +53,12 @@ extension AsyncRequestAdapter {
 
 /// A retrier that decides in an `async` method.
 ///
-/// The method runs in a task of its own, which ends with it; the request waits for the decision.
+/// Each call runs in its own task; the request waits for the decision.
 public protocol AsyncRequestRetrier: RequestRetrier {
     /// Decides whether a failed request is retried.
     ///
     /// - Parameters:
-    ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.
+    ///   - request: the request that failed; its `retryCount`, `request` and `response` describe the last attempt.
     ///   - session: the session of the request.
     ///   - error: the ``AFError`` of the attempt, of a validation or of a serialiser.
     /// - Returns: the decision.
@@ -66,7 +66,7 @@ public protocol AsyncRequestRetrier: RequestRetrier {
 }
 
 extension AsyncRequestRetrier {
-    /// Calls the `async` form in a task of its own.
+    /// Calls the `async` method in its own task.
     @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
@@ -76,7 +76,7 @@ extension AsyncRequestRetrier {
     }
 }
 
-/// An adapter and a retrier in `async` methods; by default it changes nothing, and does not retry.
+/// An adapter and a retrier in `async` methods; the default methods change nothing and do not retry.
 public protocol AsyncRequestInterceptor: RequestInterceptor, AsyncRequestAdapter, AsyncRequestRetrier {}
 
 extension AsyncRequestInterceptor {
@@ -88,7 +88,7 @@ extension AsyncRequestInterceptor {
         .doNotRetry
     }
 
-    /// Calls the `async` form in a task of its own.
+    /// Calls the `async` method in its own task.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
@@ -97,7 +97,7 @@ extension AsyncRequestInterceptor {
         CompletionBridge.run(completion) { try await adapt(urlRequest, for: session) }
     }
 
-    /// Calls the `async` form in a task of its own.
+    /// Calls the `async` method in its own task.
     @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
@@ -108,7 +108,7 @@ extension AsyncRequestInterceptor {
 }
 
 extension Adapter {
-    /// Makes an adapter of an `async` closure, which runs in a task of its own.
+    /// Makes an adapter of an `async` closure; each call runs in its own task.
     @preconcurrency
     public convenience init(
         _ adapt: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest
@@ -120,7 +120,7 @@ extension Adapter {
 }
 
 extension Retrier {
-    /// Makes a retrier of an `async` closure, which runs in a task of its own.
+    /// Makes a retrier of an `async` closure; each call runs in its own task.
     @preconcurrency
     public convenience init(
         _ decide: @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async -> RetryResult

@@ -8,15 +8,15 @@ public import Foundation
 public enum AuthenticationError: Error, Hashable, Sendable {
     /// The interceptor has no credential; set one.
     case missingCredential
-    /// As many refreshes as the refresh window allows were begun within its interval; without a window, the request has
-    /// waited for 100 refreshes in a row.
+    /// The refresh window allows no further refresh within its interval; without a window, the request has waited for
+    /// 100 refreshes in a row.
     case excessiveRefresh
 }
 
 extension AuthenticationError {
-    /// Whether an interceptor itself has failed a request with this error.
+    /// Whether an interceptor ended a request with an `AuthenticationError`, directly or inside an `AFError`.
     ///
-    /// The request's last response is then older than the error.
+    /// The request's last response then does not explain the failure: it is older than the error.
     static func isCause(of error: any Error) -> Bool {
         switch error {
         case is AuthenticationError: true
@@ -28,7 +28,7 @@ extension AuthenticationError {
 }
 
 extension AuthenticationError: LocalizedError {
-    /// What is missing, or what came too often.
+    /// A sentence that says whether the credential is missing or was refreshed too often.
     public var errorDescription: String? {
         switch self {
         case .missingCredential: "There is no credential to authenticate the request with."

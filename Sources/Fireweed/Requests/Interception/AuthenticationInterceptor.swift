@@ -1,4 +1,4 @@
-// One credential for many requests, renewed once for all of them.
+// A credential for many requests, which is renewed once for all of them.
 
 public import Foundation
 public import FoundationNetworking
@@ -6,13 +6,14 @@ import Synchronization
 
 /// Applies a credential to every request, and renews it once for any number of requests.
 ///
-/// Adapting: a request without a credential fails with `AuthenticationError.missingCredential`. A credential that
-/// requires it is refreshed first. While a refresh runs, whatever began it, requests wait for it. Otherwise the
-/// credential is applied immediately.
+/// Adapting: while a refresh runs, requests wait for the refresh. Without a credential, requests fail with
+/// `AuthenticationError.missingCredential`. A credential whose `requiresRefresh` is true is refreshed first. Otherwise
+/// the credential is applied immediately.
 ///
-/// Retrying: a failure that the authenticator recognises as one of authentication begins a refresh, or waits for the
-/// one that runs. A request that carried an older credential is retried without a refresh. When a refresh fails, every
-/// request that waits for it fails with its error, and so does every further retry until another request is adapted.
+/// Retrying: when the authenticator says that a request failed authentication, a refresh begins, or the request waits
+/// for the refresh that runs. A request that carried an older credential is retried without a refresh. When a refresh
+/// fails, every request that waits for the refresh fails with the refresh's error. Later retries fail with the same
+/// error until another request is adapted or a credential is set.
 ///
 /// ```swift
 /// let interceptor = AuthenticationInterceptor(authenticator: OAuthAuthenticator(), credential: stored)
@@ -22,9 +23,9 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// The kind of credential.
     public typealias Credential = AuthenticatorType.Credential
 
-    /// Limits how often a credential is renewed within a span of time.
+    /// Limits the number of refreshes within a span of time.
     ///
-    /// Without a window, a service that refuses every new credential would be asked for ever.
+    /// Without a window, a request to a service that refuses every new credential is retried for ever.
     public struct RefreshWindow: Sendable {
         /// The span, in seconds; 30 by default.
         public let interval: TimeInterval
@@ -63,12 +64,13 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     private let authenticator: AuthenticatorType
     private let state: Mutex<State>
-    /// Refreshes are begun here and not on the thread of a request: one that ends at once must not nest.
+    /// Refreshes begin on this queue and not on a request's thread: a refresh that ends synchronously and must be
+    /// repeated would otherwise recurse.
     private let queue = DispatchQueue(label: "fireweed.authentication")
 
     /// The credential in use; `nil` when there is none.
     ///
-    /// It may be set at any time, and then replaces the result of a refresh that is running: the requests that wait for
+    /// It may be set at any time. The result of a refresh that is running is then ignored: the requests that wait for
     /// that refresh continue with the credential that was set.
     public var credential: Credential? {
         get { state.withLock { $0.held.credential } }
@@ -79,8 +81,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     ///
     /// - Parameters:
     ///   - authenticator: applies, checks and renews credentials.
-    ///   - credential: the one to begin with; `nil` fails requests until one is set.
-    ///   - refreshWindow: how often credentials may be renewed; `nil` sets no limit in time. A request then fails with
+    ///   - credential: the first credential; with `nil`, requests fail until a credential is set.
+    ///   - refreshWindow: limits how often credentials are renewed; `nil` sets no such limit. A request then fails with
     ///     ``AuthenticationError/excessiveRefresh`` after 100 refreshes in a row that gave it no usable credential.
     public init(
         authenticator: AuthenticatorType, credential: Credential? = nil,
@@ -95,7 +97,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     // MARK: Adapting
 
-    /// Applies the credential, after a refresh where that is due.
+    /// Applies the credential, after a refresh if the credential requires one.
     ///
     /// Fails with ``AuthenticationError``, or with the error of the refresh.
     @preconcurrency
@@ -118,7 +120,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         }
     }
 
-    /// Asks the credential outside the lock, and again when it was replaced meanwhile.
+    /// Reads `requiresRefresh`, which is user code, outside the lock; reads it again if the credential was replaced
+    /// meanwhile.
     private func answer(to pending: PendingAdapt) -> State.AdaptAnswer {
         while true {
             let held = state.withLock { $0.held }
@@ -135,7 +138,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     // MARK: Retrying
 
-    /// Sends the request again with the current credential, after a refresh where that is due.
+    /// Retries a request that failed authentication, after a refresh if it carried the current credential.
     ///
     /// Fails with ``AuthenticationError``, or with the error of the refresh. Does not retry other failures, nor an
     /// ``AuthenticationError``: the request then ends with that error.
@@ -182,7 +185,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         }
     }
 
-    /// Seconds on the session's clock that is never set.
+    /// The session's monotonic time, in seconds.
     private static func now(of session: Session) -> TimeInterval {
         TimeInterval(session.clock.monotonicNanoseconds) / 1e9
     }

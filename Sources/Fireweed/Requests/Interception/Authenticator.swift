@@ -2,12 +2,12 @@
 
 public import FoundationNetworking
 
-/// A credential that requests are authenticated with, and that may have to be renewed: an OAuth token, a session key.
+/// A credential that authenticates requests and may have to be renewed, such as an OAuth token.
 public protocol AuthenticationCredential {
     /// Whether the credential must be renewed before it is used again.
     ///
-    /// Read for each request, so it must be cheap. Returning true shortly before the expiry saves a round of failed
-    /// requests.
+    /// Read for each request, so the getter must be cheap. Return true shortly before the expiry: this saves requests
+    /// that would fail.
     var requiresRefresh: Bool { get }
 }
 
@@ -27,14 +27,14 @@ public protocol Authenticator: Sendable {
 
     /// Renews a credential.
     ///
-    /// Called on the interceptor's serial queue; at most one refresh is under way. Requests wait until `completion` is
-    /// called: so give the request for the new credential a time-out, and send it with a session that does not have
-    /// this interceptor.
+    /// Called on the interceptor's serial queue; at most one refresh runs at a time. Requests wait until `completion`
+    /// is called. So set a time-out for the request that gets the new credential, and send that request with a session
+    /// that does not have this interceptor.
     ///
     /// - Parameters:
     ///   - credential: the credential that has expired or was refused.
     ///   - session: the session whose request needs the credential.
-    ///   - completion: takes the new credential, or the error that every waiting request ends with. Call it once, on
+    ///   - completion: takes the new credential, or the error with which every waiting request ends. Call it once, on
     ///     any thread.
     @preconcurrency
     func refresh(
@@ -70,12 +70,12 @@ public protocol AsyncAuthenticator: Authenticator {
     ///   - credential: the credential that has expired or was refused.
     ///   - session: the session whose request needs the credential.
     /// - Returns: the new credential.
-    /// - Throws: the error that every waiting request ends with.
+    /// - Throws: the error with which every waiting request ends.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 }
 
 extension AsyncAuthenticator {
-    /// Calls the `async` form in a task of its own.
+    /// Calls the `async` method in its own task.
     @preconcurrency
     public func refresh(
         _ credential: Credential, for session: Session,

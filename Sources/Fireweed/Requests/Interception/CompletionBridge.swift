@@ -1,9 +1,9 @@
-// From completion forms to `async` ones.
+// A bridge from methods with a completion handler to `async` methods.
 
 /// Runs `async` work for an interface with a completion handler.
 enum CompletionBridge {
-    /// Gives what `work` returns or throws to `completion`, once, on the work's own task, which is returned to be
-    /// cancelled.
+    /// Runs `work` in a new task, which then calls `completion` once with the value or the error; returns the task, so
+    /// that the caller can cancel it.
     @discardableResult
     static func run<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void,
@@ -18,7 +18,7 @@ enum CompletionBridge {
         }
     }
 
-    /// Gives what `work` returns to `completion`, once, on the work's own task.
+    /// Runs `work` in a new task, which then calls `completion` once with the value.
     static func run<Value: Sendable>(
         _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
     ) {

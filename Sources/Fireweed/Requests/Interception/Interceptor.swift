@@ -56,8 +56,8 @@ open class Retrier: @unchecked Sendable, RequestInterceptor {
 
 /// Several adapters and retriers as one.
 ///
-/// Adapters run in order, each on what the one before made; the first failure ends the request. Retriers are asked in
-/// order until one says something other than `.doNotRetry`.
+/// Adapters run in order, and each gets the result of the previous one; the first failure ends the request. Retriers
+/// are asked in order until one returns something other than `.doNotRetry`.
 open class Interceptor: @unchecked Sendable, RequestInterceptor {
     // SAFETY: both stored properties are `let`s of `Sendable` type.
 

@@ -1,22 +1,22 @@
-// Trying again when the network is back.
+// Retries when the network is back.
 
 public import Dispatch
 public import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Retries requests that failed because the machine was offline, as soon as there is a route.
+/// Retries requests that failed because the machine was offline, as soon as a route exists.
 ///
 /// A request waits for a route for `maximumWait` at most; when none appears, the request ends with its own error. All
-/// waiting requests share one listener to the kernel, which runs only while requests wait. Every method is retried: a
-/// request that had no route was not sent.
+/// waiting requests share one listener for network changes, which runs only while requests wait. Requests of every HTTP
+/// method are retried: a request that had no route was not sent.
 public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// Decides whether an error means that the machine was offline.
     public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool
 
     /// Five seconds.
     public static let defaultWait = DispatchTimeInterval.seconds(5)
-    /// The codes that mean that the machine was offline: `notConnectedToInternet`.
+    /// The error codes for an offline machine: `notConnectedToInternet`.
     public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
     /// True for a `URLError` with one of the default codes, or an `AFError` around one.
     public static let defaultIsOfflineError: OfflineErrorTest = { error in
@@ -24,7 +24,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         return code.map(defaultURLErrorOfflineCodes.contains) ?? false
     }
 
-    /// How long a request waits for a route.
+    /// How long a request waits for a route; `.never` sets no limit.
     public let maximumWait: DispatchTimeInterval
     private let isOfflineError: OfflineErrorTest
     private let filter: InterfaceFilter
@@ -33,8 +33,9 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// Makes a retrier that waits for any route.
     ///
     /// - Parameters:
-    ///   - maximumWait: how long a request waits for a route.
-    ///   - isOfflineError: which errors are waited for.
+    ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
+    ///   - isOfflineError: decides whether an error means that the machine was offline; by default
+    ///     ``defaultIsOfflineError``.
     @preconcurrency
     public convenience init(
         maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
@@ -49,8 +50,9 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     ///
     /// - Parameters:
     ///   - requiredInterfaceType: the type of the interface.
-    ///   - maximumWait: how long a request waits for a route.
-    ///   - isOfflineError: which errors are waited for.
+    ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
+    ///   - isOfflineError: decides whether an error means that the machine was offline; by default
+    ///     ``defaultIsOfflineError``.
     @preconcurrency
     public convenience init(
         requiredInterfaceType: NetworkInterfaceType, maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
@@ -59,14 +61,15 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         self.init(filter: .required(requiredInterfaceType), maximumWait: maximumWait, isOfflineError: isOfflineError)
     }
 
-    /// Makes a retrier that waits for a route over an interface of other types than some.
+    /// Makes a retrier that waits for a route over an interface of a type that is not prohibited.
     ///
     /// Requests do not have to take that route: the kernel chooses the interface.
     ///
     /// - Parameters:
-    ///   - prohibitedInterfaceTypes: the types of interfaces that do not count.
-    ///   - maximumWait: how long a request waits for a route.
-    ///   - isOfflineError: which errors are waited for.
+    ///   - prohibitedInterfaceTypes: the types of interfaces whose routes are ignored.
+    ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
+    ///   - isOfflineError: decides whether an error means that the machine was offline; by default
+    ///     ``defaultIsOfflineError``.
     @preconcurrency
     public convenience init(
         prohibitedInterfaceTypes: [NetworkInterfaceType],
@@ -88,13 +91,14 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
 
     /// Retries when the machine was offline and a route appears in time.
     ///
-    /// A request whose route seems to exist already is retried once; after that only a change of the network counts.
+    /// For the first retry of a request, an existing route suffices. For later retries, the network must change first.
     @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
-        // A serialiser passes the request's error on, and as in Alamofire retriers are asked about it again.
+        // A serialiser rethrows the request's error, and as in Alamofire the retriers are then asked about it once
+        // more.
         guard isOfflineError(error), !request.isRetryRefused else { return completion(.doNotRetry) }
         let subject = request.request?.url.map(RouteSubject.of) ?? RouteSubject(host: nil)
         _ = watch.wait(
@@ -128,8 +132,8 @@ extension RequestInterceptor where Self == OfflineRetrier {
     ///
     /// - Parameters:
     ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
-    ///   - isOfflineError: whether a request that failed with an error waits; `URLError.notConnectedToInternet` by
-    ///     default.
+    ///   - isOfflineError: decides whether an error means that the machine was offline; by default only
+    ///     `URLError.notConnectedToInternet` does.
     /// - Returns: the retrier.
     @preconcurrency
     public static func offlineRetrier(
@@ -144,8 +148,8 @@ extension RequestInterceptor where Self == OfflineRetrier {
     /// - Parameters:
     ///   - requiredInterfaceType: the type of the interface.
     ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
-    ///   - isOfflineError: whether a request that failed with an error waits; `URLError.notConnectedToInternet` by
-    ///     default.
+    ///   - isOfflineError: decides whether an error means that the machine was offline; by default only
+    ///     `URLError.notConnectedToInternet` does.
     /// - Returns: the retrier.
     @preconcurrency
     public static func offlineRetrier(
@@ -159,10 +163,10 @@ extension RequestInterceptor where Self == OfflineRetrier {
     /// A retrier that waits for a route over an interface of a type that is not prohibited.
     ///
     /// - Parameters:
-    ///   - prohibitedInterfaceTypes: the types of interfaces that do not count.
+    ///   - prohibitedInterfaceTypes: the types of interfaces whose routes are ignored.
     ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
-    ///   - isOfflineError: whether a request that failed with an error waits; `URLError.notConnectedToInternet` by
-    ///     default.
+    ///   - isOfflineError: decides whether an error means that the machine was offline; by default only
+    ///     `URLError.notConnectedToInternet` does.
     /// - Returns: the retrier.
     @preconcurrency
     public static func offlineRetrier(

@@ -1,15 +1,16 @@
-// The refreshes of a credential and the requests that wait for them, as a table.
+// A state machine of the refreshes of a credential and the requests that wait for them.
 
 import Foundation
 
-/// The credential of an interceptor, the refresh that runs, and the requests that wait for it, as a table.
+/// A state machine of an interceptor's credential, the refresh that runs, and the requests that wait for the refresh.
 ///
-/// Pure: every event brings the time, and the caller performs the answers outside its lock. `Adapt` and `Retry` are the
-/// waiting requests, which are only stored here.
+/// Pure: the caller passes the time with each event, and performs the answers outside its lock. `Adapt` and `Retry` are
+/// the waiting requests, which are only stored here.
 struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sendable {
     /// A credential, and its version.
     ///
-    /// Credentials cannot be compared: the version tells whether one was replaced while user code examined it.
+    /// Credentials cannot be compared: the version shows whether the credential was replaced while user code examined
+    /// it.
     struct Held: Sendable {
         var credential: Credential?
         var version = 0
@@ -47,7 +48,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
     // MARK: Setting
 
-    /// Replaces the credential from outside: it wins over the outcome of a refresh that is running.
+    /// Sets the credential for the user; the outcome of a refresh that is running is then ignored.
     mutating func set(_ credential: Credential?) {
         held = Held(credential: credential, version: held.version + 1)
         if case .failed = phase { phase = .idle }
@@ -66,15 +67,15 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
     /// Decides about a request that is to be adapted.
     ///
-    /// `requiresRefresh` is what the credential of `version` returned, and `refreshCount` how many refreshes the
-    /// request has waited for. Forgets a failed refresh.
+    /// `requiresRefresh` is the value that the credential of `version` returned, and `refreshCount` is the number of
+    /// refreshes for which the request has waited. Also forgets an earlier failed refresh.
     mutating func adapt(
         _ waiter: @autoclosure () -> Adapt, requiresRefresh: Bool, version: Int, refreshCount: Int = 0,
         now: TimeInterval
     ) -> AdaptAnswer {
         switch phase {
         case .refreshing(var running):
-            // The credential is known to be refused, or is about to be replaced: nothing more is sent with it.
+            // The credential was refused or has expired: no request is sent with it.
             guard history.allowsRefresh(after: refreshCount) else { return .fail(.excessiveRefresh) }
             running.adapts.append(waiter())
             phase = .refreshing(running)
@@ -133,20 +134,20 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         return Refresh(number: refreshCount, credential: credential)
     }
 
-    /// The requests that waited for a refresh, and their error; without an error they continue with the current
-    /// credential.
+    /// The requests that waited for a refresh, and the error with which they fail; without an error they continue with
+    /// the current credential.
     struct CompletedRefresh: Sendable {
         let adapts: [Adapt]
         let retries: [Retry]
         let error: (any Error)?
     }
 
-    /// Records the result of a refresh; `nil` for a refresh that has already ended.
+    /// Records the result of a refresh; returns `nil` for a refresh that has already ended.
     mutating func end(_ number: Int, _ result: Result<Credential, any Error>) -> CompletedRefresh? {
         guard case .refreshing(let running) = phase, running.number == number else { return nil }
         phase = .idle
         var failure: (any Error)?
-        // A credential that was set meanwhile stands: putting a renewed one in its place would undo a logout.
+        // A credential that was set meanwhile stays: replacing it with the refreshed one would undo a logout.
         if running.version == held.version {
             switch result {
             case .success(let credential): held = Held(credential: credential, version: held.version + 1)
@@ -159,7 +160,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
     }
 }
 
-/// When the latest refreshes began.
+/// The times at which the latest refreshes began, for the limit.
 struct RefreshHistory: Sendable {
     /// How many refreshes may begin within how many seconds.
     struct Limit: Sendable {
@@ -167,8 +168,8 @@ struct RefreshHistory: Sendable {
         let maximumAttempts: Int
     }
 
-    /// The most refreshes for which one request waits where no limit is set: a service whose credentials are old on
-    /// arrival would otherwise be asked for ever.
+    /// The maximum number of refreshes for which one request waits when no limit is set: a service whose new
+    /// credentials always require a refresh would otherwise be asked for ever.
     private static let maximumRefreshCount = 100
 
     private let limit: Limit?
@@ -178,10 +179,10 @@ struct RefreshHistory: Sendable {
         self.limit = limit
     }
 
-    /// Whether a request that has waited for so many refreshes may wait for another one.
+    /// Whether a request that has waited for `count` refreshes may wait for another one.
     func allowsRefresh(after count: Int) -> Bool { limit != nil || count < Self.maximumRefreshCount }
 
-    /// Whether one more refresh may begin, which is then recorded.
+    /// Records a refresh that begins at `now`; false, without a record, when the limit is reached.
     mutating func admit(at now: TimeInterval) -> Bool {
         guard let limit else { return true }
         beginnings.removeAll { $0 < now - limit.interval }

@@ -1,4 +1,4 @@
-// Changing requests before they go out, and trying them again.
+// Protocols for changing requests before they are sent, and for retrying them.
 
 public import Foundation
 public import FoundationNetworking
@@ -9,7 +9,7 @@ public struct RequestAdapterState: Sendable {
     public let requestID: UUID
     /// The session that makes the request.
     public let session: Session
-    /// The request itself, for what keeps something with it.
+    /// The request itself, for adapters of the library that store a value in the request.
     let request: Request?
 }
 
@@ -18,9 +18,9 @@ public protocol RequestAdapter: Sendable {
     /// Changes a `URLRequest`, or ends the request; called before each attempt.
     ///
     /// - Parameters:
-    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - urlRequest: the request as the caller or the previous adapter made it.
     ///   - session: the session of the request.
-    ///   - completion: takes the request to send, or the error that ends the request in
+    ///   - completion: takes the request to send, or the error that ends the request, wrapped in
     ///     `AFError.requestAdaptationFailed(error:)`. Call it once, on any thread; later calls are ignored. The request
     ///     waits until then.
     @preconcurrency
@@ -28,14 +28,14 @@ public protocol RequestAdapter: Sendable {
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void)
 
-    /// Changes a `URLRequest`, or ends the request, with its identity; this is the form that a session calls.
+    /// Changes a `URLRequest`, or ends the request, given the request's `id` and session; sessions call this method.
     ///
-    /// By default it calls the form with a session.
+    /// By default calls `adapt(_:for:completion:)`.
     ///
     /// - Parameters:
-    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - urlRequest: the request as the caller or the previous adapter made it.
     ///   - state: the request's `id` and session.
-    ///   - completion: takes the request to send, or the error that ends the request in
+    ///   - completion: takes the request to send, or the error that ends the request, wrapped in
     ///     `AFError.requestAdaptationFailed(error:)`. Call it once, on any thread; later calls are ignored. The request
     ///     waits until then.
     @preconcurrency
@@ -76,12 +76,12 @@ public protocol RequestRetrier: Sendable {
     ///
     /// Called after an attempt or a validation failed, and after a serialiser failed; not after a cancellation. The
     /// interceptor of the session is asked first, then the interceptor of the request; the first decision other than
-    /// `.doNotRetry` counts. After 100 retries in a row of which none has sent a message to a server, because adapters
-    /// failed or the cache answered, a retry is not granted: the request ends with its error. Retries after a delay of
-    /// 0.1 s or more are not counted.
+    /// `.doNotRetry` counts. After 100 retries in a row without a message to a server, because adapters failed or the
+    /// cache answered, the next retry is refused, and the request ends with its error. Retries after a delay of 0.1 s
+    /// or more are not counted.
     ///
     /// - Parameters:
-    ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.
+    ///   - request: the request that failed; its `retryCount`, `request` and `response` describe the last attempt.
     ///   - session: the session of the request.
     ///   - error: the ``AFError`` of the attempt, of a validation or of a serialiser.
     ///   - completion: takes the decision. Call it once, on any thread; later calls are ignored. The request waits
@@ -92,7 +92,7 @@ public protocol RequestRetrier: Sendable {
         completion: @escaping @Sendable (RetryResult) -> Void)
 }
 
-/// An adapter and a retrier in one; by default it changes nothing, and does not retry.
+/// An adapter and a retrier in one; the default methods change nothing and do not retry.
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
 
 extension RequestInterceptor {

@@ -1,4 +1,4 @@
-// Passing the trace on.
+// Propagation of the trace context.
 
 import Foundation
 public import FoundationNetworking
@@ -7,8 +7,8 @@ import Synchronization
 /// Adds the fields `traceparent` and `tracestate` to each attempt of a request, so that a server's spans become part of
 /// the trace.
 ///
-/// The span of a request is a child of the parent's span. Each retry has a span of its own; the messages of one attempt
-/// share one span. A request that has a `traceparent` already keeps it.
+/// The span of a request is a child of the parent's span. Each retry has its own span; the messages of one attempt
+/// share one span. A request that already has a `traceparent` keeps it.
 public struct TracePropagator: RequestInterceptor {
     private let parent: @Sendable () -> TraceContext?
     private let beginsTraces: Bool
@@ -16,9 +16,9 @@ public struct TracePropagator: RequestInterceptor {
     /// Makes a propagator.
     ///
     /// - Parameters:
-    ///   - beginsTraces: whether a request without a parent begins a trace of its own; true by default.
-    ///   - parent: gives the parent of a request, on the thread that makes it; by default the context of the task that
-    ///     does so, which is the caller's as long as the session has no `requestQueue`.
+    ///   - beginsTraces: whether a request without a parent begins a new trace; true by default.
+    ///   - parent: returns the parent of a request; called on the thread that makes the request. By default the trace
+    ///     context of the current task, which is the caller's task unless the session has a `requestQueue`.
     @preconcurrency
     public init(
         beginsTraces: Bool = true, parent: @escaping @Sendable () -> TraceContext? = { TraceContext.current }
@@ -36,7 +36,7 @@ public struct TracePropagator: RequestInterceptor {
         completion(.success(adding(newContext(), to: urlRequest)))
     }
 
-    /// Sets the fields; a retry is in the trace of the first attempt, whatever thread it is made on.
+    /// Sets the fields; a retry belongs to the trace of the first attempt, whichever thread makes the retry.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
@@ -64,6 +64,6 @@ public struct TracePropagator: RequestInterceptor {
 }
 
 extension RequestInterceptor where Self == TracePropagator {
-    /// Gives each attempt its place in the trace of the present task, or begins one.
+    /// A propagator with the defaults: the parent is the current task's trace context, or else a new trace begins.
     public static var tracePropagator: TracePropagator { TracePropagator() }
 }
