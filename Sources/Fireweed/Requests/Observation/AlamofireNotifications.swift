@@ -4,21 +4,21 @@ public import Dispatch
 public import Foundation
 import Synchronization
 
-/// Posts a notification for the main events of each request, to `NotificationCenter.default`.
+/// Posts a notification to `NotificationCenter.default` for each main event of a request.
 ///
 /// Notifications are posted on a queue of their own, so that they do not accumulate in a program whose main queue is
 /// never drained.
 ///
-/// Posting costs a tenth of a small request. So nothing is posted until the process has read one of the names, such as
-/// `Request.didResumeNotification`, which an observer normally does. An observer that spells a name out as a string, or
-/// that observes every name, needs a session with `AlamofireNotifications(postsAlways: true)`.
+/// Posting takes a tenth of the time of a small request. So nothing is posted until the process has read one of the
+/// names, such as `Request.didResumeNotification`, which an observer normally does. An observer that writes a name as a
+/// string, or that observes every name, needs a session with `AlamofireNotifications(postsAlways: true)`.
 public final class AlamofireNotifications: EventMonitor {
     /// The queue that notifications are posted from.
     public let queue = DispatchQueue(label: "org.alamofire.notifications")
     private let pending = Mutex<[Event]>([])
     private let postsAlways: Bool
 
-    /// Makes a monitor that posts once somebody has read a name.
+    /// Makes a monitor that begins to post when the process has read a notification's name.
     public convenience init() {
         self.init(postsAlways: false)
     }
@@ -34,10 +34,11 @@ public final class AlamofireNotifications: EventMonitor {
         let request: Request
     }
 
-    /// Events of this span are posted together: waking a thread for each event costs more than everything else.
+    /// Events are gathered for this time and then posted together: waking a thread for each event costs more than all
+    /// other work here.
     private static let gatheringTime = DispatchTimeInterval.milliseconds(5)
 
-    /// Posts an event soon, together with the events until then.
+    /// Posts an event after the gathering time, together with the other events of that time.
     func post(_ kind: RequestEvent, _ request: Request) {
         guard postsAlways || RequestEvent.areNamed else { return }
         let isFirst = pending.withLock { pending in
@@ -56,7 +57,7 @@ public final class AlamofireNotifications: EventMonitor {
         var shown: Request?
         var userInfo: [AnyHashable: Any] = [:]
         for event in events {
-            // Events come in pairs, of the request and of its task.
+            // Two successive events often have the same request: one of the request itself and one of its task.
             if shown !== event.request {
                 shown = event.request
                 userInfo = [key: event.request]
@@ -77,13 +78,13 @@ enum RequestEvent: String {
         Notification.Name("org.alamofire.notification.name.request.\(rawValue)")
     }
 
-    /// The name of the notification, for observers.
+    /// The name of the notification, for observers; reading it lets monitors post.
     fileprivate var shownNotification: Notification.Name {
         Self.hasShownName.store(true, ordering: .relaxed)
         return notification
     }
 
-    /// Whether somebody may observe a notification.
+    /// Whether the process has read a name, so that a notification may have an observer.
     fileprivate static var areNamed: Bool { hasShownName.load(ordering: .relaxed) }
 
     private static let hasShownName = Atomic(false)

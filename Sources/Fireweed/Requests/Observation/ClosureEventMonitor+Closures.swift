@@ -7,8 +7,8 @@ import FoundationNetworking
 extension ClosureEventMonitor {
     /// The closures that are set.
     struct Closures: @unchecked Sendable {
-        // SAFETY: closures are only called on the monitor's queue; what they capture is up to those who set them, as
-        // with Alamofire.
+        // SAFETY: closures are only called on the monitor's queue; code that sets a closure must make sure that its
+        // captures are safe there, as with Alamofire.
         var sessionDidBecomeInvalidWithError: ((URLSession, (any Error)?) -> Void)?
         var taskWillPerformHTTPRedirection: ((URLSession, URLSessionTask, HTTPURLResponse, URLRequest) -> Void)?
         var taskDidReceiveChallenge: ((URLSession, URLSessionTask, URLAuthenticationChallenge) -> Void)?

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The closures may be set at any time; an event uses the one that is set when it is delivered.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
-    // Properties and events are in one file: subclasses can override a member only if the class body has it.
+    // Properties and events are all in the class body, since Swift cannot override members of extensions.
     // SAFETY: both stored properties are `let`s, and the closures are behind a `Mutex`.
 
     /// The queue that the closures are called on.
@@ -41,20 +41,19 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.taskDidReceiveChallenge = newValue } }
     }
 
-    /// A stream that was read already is needed again.
+    /// An upload needs its stream, or a new stream after the first was read.
     open var taskNeedNewBodyStream: ((URLSession, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.taskNeedNewBodyStream } }
         set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
     }
 
-    /// There is no route to the task's host, and the task waits for one, as `waitsForConnectivity` of the session
-    /// asks.
+    /// A task waits because there is no route to its host, in a session with `waitsForConnectivity`.
     open var taskIsWaitingForConnectivity: ((URLSession, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.taskIsWaitingForConnectivity } }
         set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
-    /// Content of the request was sent; -1 for an unknown length.
+    /// Content of the request was sent: the bytes since the last call, in all, and expected (-1 if unknown).
     open var taskDidSendBodyData: ((URLSession, URLSessionTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.taskDidSendBodyData } }
         set { closures.withLock { $0.taskDidSendBodyData = newValue } }
@@ -90,37 +89,37 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.dataTaskDidReceiveData = newValue } }
     }
 
-    /// A download is complete, in its temporary place.
+    /// A download is complete, in its temporary file.
     open var downloadTaskDidFinishDownloadingToURL: ((URLSession, URLSessionDownloadTask, URL) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL } }
         set { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL = newValue } }
     }
 
-    /// Content was written; -1 for an unknown length.
+    /// Content was written: the bytes since the last call, in all, and expected (-1 if unknown).
     open var downloadTaskDidWriteData: ((URLSession, URLSessionDownloadTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidWriteData } }
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
     }
 
-    /// A download continues behind bytes that were there; -1 for an unknown length of the whole.
+    /// A download resumes after the bytes of an earlier one: their number, and the whole length (-1 if unknown).
     open var downloadTaskDidResumeAtOffset: ((URLSession, URLSessionDownloadTask, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
         set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
     }
 
-    /// The request was made, before any adapter.
+    /// The `URLRequest` was made; adapters have not run yet.
     open var requestDidCreateInitialURLRequest: ((Request, URLRequest) -> Void)? {
         get { closures.withLock { $0.requestDidCreateInitialURLRequest } }
         set { closures.withLock { $0.requestDidCreateInitialURLRequest = newValue } }
     }
 
-    /// The request could not be made.
+    /// The `URLRequest` could not be made.
     open var requestDidFailToCreateURLRequestWithError: ((Request, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailToCreateURLRequestWithError } }
         set { closures.withLock { $0.requestDidFailToCreateURLRequestWithError = newValue } }
     }
 
-    /// The adapters have changed the request.
+    /// The adapters have run.
     open var requestDidAdaptInitialRequestToAdaptedRequest: ((Request, URLRequest, URLRequest) -> Void)? {
         get { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest } }
         set { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest = newValue } }
@@ -132,7 +131,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidFailToAdaptURLRequestWithError = newValue } }
     }
 
-    /// The request that will be sent is there.
+    /// The `URLRequest` that will be sent is complete.
     open var requestDidCreateURLRequest: ((Request, URLRequest) -> Void)? {
         get { closures.withLock { $0.requestDidCreateURLRequest } }
         set { closures.withLock { $0.requestDidCreateURLRequest = newValue } }
@@ -150,37 +149,37 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidGatherMetrics = newValue } }
     }
 
-    /// A task failed before its end.
+    /// A task failed before its end was reported.
     open var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailTaskEarlyWithError } }
         set { closures.withLock { $0.requestDidFailTaskEarlyWithError = newValue } }
     }
 
-    /// A task ended and was validated.
+    /// A task ended and its response was validated.
     open var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)? {
         get { closures.withLock { $0.requestDidCompleteTaskWithError } }
         set { closures.withLock { $0.requestDidCompleteTaskWithError = newValue } }
     }
 
-    /// A ``RateLimiter`` holds the request back, for this time as far as is known.
+    /// A ``RateLimiter`` delays the request; the duration is an estimate.
     open var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)? {
         get { closures.withLock { $0.requestIsWaitingForRateLimit } }
         set { closures.withLock { $0.requestIsWaitingForRateLimit = newValue } }
     }
 
-    /// A message of the request was not sent, to spare its server.
+    /// A message of the request was refused and not sent, to protect its server.
     open var requestWasRefused: ((Request, OverloadError) -> Void)? {
         get { closures.withLock { $0.requestWasRefused } }
         set { closures.withLock { $0.requestWasRefused = newValue } }
     }
 
-    /// The request is tried again.
+    /// The request is about to be retried.
     open var requestIsRetrying: ((Request) -> Void)? {
         get { closures.withLock { $0.requestIsRetrying } }
         set { closures.withLock { $0.requestIsRetrying = newValue } }
     }
 
-    /// The outcome of the request stands.
+    /// The request is finished; serialisers run next.
     open var requestDidFinish: ((Request) -> Void)? {
         get { closures.withLock { $0.requestDidFinish } }
         set { closures.withLock { $0.requestDidFinish = newValue } }
@@ -230,7 +229,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult = newValue } }
     }
 
-    /// An unserialised response of a data request is there.
+    /// The response of a data request is ready for a handler that has no serialiser.
     open var requestDidParseResponse: ((DataRequest, DataResponse<Data?, AFError>) -> Void)? {
         get { closures.withLock { $0.requestDidParseResponse } }
         set { closures.withLock { $0.requestDidParseResponse = newValue } }
@@ -256,13 +255,13 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidFailToCreateUploadableWithError = newValue } }
     }
 
-    /// A stream was given to be sent.
+    /// The stream of an upload is about to be opened and sent.
     open var requestDidProvideInputStream: ((UploadRequest, InputStream) -> Void)? {
         get { closures.withLock { $0.requestDidProvideInputStream } }
         set { closures.withLock { $0.requestDidProvideInputStream = newValue } }
     }
 
-    /// The content of a download is complete.
+    /// The file of a download is complete and in its place, or could not be put there.
     open var requestDidFinishDownloadingUsingTaskWithResult:
         ((DownloadRequest, URLSessionTask, Result<URL, AFError>) -> Void)?
     {
@@ -270,7 +269,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult = newValue } }
     }
 
-    /// The destination of a download is known.
+    /// The destination of a download is known; its file has not been moved yet.
     open var requestDidCreateDestinationURL: ((DownloadRequest, URL) -> Void)? {
         get { closures.withLock { $0.requestDidCreateDestinationURL } }
         set { closures.withLock { $0.requestDidCreateDestinationURL = newValue } }
@@ -284,7 +283,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidValidateRequestResponseFileURLWithResult = newValue } }
     }
 
-    /// An unserialised response of a download is there.
+    /// The response of a download is ready for a handler that has no serialiser.
     open var requestDidParseDownloadResponse: ((DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
     {
         get { closures.withLock { $0.requestDidParseDownloadResponse } }

@@ -12,10 +12,10 @@ public final class CompositeEventMonitor: EventMonitor {
     /// Not used by the session: each monitor is called on its own queue.
     public let queue = DispatchQueue(label: "org.alamofire.compositeEventMonitor")
 
-    /// The events of all monitors together.
+    /// The events that at least one of the monitors, or the session's delegate, wants.
     public let events: MonitoredEvents
 
-    /// Hears first, where the session's delegate is a subclass.
+    /// Notified before the monitors; `nil` unless the session's delegate is a subclass.
     private let delegate: DelegateEvents?
     private let mailboxes: [MonitorMailbox]
 
@@ -26,13 +26,14 @@ public final class CompositeEventMonitor: EventMonitor {
         events = mailboxes.reduce(delegate?.events ?? []) { $0.union($1.events) }
     }
 
-    /// Calls `event` with each monitor that wants it, on its queue.
+    /// Calls `event` with each monitor that wants events of `kind`, on the monitor's queue.
     func notify(
         _ kind: MonitoredEvents, includingDelegate: Bool = true,
         _ event: @escaping @Sendable (any EventMonitor) -> Void
     ) {
         if includingDelegate, let delegate, delegate.events.contains(kind) {
-            // One block for each: a delegate's other methods are called on the same queue, in the order of all.
+            // One block for each event: the delegate's other methods are called on the same queue, and the order must
+            // be kept.
             delegate.queue.async { event(delegate) }
         }
         for mailbox in mailboxes where mailbox.events.contains(kind) { mailbox.post(event) }

@@ -8,7 +8,7 @@ public import FoundationNetworking
 /// An observer of the events of a session, or of one request.
 ///
 /// Every method is called on `queue`, in the order in which the events happened, and has a default implementation that
-/// does nothing. The orders, by the last words of the methods:
+/// does nothing. The orders of events, each named by the last words of its method:
 ///
 /// - A success: `requestDidResume`, `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter,
 ///   `didCreateURLRequest`, `didCreateTask`, `didResumeTask`, the task's `didReceive response` and `didReceive data`,
@@ -17,19 +17,19 @@ public import FoundationNetworking
 /// - A failure before the task: `requestDidResume`, `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`,
 ///   then `requestDidFinish`.
 /// - An upload: `didCreateUploadable` or `didFailToCreateUploadableWithError` after `didCreateInitialURLRequest`; a
-///   stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`.
-///   `didSendBodyData` comes before the response.
+///   stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`. `didSendBodyData`
+///   normally comes before the response.
 /// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and
 ///   the end of the task.
-/// - A redirect: `willPerformHTTPRedirection` for each redirect, before the final response. A challenge: `didReceive
-///   challenge` likewise.
+/// - A redirect: `willPerformHTTPRedirection` for each redirect, before the final response. A challenge:
+///   `didReceive challenge` for each challenge, before the final response.
 /// - A retry: `requestIsRetrying` after `didCompleteTask`, and then all events again except `requestDidResume`.
-/// - A cancellation: `requestDidCancel`, `didCancelTask`, and the end of the task. A suspension has its events
-///   likewise.
+/// - A cancellation: `requestDidCancel`, `didCancelTask`, and the end of the task. A suspension: `requestDidSuspend`
+///   and `didSuspendTask`.
 public protocol EventMonitor: Sendable {
     /// The queue on which the monitor is called; `.main` unless the monitor has its own.
     ///
-    /// Asked for with each event, where it happens, also on an event loop's thread: it must not wait.
+    /// Read for each event on the thread of the event, which may be an event loop's thread: the getter must not block.
     var queue: DispatchQueue { get }
     /// The events that the monitor wants; `.all` unless the monitor says otherwise.
     ///
@@ -40,7 +40,8 @@ public protocol EventMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - session: Foundation's session with the same configuration; it sends nothing.
-    ///   - error: why; `nil` when the last reference to the session was released.
+    ///   - error: the error of `Session.invalidate(with:)`, in `AFError.sessionInvalidated(error:)`; `nil` when the
+    ///     session was released, drained, or invalidated through Foundation's session.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
     /// A redirect is about to be followed, or to be shown to the redirect handler.
     ///
@@ -95,7 +96,7 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
     /// The head of the final response came; redirects and answered challenges have events of their own.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse)
-    /// Content came: `data` is what came since the last call, with content codings removed.
+    /// Content came: `data` has the bytes since the last call, with content codings removed.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
     /// A response is about to be stored in the cache; a ``CachedResponseHandler`` may still change or refuse it.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse)
@@ -134,7 +135,7 @@ public protocol EventMonitor: Sendable {
     /// The `URLRequest` could not be made, so that the request ends with `error`, for instance
     /// `AFError.invalidURL(url:)`.
     func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError)
-    /// The adapters are done with the request; also where they changed nothing.
+    /// The adapters have run, even if they changed nothing; not called when there is no adapter.
     ///
     /// - Parameters:
     ///   - request: the request that was adapted.
@@ -174,16 +175,16 @@ public protocol EventMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - request: the request, which has no task yet.
-    ///   - duration: how long the request waits as far as is known.
+    ///   - duration: the expected time for which the request waits.
     func request(_ request: Request, isWaitingForRateLimit duration: Duration)
-    /// A message of the request was not sent, to spare its server.
+    /// A message of the request was refused and not sent, to protect its server.
     ///
-    /// The request fails with the same error inside `AFError.sessionTaskFailed(error:)`, unless a stored response, or a
-    /// retrier, helps.
+    /// The request fails with the same error inside `AFError.sessionTaskFailed(error:)`, unless a stored response
+    /// answers it or a retrier retries it.
     ///
     /// - Parameters:
     ///   - request: the request.
-    ///   - error: who refused the message, and why.
+    ///   - error: the origin, and the reason of the refusal.
     func request(_ request: Request, wasRefused error: OverloadError)
     /// The request is about to be retried; the delay that a retrier asked for has not begun.
     func requestIsRetrying(_ request: Request)
@@ -193,15 +194,15 @@ public protocol EventMonitor: Sendable {
     func requestDidFinish(_ request: Request)
     /// The request was resumed.
     func requestDidResume(_ request: Request)
-    /// A task was resumed, since its request was.
+    /// A task was resumed because its request was.
     func request(_ request: Request, didResumeTask task: URLSessionTask)
     /// The request was suspended.
     func requestDidSuspend(_ request: Request)
-    /// A task was suspended, since its request was.
+    /// A task was suspended because its request was.
     func request(_ request: Request, didSuspendTask task: URLSessionTask)
     /// The request was cancelled.
     func requestDidCancel(_ request: Request)
-    /// A task was cancelled, since its request was.
+    /// A task was cancelled because its request was.
     func request(_ request: Request, didCancelTask task: URLSessionTask)
     /// One validation of a data request ran; called for each validator until one fails.
     ///
@@ -228,22 +229,22 @@ public protocol EventMonitor: Sendable {
         _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
         withResult result: Request.ValidationResult
     )
-    /// The content to upload was made; called before the `URLRequest` is made.
+    /// The content to upload was made; called after `didCreateInitialURLRequest`, before the adapters run.
     func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
     /// The content to upload could not be made, so that the request ends with `error`.
     func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError)
-    /// The stream of an upload is opened next, and sent.
+    /// The stream of an upload is about to be opened and sent.
     func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
     /// The file of a download is complete and in its place, or could not be put there.
     ///
     /// - Parameters:
     ///   - request: the download.
     ///   - task: the task that brought the content.
-    ///   - result: where the file is; or why it is not there.
+    ///   - result: the location of the file, or the error.
     func request(
         _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     )
-    /// The place of a download's file is known: its destination, or the temporary file when it has no destination.
+    /// The location of a download's file is known: its destination, or the temporary file when it has no destination.
     ///
     /// The file has not been moved to `url` yet.
     func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)

@@ -1,14 +1,14 @@
-// A log of what was sent and what came back.
+// A log of requests and their responses.
 
 public import Dispatch
 import Foundation
 public import FoundationNetworking
 import Glibc
 
-/// Writes a line, or the whole exchange, for every attempt of every request.
+/// Logs every attempt of every request, as one line or with the heads of its messages.
 ///
-/// Secrets are removed as `redaction` says. Control characters are removed too, so that a server cannot forge lines or
-/// control a terminal.
+/// Secrets are removed as `redaction` specifies. Control characters are removed too, so that a server cannot forge
+/// lines or control a terminal.
 ///
 /// ```swift
 /// let session = Session(eventMonitors: [LoggingMonitor()])
@@ -19,12 +19,12 @@ public final class LoggingMonitor: EventMonitor {
     public enum Detail: Sendable {
         /// One line for each attempt: method, URL, status or error, bytes and time.
         case line
-        /// Below the line, for each transaction the heads of both messages, the connection and where the time went; no
+        /// The line, and then for each transaction the heads of both messages, the connection and the timings; no
         /// content.
         case full
     }
 
-    /// The serial queue on which `write` is called.
+    /// The queue on which `write` is called.
     public let queue: DispatchQueue
     private let detail: Detail
     private let redaction: Redaction
@@ -34,8 +34,10 @@ public final class LoggingMonitor: EventMonitor {
     ///
     /// - Parameters:
     ///   - detail: how much is written; a line by default.
-    ///   - redaction: what is left out, besides the fields in the session's `TransportOptions.credentialFieldNames`.
-    ///   - queue: the queue to write on; it has to be serial for lines to come in order. `nil` makes one.
+    ///   - redaction: what is removed, besides the values of the fields in the session's
+    ///     `TransportOptions.credentialFieldNames`.
+    ///   - queue: the queue to write on; lines are in order only if it is serial. `nil`, the default, makes a serial
+    ///     queue.
     ///   - write: takes one entry, without a line end after it; standard error by default.
     @preconcurrency
     public init(
@@ -48,7 +50,8 @@ public final class LoggingMonitor: EventMonitor {
         self.write = write
     }
 
-    /// Writes a text and a line end to standard error, whole or not at all as far as the system allows.
+    /// Writes a text and a line end to standard error in one `write(2)`, so that lines of several threads do not mix;
+    /// ignores errors.
     public static let writeToStandardError: @Sendable (String) -> Void = { text in
         let bytes = Array((text + "\n").utf8)
         _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -56,7 +59,7 @@ public final class LoggingMonitor: EventMonitor {
 
     // MARK: Events
 
-    /// The events of which lines are written.
+    /// The events that are logged.
     public var events: MonitoredEvents { [.requestMaking, .taskEnds] }
 
     /// Writes that a request was not sent.
@@ -137,7 +140,7 @@ struct ExchangeText {
         String(format: seconds < 0.01 ? "%.1f ms" : "%.0f ms", seconds * 1000)
     }
 
-    /// Without control characters.
+    /// The text without its control characters.
     static func visible(_ text: String) -> String {
         let isVisible = { (scalar: Unicode.Scalar) in
             scalar.value >= 0x20 && scalar.value != 0x7F && !(0x80..<0xA0).contains(scalar.value)

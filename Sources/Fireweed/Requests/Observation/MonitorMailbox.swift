@@ -1,15 +1,15 @@
-// The way of events to one monitor.
+// Delivery of events to one monitor.
 
 import Dispatch
 import Synchronization
 
 /// Passes events on to a monitor, on its queue and in their order.
 ///
-/// Events that come while earlier events wait for the queue are passed on together with these, in one block.
+/// Events that come while earlier events wait for the queue are passed on together with those events, in one block.
 final class MonitorMailbox: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
-        /// The queue that passes on what waits.
+        /// The queue on which `passOn()` is scheduled or runs; `nil` when no event waits.
         var queue: DispatchQueue?
     }
 
@@ -22,9 +22,9 @@ final class MonitorMailbox: Sendable {
         events = monitor.events
     }
 
-    /// Calls `event` with the monitor, on its queue, behind all earlier ones.
+    /// Calls `event` with the monitor, on its queue, after all earlier events.
     func post(_ event: @escaping @Sendable (any EventMonitor) -> Void) {
-        // A monitor may give another queue for each event, which has an order of its own then.
+        // A monitor may return another queue for an event: order is then kept on each queue only.
         let queue = monitor.queue
         let call: @Sendable () -> Void = { [monitor] in event(monitor) }
         let (isFirst, isOther) = state.withLock { state in
@@ -37,7 +37,7 @@ final class MonitorMailbox: Sendable {
         if isOther { queue.async(execute: call) }
     }
 
-    /// Passes on what waits, until nothing does: who waits for the queue has all events that were posted before.
+    /// Passes on events until none waits: a block that is added to the queue later runs after all events posted before.
     private func passOn() {
         while let batch = nextBatch() {
             for event in batch { event() }

@@ -3,7 +3,7 @@
 /// Groups of the events of an ``EventMonitor``.
 ///
 /// A monitor that names the groups it has methods for costs less: events that no monitor wants are not announced, and
-/// what they show (Foundation's requests, responses, tasks, and metrics) is not made.
+/// their values (Foundation's requests, responses, tasks, and metrics) are not made.
 ///
 /// ```swift
 /// import Synchronization
@@ -61,6 +61,6 @@ public struct MonitoredEvents: OptionSet, Sendable, Hashable {
     /// `wasRefused`.
     public static let refusals = MonitoredEvents(rawValue: 1 << 17)
 
-    /// Every event, those of later versions too.
+    /// Every event, including events that later versions add.
     public static let all = MonitoredEvents(rawValue: .max)
 }

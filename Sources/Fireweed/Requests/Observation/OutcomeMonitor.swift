@@ -1,7 +1,7 @@
 // Monitors that report the outcome of attempts.
 
-/// A monitor of the library whose `request(_:didCompleteTask:with:)` gets the error of the attempt, with the one of a
-/// validator; other monitors get the error of the task alone, as with Alamofire.
+/// A monitor of the library whose `request(_:didCompleteTask:with:)` gets the request's error, including a validator's;
+/// other monitors get only the error of the task, as with Alamofire.
 protocol OutcomeMonitor: EventMonitor {}
 
 extension LoggingMonitor: OutcomeMonitor {}

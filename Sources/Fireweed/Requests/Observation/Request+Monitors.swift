@@ -4,10 +4,10 @@ import Foundation
 import Synchronization
 
 extension Request {
-    /// Notifies the monitors of the session and of this request, and posts a notification of `kind` where the session
-    /// posts any.
+    /// Notifies the monitors of the session and of this request, and posts `notification` if the session posts
+    /// notifications.
     ///
-    /// Inlined, so that the closure is made only when there is someone to call it for.
+    /// Inlined, so that the closure is made only when a monitor wants the event.
     @inline(__always)
     func notifyMonitors(
         _ kind: MonitoredEvents, posting notification: RequestEvent? = nil,
@@ -39,7 +39,7 @@ extension Request {
 
     private var ownMonitors: [MonitorMailbox] { mutable.withLock { $0.extras?.monitors } ?? [] }
 
-    /// Notifies the session's monitors of an event of a task; a request's own monitors get request events alone.
+    /// Notifies the session's monitors of an event of a task; a request's own monitors get request events only.
     func notifyTaskMonitors(
         _ kind: MonitoredEvents, _ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void
     ) {
@@ -48,7 +48,7 @@ extension Request {
         core.monitor.notify(kind) { event($0, session) }
     }
 
-    /// True when an event would reach someone other than observers of notifications.
+    /// Whether a monitor of the session or of this request wants the events; observers of notifications do not count.
     @inline(__always)
     func announces(_ kind: MonitoredEvents) -> Bool {
         core.announces(kind)

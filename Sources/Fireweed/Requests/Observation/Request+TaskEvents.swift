@@ -1,4 +1,4 @@
-// Events of a request's tasks, made for monitors; nothing is made when there are none.
+// Events of a request's tasks, which are made only when a monitor wants them.
 
 import FireweedTransport
 import Foundation
@@ -9,7 +9,7 @@ extension Request {
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead) {
         guard core.announces(.challenges) else { return }
         let (message, response) = (attempt.message, head.httpURLResponse(for: attempt.record.url))
-        // What cannot be read is still a challenge.
+        // A challenge that cannot be parsed is reported too, with an empty scheme.
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
         let shown = SendableChallenge(
             challenge.shown(
@@ -63,7 +63,7 @@ extension Request {
         }
     }
 
-    /// The end of a task and its metrics, before validation.
+    /// Notifies monitors of a task's metrics and of its end, before validation.
     func notifyOfEnd(_ attempt: Attempt) {
         if announces(.metrics), let metrics = attempt.metrics {
             let task = attempt.sessionTask
@@ -75,7 +75,7 @@ extension Request {
         notifyTaskMonitors(.taskEnds) { $0.urlSession($1, task: task, didCompleteWithError: error) }
     }
 
-    /// A stream is needed for content.
+    /// Notifies monitors that a task needs a stream for its content.
     func notifyOfStreamNeed(_ attempt: Attempt) {
         guard core.announces(.uploads), beginAnnouncement(during: .transferring) else { return }
         notifyTaskMonitors(.uploads) { $0.urlSession($1, taskNeedsNewBodyStream: attempt.sessionTask) }

@@ -3,26 +3,27 @@
 import FireweedTransport
 package import Foundation
 
-/// Is notified of what a log says about a request.
+/// Receives the events of one request, for a log.
 ///
-/// Unlike an ``EventMonitor`` it is a value of the request, gets its events on the thread of the event, and costs
-/// nothing that it does not ask for. Events of one request come in order. No method may wait.
+/// Unlike an ``EventMonitor``, an observer is stored as a value of the request and is called on the thread of the
+/// event. Properties of an event are computed only when they are read. Events of one request come in order. No method
+/// may block.
 package protocol RequestObserver: Sendable {
     func request(_ request: Request, didMeet event: RequestObservation.Event)
 }
 
-/// The key of a request's observer, which the request has as a value.
+/// The key under which a request stores its observer as a value.
 package enum RequestObservation: RequestValueKey {
     package typealias Value = any RequestObserver
 
-    /// What an observer is notified of.
+    /// An event of which an observer is notified.
     package enum Event: Sendable {
         /// An attempt ended, and its response was validated; not on the transport's thread.
         case attemptEnded(AttemptSummary)
         /// The request, or its next attempt, was not sent: its `URLRequest` could not be made or adapted, or its
         /// session ended before.
         case notSent(AFError)
-        /// The last attempt is followed by another one.
+        /// The request is retried: another attempt follows.
         case retries
         /// The request waits for a rate limit, for about this long.
         case waitsForRateLimit(Duration)
@@ -31,7 +32,7 @@ package enum RequestObservation: RequestValueKey {
     }
 }
 
-/// What became of an attempt; what is not asked for is not made.
+/// The outcome of an attempt; each property is computed when it is read.
 package struct AttemptSummary: Sendable {
     private let attempt: Attempt
     private let request: Request
@@ -43,7 +44,8 @@ package struct AttemptSummary: Sendable {
 
     /// The number of the attempt: 0 for the first one.
     package var number: Int { attempt.demands.attemptNumber }
-    /// The messages of the request that were sent before the last one of this attempt, those of earlier attempts too.
+    /// The number of messages of the request that were sent before this attempt's last message, in earlier attempts
+    /// too.
     package var resendCount: Int { max(0, request.attempts.reduce(0) { $0 + $1.sentMessageCount } - 1) }
     /// The method of the attempt's first message.
     package var method: String { attempt.record.method }
@@ -51,9 +53,10 @@ package struct AttemptSummary: Sendable {
     package var url: URL { attempt.record.url }
     /// The status of the response; `nil` when none came.
     package var statusCode: Int? { attempt.statusCode }
-    /// The metrics of its exchanges; `nil` without any.
+    /// The metrics of the attempt's exchanges; `nil` when there are none.
     package var metrics: TaskMetrics? { attempt.metrics }
-    /// Why no whole response came, which may be the end of the session; `nil` when one came, whatever its status.
+    /// The error that prevented a complete response, such as the end of the session; `nil` after a complete response of
+    /// any status.
     package var failure: AFError? {
         guard let error = attempt.error else { return nil }
         if let outcome = request.error, outcome.isSessionInvalidatedError { return outcome }
