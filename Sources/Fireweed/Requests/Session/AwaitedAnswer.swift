@@ -1,13 +1,13 @@
-// An answer that another thread gives.
+// A value that one thread waits for and another thread gives.
 
 import Dispatch
 import Synchronization
 
-/// An answer that a thread of ours waits for, and that comes on another thread.
+/// A value that a thread of the library waits for and another thread gives.
 ///
-/// Only threads may wait that are made for it: those of trust decisions, and the queue that reads a request's content.
+/// Only threads that may block wait here: the threads of trust decisions, and the queue that reads a request's content.
 final class AwaitedAnswer<Value: Sendable>: Sendable {
-    /// As long as a thread is kept, in seconds; a request times out before it by default.
+    /// The longest time for which a thread waits: 60 seconds, as long as the default time-out of a request.
     private static var answerTimeout: DispatchTimeInterval { .seconds(60) }
     private let given = Mutex<Value?>(nil)
     private let group = DispatchGroup()

@@ -25,7 +25,7 @@ struct DelegateRedirectHandler: RedirectHandler {
     }
 }
 
-/// Asks the delegate what is stored; its `super` asks the request's handler.
+/// Asks the delegate which response is stored; its `super` asks the request's handler.
 struct DelegateStoringHandler: CachedResponseHandler {
     let core: SessionCore
 
@@ -41,15 +41,16 @@ struct DelegateStoringHandler: CachedResponseHandler {
 extension Request {
     /// Asks the delegate about the head of a response.
     ///
-    /// When the delegate allows the response, the request's own handlers are asked. `nil` when the session's delegate
-    /// is not a subclass.
+    /// When the delegate allows the response, the request's own handlers are asked. Returns `nil` when the session's
+    /// delegate is not a subclass.
     func delegateDecision(about head: ResponseHead, of attempt: Attempt) -> HeadDisposition? {
         guard core.arguments.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
             let response = attempt.httpURLResponse
         else { return nil }
         let decide = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
             guard disposition != .cancel else { return attempt.cancelTask() }
-            // The waiting part allows the content later; only a download asks for another response.
+            // With `.wait`, the receiver allows the content later. Only a download's receiver asks for another
+            // response, and no download comes here.
             if case .wait = parts.receiver.receive(head, of: attempt, for: self) { return }
             attempt.allow()
         }

@@ -7,7 +7,7 @@ import FoundationNetworking
 /// Passes the events that need no decision to the delegate.
 final class DelegateEvents: EventMonitor {
     let queue: DispatchQueue
-    /// Those of the methods below.
+    /// The events of the methods below.
     let events: MonitoredEvents = [.invalidation, .uploads, .metrics, .taskEnds, .waiting, .content, .downloads]
     private let delegate: SessionDelegate
 

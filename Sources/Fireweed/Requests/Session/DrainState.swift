@@ -1,11 +1,11 @@
-// The orderly end of a session, as a state of its registry.
+// The state of a session's drain, which the registry holds.
 
 /// The book-keeping of a drain, for use under the registry's lock.
 struct DrainState: Sendable {
-    /// How far a drain is.
+    /// The stage of a drain.
     private enum Stage {
         case none
-        /// Requests that had begun may end.
+        /// The drain waits for requests that had begun.
         case waiting
         /// The limit is reached, or every request has ended.
         case closing
@@ -14,28 +14,28 @@ struct DrainState: Sendable {
 
     private var stage = Stage.none
     private var finishedCount = 0
-    /// The requests that are ended instead of waited for.
+    /// The requests that the drain ends itself, instead of waiting for them.
     private var cancelled: Set<ObjectIdentifier> = []
     /// The requests that have left the registry, and whose handlers are being called.
     private var deliveringCount = 0
-    /// Set before the drain where the task that asks for it is cancelled already.
+    /// True when the limit is reached, or when a task that calls `drain` is cancelled, even before the drain begins.
     private var isLimitReached = false
     /// The task that performs the drain.
     private var leader: CheckedContinuation<Void, Never>?
-    /// The tasks that have joined it.
+    /// The tasks that have joined the drain.
     private var joiners: [CheckedContinuation<DrainReport, Never>] = []
 
-    /// Begins; false when another call has begun.
+    /// Begins the drain; false when another call has begun it.
     mutating func begin() -> Bool {
         guard case .none = stage else { return false }
         stage = .waiting
         return true
     }
 
-    /// Notes that a request which had begun is ended instead of waited for.
+    /// Notes that the drain ends a request that had begun.
     mutating func cancel(_ request: ObjectIdentifier) { cancelled.insert(request) }
 
-    /// Notes that a request has left the registry; true when its delivery is to be noted too.
+    /// Notes that a request has left the registry; true when `noteDelivered` must follow.
     mutating func remove(_ request: ObjectIdentifier) -> Bool {
         guard case .waiting = stage else { return false }
         if !cancelled.contains(request) { finishedCount += 1 }
@@ -43,19 +43,19 @@ struct DrainState: Sendable {
         return true
     }
 
-    /// Notes that the handlers of a request were called, and returns who is to be resumed.
+    /// Notes that the handlers of a request were called, and returns the continuation to resume, if the wait is over.
     mutating func noteDelivered(isEmpty: Bool) -> CheckedContinuation<Void, Never>? {
         deliveringCount -= 1
         return isOver(isEmpty: isEmpty) ? leader.take() : nil
     }
 
-    /// Ends the wait, and returns who is to be resumed.
+    /// Ends the wait, and returns the continuation to resume, if a task waits.
     mutating func reachLimit() -> CheckedContinuation<Void, Never>? {
         isLimitReached = true
         return leader.take()
     }
 
-    /// Keeps the task that performs the drain; false when it need not wait.
+    /// Stores the continuation of the task that performs the drain; false when the task need not wait.
     mutating func wait(_ continuation: CheckedContinuation<Void, Never>, isEmpty: Bool) -> Bool {
         guard !isOver(isEmpty: isEmpty) else { return false }
         leader = continuation
@@ -64,13 +64,13 @@ struct DrainState: Sendable {
 
     private func isOver(isEmpty: Bool) -> Bool { isLimitReached || isEmpty && deliveringCount == 0 }
 
-    /// Ends the wait for requests: those that are left are cancelled.
+    /// Ends the wait for requests; `rest` are the requests that are left, and count as cancelled.
     mutating func close(cancelling rest: some Sequence<ObjectIdentifier>) {
         stage = .closing
         cancelled.formUnion(rest)
     }
 
-    /// Makes the report, and returns who is to get it besides the caller.
+    /// Makes the report, and returns it with the tasks that have joined the drain.
     mutating func finish() -> (DrainReport, joiners: [CheckedContinuation<DrainReport, Never>]) {
         let report = DrainReport(finished: finishedCount, cancelled: cancelled.count)
         stage = .done(report)
@@ -78,7 +78,7 @@ struct DrainState: Sendable {
         return (report, joiners)
     }
 
-    /// The report, or `nil` when the task has to wait for it.
+    /// Returns the report, or `nil` when the task has to wait for the report.
     mutating func join(_ continuation: CheckedContinuation<DrainReport, Never>) -> DrainReport? {
         if case .done(let report) = stage { return report }
         joiners.append(continuation)

@@ -1,10 +1,10 @@
-// The URLSession that a session shows to callers, monitors and delegates.
+// The `URLSession` that a session gives to callers, monitors and delegates.
 
 import Dispatch
 import Foundation
 import FoundationNetworking
 
-/// Foundation's session of a ``Session``: it has the configuration and the delegate, shows the tasks of the
+/// Foundation's session of a ``Session``: it has the configuration and the delegate, lists the tasks of the
 /// ``Session``, and sends nothing.
 ///
 /// `invalidateAndCancel()` ends the requests of the ``Session`` too. `finishTasksAndInvalidate()` lets them finish.

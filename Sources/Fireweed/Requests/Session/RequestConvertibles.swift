@@ -12,7 +12,7 @@ struct EncodedRequest: URLRequestConvertible {
     let encode: (@Sendable (URLRequest) throws -> URLRequest)?
     let modify: Session.RequestModifier?
 
-    /// Puts a dictionary into a request; `nil` when there is none.
+    /// Returns a closure that encodes a dictionary into a request; `nil` without a dictionary.
     static func encoding(
         _ parameters: Parameters?, by encoding: any ParameterEncoding
     ) -> (@Sendable (URLRequest) throws -> URLRequest)? {
@@ -20,7 +20,7 @@ struct EncodedRequest: URLRequestConvertible {
         return { try encoding.encode($0, with: parameters) }
     }
 
-    /// Puts an `Encodable` value into a request; `nil` when there is none.
+    /// Returns a closure that encodes an `Encodable` value into a request; `nil` without a value.
     static func encoding<Parameters: Encodable & Sendable>(
         _ parameters: Parameters?, by encoder: any ParameterEncoder
     ) -> (@Sendable (URLRequest) throws -> URLRequest)? {
@@ -35,14 +35,14 @@ struct EncodedRequest: URLRequestConvertible {
     }
 }
 
-/// A request whose parts are known without a `URLRequest`, which would write the names of fields in a case of its own.
+/// A request whose parts are known without a `URLRequest`, which would change the case of field names.
 package protocol PlainRequestConvertible: URLRequestConvertible {
     /// The URL, the method and the fields; throws as `asURLRequest()` does.
     func parts() throws -> (url: URL, method: HTTPMethod, headers: HTTPHeaders)
 }
 
 extension PlainRequestConvertible {
-    /// The request of the parts.
+    /// Makes a `URLRequest` from the parts.
     package func madeURLRequest() throws -> URLRequest {
         let (url, method, headers) = try parts()
         return try URLRequest(url: url, method: method, headers: headers)
@@ -50,7 +50,7 @@ extension PlainRequestConvertible {
 }
 
 extension RequestRecord {
-    /// Makes the record of what a session was asked for; without a `URLRequest` where no caller may change it.
+    /// Makes the record of a request; makes no `URLRequest` when no code of the caller changes one.
     convenience init(_ convertible: any URLRequestConvertible) throws {
         if let plain = convertible as? EncodedRequest, plain.encode == nil, plain.modify == nil {
             self.init(url: try plain.url.asURL(), method: plain.method.rawValue, headers: plain.headers)

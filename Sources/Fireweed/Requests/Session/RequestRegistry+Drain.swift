@@ -1,4 +1,4 @@
-// The registry while its session is drained.
+// Methods of the registry for the drain of its session.
 
 import Synchronization
 
@@ -6,7 +6,7 @@ extension RequestRegistry {
     /// The number of requests that have begun and have not ended.
     var activeCount: Int { state.withLock { $0.active.count } }
 
-    /// Begins a drain, after which `activate(_:)` refuses requests; false when there was one before.
+    /// Begins the drain, after which `activate(_:)` refuses new requests; false when a drain has begun before.
     func beginDrain() -> Bool {
         state.withLock { state in
             guard state.drain.begin() else { return false }
@@ -15,7 +15,7 @@ extension RequestRegistry {
         }
     }
 
-    /// The requests that have begun, those that have not, and the validations.
+    /// The requests that have begun, the requests that have not, and the background revalidations.
     func requestsToDrain() -> (active: [Request], dormant: [Request], validations: [Attempt]) {
         state.withLock { state in
             (
@@ -25,7 +25,7 @@ extension RequestRegistry {
         }
     }
 
-    /// Notes that an active request is ended by the drain.
+    /// Notes that the drain ends an active request.
     func cancelForDrain(_ request: Request) {
         state.withLock { state in
             guard state.active[ObjectIdentifier(request)] != nil else { return }
@@ -33,12 +33,12 @@ extension RequestRegistry {
         }
     }
 
-    /// Notes that the handlers of a request were called that `remove(_:)` has returned true for.
+    /// Notes that a request's handlers were called; for requests for which `remove(_:)` has returned true.
     func noteDelivered() {
         state.withLock { $0.drain.noteDelivered(isEmpty: $0.active.isEmpty) }?.resume()
     }
 
-    /// Ends the wait for requests, before a drain begins too.
+    /// Ends the wait for requests; when called before the drain begins, the drain will not wait.
     func reachDrainLimit() {
         state.withLock { $0.drain.reachLimit() }?.resume()
     }
@@ -59,7 +59,7 @@ extension RequestRegistry {
         }
     }
 
-    /// Makes the report, which those that have joined get too.
+    /// Makes the report, and gives it to the tasks that have joined the drain.
     func finishDrain() -> DrainReport {
         let (report, joiners) = state.withLock { $0.drain.finish() }
         for joiner in joiners { joiner.resume(returning: report) }

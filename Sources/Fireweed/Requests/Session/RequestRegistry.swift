@@ -14,7 +14,7 @@ final class RequestRegistry: Sendable {
     struct State {
         var active: [ObjectIdentifier: Request] = [:]
         var dormant: [ObjectIdentifier: SuspendedRequest] = [:]
-        /// The attempts of no request, which validate stored responses.
+        /// Attempts without a request, which revalidate stored responses in the background.
         var validations: [ObjectIdentifier: Attempt] = [:]
         var drain = DrainState()
     }
@@ -22,7 +22,7 @@ final class RequestRegistry: Sendable {
     let state = Mutex(State())
     /// True once the session is drained; read without the lock.
     let isDrainingFlag = Atomic<Bool>(false)
-    /// True once there was a dormant request: most sessions never have one, and then nothing has to be looked up.
+    /// True once a dormant request was added: most sessions never have one, and then `forget(_:)` needs no lock.
     private let hasDormant = Atomic<Bool>(false)
 
     /// Adds a request that was not resumed yet.
@@ -31,12 +31,12 @@ final class RequestRegistry: Sendable {
         state.withLock { $0.dormant[ObjectIdentifier(request)] = SuspendedRequest(request: request) }
     }
 
-    /// Whether the session is drained, or was: it begins no requests.
+    /// Whether a drain has begun, and perhaps ended: the session begins no more requests.
     var isDraining: Bool { isDrainingFlag.load(ordering: .sequentiallyConsistent) }
 
-    /// Keeps a request alive, now that it has begun; false when it may not begin, since the session is drained.
+    /// Keeps a request that begins alive; false when the request may not begin, since the session is drained.
     ///
-    /// A request that is kept already makes its next attempt.
+    /// A request that has begun before makes its next attempt, which a drain allows.
     func activate(_ request: Request) -> Bool {
         state.withLock { state in
             guard !isDraining || state.active[ObjectIdentifier(request)] != nil else { return false }
@@ -46,9 +46,9 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Releases a request that has ended; true when `noteDelivered()` has to follow, once its handlers are called.
+    /// Releases a request that has ended; true when `noteDelivered()` must be called after the request's handlers.
     func remove(_ request: Request) -> Bool {
-        // What was removed is released outside the lock: it may be the last reference.
+        // The removed request is released outside the lock: it may be the last reference.
         let (removed, isAwaited) = state.withLock { state -> (Request?, Bool) in
             if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
             let removed = state.active.removeValue(forKey: ObjectIdentifier(request))
@@ -64,17 +64,17 @@ final class RequestRegistry: Sendable {
         state.withLock { $0.dormant[identifier] = nil }
     }
 
-    /// Adds an attempt that validates a stored response for no request.
+    /// Adds an attempt that revalidates a stored response without a request.
     func add(validation attempt: Attempt) {
         state.withLock { $0.validations[ObjectIdentifier(attempt)] = attempt }
     }
 
-    /// Releases a validation that has ended.
+    /// Releases a revalidation that has ended.
     func remove(validation attempt: Attempt) {
         _ = state.withLock { $0.validations.removeValue(forKey: ObjectIdentifier(attempt)) }
     }
 
-    /// The last attempt of every request that is not finished, and those of no request.
+    /// The last attempt of every request that is not finished, and the attempts without a request.
     var attempts: [Attempt] {
         all.compactMap(\.lastAttempt) + state.withLock { Array($0.validations.values) }
     }

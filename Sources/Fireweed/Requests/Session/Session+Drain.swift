@@ -5,25 +5,25 @@ import FireweedTransport
 public import Foundation
 import Synchronization
 
-/// What became of the requests that were under way when a session was drained.
+/// The numbers of requests that finished and that were cancelled while a session was drained.
 public struct DrainReport: Sendable, Hashable {
-    /// The requests that ended by themselves, well or with an error of their own; closed WebSockets among them.
+    /// The requests that ended on their own, with success or with an error; closed WebSockets among them.
     public let finished: Int
-    /// The requests that were ended: at the limit, or while they waited for a rate limit or a reconnection.
+    /// The requests that the drain ended: at the limit, or while they waited for a rate limit or a reconnection.
     public let cancelled: Int
 
-    /// Makes a report of its numbers.
+    /// Makes a report from its numbers.
     ///
     /// - Parameters:
-    ///   - finished: the requests that ended by themselves.
-    ///   - cancelled: the requests that were ended.
+    ///   - finished: the requests that ended on their own.
+    ///   - cancelled: the requests that the drain ended.
     public init(finished: Int, cancelled: Int) {
         self.finished = finished
         self.cancelled = cancelled
     }
 }
 
-/// Why a session that is drained ends a request; inside of `AFError.sessionInvalidated(error:)`.
+/// Why a session that is drained ends a request; inside `AFError.sessionInvalidated(error:)`.
 public enum SessionDrainError: Error, Sendable, Hashable {
     /// The session begins no more requests.
     case draining
@@ -45,31 +45,31 @@ extension SessionDrainError: CustomStringConvertible, LocalizedError {
 }
 
 extension Session {
-    /// Ends the session in order: lets requests that are under way end, for a time, and begins no others.
+    /// Shuts the session down gracefully: lets requests that have begun end within a limit, and begins no others.
     ///
     /// From the call on:
-    /// - Other requests fail with ``SessionDrainError/draining`` in `AFError.sessionInvalidated(error:)`, those that
-    ///   were made before and not resumed among them. So do requests that a ``RateLimiter`` holds before their first
-    ///   attempt, and sources of server-sent events between two connections.
-    /// - Requests that have begun go on, with their retries and redirects, until their handlers are on their queues.
+    /// - Other requests fail with ``SessionDrainError/draining`` in `AFError.sessionInvalidated(error:)`, also those
+    ///   that were made before and not resumed. So do requests that a ``RateLimiter`` delays before their first
+    ///   attempt, and sources of server-sent events that wait to reconnect.
+    /// - Requests that have begun continue, with their retries and redirects, until their handlers are on their queues.
     ///   Sources of server-sent events do not reconnect.
     /// - WebSockets are closed with the code 1001; those that are not open yet are cancelled.
-    /// - Idle connections are closed, and later those that become idle. Validations of stored responses in the
-    ///   background are cancelled.
+    /// - Idle connections are closed, and so are connections that become idle later. Background revalidations of stored
+    ///   responses are cancelled.
     ///
     /// At the limit the remaining requests fail with ``SessionDrainError/limitReached``; their handlers may be called
-    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), for what is left
-    /// of the limit or for one second, and invalidates the session. The session's clock measures the limit.
+    /// after the return. Then the method waits until responses are stored (``flushResponseStore()``), for the rest of
+    /// the limit but for at least one second, and invalidates the session. The session's clock measures the limit.
     ///
-    /// A handler is given to its queue before the return, and may still run then. Requests that an interceptor makes by
-    /// the session that is drained, for instance to refresh a token, are refused like others: an ``Authenticator``
-    /// needs a session of its own for that.
+    /// Handlers of other requests are on their queues before the return, and may still run then. Requests that an
+    /// interceptor makes with the drained session, for instance to refresh a token, are refused like others: an
+    /// ``Authenticator`` needs its own session for them.
     ///
-    /// Safe from every thread. A second call joins the first one, whose limit counts, and gets the same report. When a
-    /// task that waits in here is cancelled, the limit is reached at once.
+    /// Safe from every thread. A second call ignores its own limit, waits for the first call, and returns the same
+    /// report. When a task that waits in this method is cancelled, the wait for requests ends as at the limit.
     ///
-    /// - Parameter limit: longest time that requests may take; zero or less cancels them at once.
-    /// - Returns: how many requests ended by themselves, and how many were ended.
+    /// - Parameter limit: the longest time that requests may take; zero or less cancels them immediately.
+    /// - Returns: how many requests ended on their own, and how many the drain ended.
     @discardableResult
     public func drain(within limit: Duration) async -> DrainReport {
         await withTaskCancellationHandler {
@@ -108,7 +108,7 @@ extension Session {
         return registry.finishDrain()
     }
 
-    /// How long a drain waits for the store where the requests have taken all of its time.
+    /// The shortest time that a drain gives the store, even if the requests have used up the limit.
     private static let leastTimeToStore = Duration.seconds(1)
 
     /// Waits until responses are stored, but no longer than `limit`.
@@ -120,7 +120,7 @@ extension Session {
         cache.flush { end.finish() }
         let timer = core.clock.schedule(.limit, after: limit, on: DispatchQueue.global()) { end.finish() }
         await withTaskCancellationHandler {
-            // Of a task of its own: an iteration would end at once in a cancelled one.
+            // In a new task, since the iteration would end immediately in a cancelled task.
             await Task { for await _ in ends {} }.value
         } onCancel: {
             _ = core.clock.schedule(.limit, after: Self.leastTimeToStore, on: DispatchQueue.global()) { end.finish() }
@@ -130,7 +130,8 @@ extension Session {
 }
 
 extension SessionCore {
-    /// Ends what a drain does not wait for.
+    /// Closes or ends all work that a drain does not wait for: idle connections, WebSockets, and requests that are held
+    /// back.
     fileprivate func endWhatNeedNotFinish() {
         let (active, dormant, validations) = registry.requestsToDrain()
         for request in dormant { request.abort(.sessionDraining) }
@@ -156,15 +157,15 @@ extension SessionCore {
         let isAwaited = registry.remove(request)
         deliver()
         guard isAwaited else { return }
-        // The connection of the request is idle by now.
+        // The request's connection is idle now.
         transport.closeIdleConnections()
         registry.noteDelivered()
     }
 }
 
 extension Request {
-    /// Whether the request is held back by what a drain does not wait for: it was never resumed, or waits for a rate
-    /// limit before its first attempt, or for a reconnection.
+    /// Whether a drain ends the request instead of waiting: the request was never resumed, or waits for a rate limit
+    /// before its first attempt, or for a reconnection.
     var isHeldBack: Bool {
         mutable.withLock { state in
             switch (state.lifecycle.intent, state.lifecycle.work) {
@@ -176,7 +177,7 @@ extension Request {
         }
     }
 
-    /// Notes whether the request waits for a rate limit; a drain ends it before its first attempt.
+    /// Notes whether the request waits for a rate limit; a drain ends a request that does so before its first attempt.
     func noteRateLimitWait(_ waits: Bool) {
         guard waits else { return mutable.withLock { $0.extras?.awaitsRateLimit = false } }
         mutable.withLock { state in state.withExtras { $0.awaitsRateLimit = true } }

@@ -6,21 +6,23 @@ import Foundation
 public import FoundationNetworking
 
 extension Session {
-    // MARK: What the session was made with
+    // MARK: Arguments of the initialisers
 
-    /// Foundation's session with the same configuration: what monitors and delegates are given.
+    /// Foundation's session with the same configuration, which monitors and delegates get.
     ///
-    /// It is made when somebody asks for it, and never sends a byte: requests go through `transport`.
+    /// It is made at its first use, and never sends a byte: requests go through `transport`.
     public var session: URLSession { core.urlSession }
     /// A copy of the configuration that the session was made with.
     public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
-    /// The file manager for downloads.
+    /// The delegate, which has the file manager for downloads.
     public var delegate: SessionDelegate { core.arguments.delegate }
     /// Where the session's own asynchronous work runs.
     public var rootQueue: DispatchQueue { core.arguments.rootQueue }
-    /// Where requests are made; the root queue when requests are made on the thread that resumes them.
+    /// Where requests are made; the root queue if the session was given no queue for this.
+    ///
+    /// Without such a queue, requests are made on the thread that resumes them.
     public var requestQueue: DispatchQueue { core.arguments.requestQueue ?? core.arguments.rootQueue }
-    /// Where completion-handler forms decode.
+    /// Where response serialisers of completion handlers run.
     public var serializationQueue: DispatchQueue { core.serializationQueue }
     /// Whether the first response handler resumes a request.
     public var startRequestsImmediately: Bool { core.arguments.startRequestsImmediately }
@@ -28,18 +30,18 @@ extension Session {
     public var requestSetup: RequestSetup { core.arguments.requestSetup }
     /// Adapts and retries every request.
     public var interceptor: (any RequestInterceptor)? { core.arguments.interceptor }
-    /// Judges servers inside the TLS handshake.
+    /// Evaluates servers inside the TLS handshake.
     public var serverTrustManager: ServerTrustManager? { core.arguments.serverTrustManager }
     /// Decides about redirects.
     public var redirectHandler: (any RedirectHandler)? { core.arguments.redirectHandler }
     /// Decides what is stored in the cache.
     public var cachedResponseHandler: (any CachedResponseHandler)? { core.arguments.cachedResponseHandler }
-    /// The monitors as one, without the one that posts notifications.
+    /// All monitors as one, except the monitor that posts notifications.
     public var eventMonitor: CompositeEventMonitor { core.monitor }
     /// The monitors that a session has when it is given none.
     @available(*, deprecated, message: "The default of `eventMonitors` in the initialisers says the same.")
     public var defaultEventMonitors: [any EventMonitor] { [AlamofireNotifications()] }
-    /// What moves the bytes, without the guards of the session.
+    /// The transport that the session was made with, without the session's guards.
     public var transport: any Transport { core.unguardedTransport }
     /// The transport's clock: retries, time-outs, deadlines, cookies, the cache and refresh windows use it.
     public var clock: any SessionClock { core.clock }
@@ -62,7 +64,8 @@ extension Session {
     ///
     /// - Parameters:
     ///   - queue: where `completion` is called; the main queue by default.
-    ///   - completion: called once every request is cancelled; the requests have not all finished then.
+    ///   - completion: called after `cancel()` was called on every request; some of the requests may not have finished
+    ///     then.
     @preconcurrency
     public func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
@@ -81,7 +84,8 @@ extension Session {
         await withCheckedContinuation { continuation in cache.flush { continuation.resume() } }
     }
 
-    /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.
+    /// Ends every request with `AFError.sessionInvalidated(error:)`; later requests fail immediately with the same
+    /// error.
     public func invalidate(with error: (any Error)? = nil) {
         let failure = AFError.sessionInvalidated(error: error)
         core.invalidate(failure, cause: failure)
@@ -89,9 +93,9 @@ extension Session {
 
     // MARK: -
 
-    /// Registers a new request, and makes its `URLRequest` immediately when the session is set up for that.
+    /// Registers a new request, and makes its `URLRequest` immediately when `requestSetup` is `.eager`.
     func begin<Made: Request>(_ request: Made) -> Made {
-        // A weak reference makes every later retain slower: only requests that may lie dormant get one.
+        // A weak reference slows down every later retain: only requests that wait for `resume()` are registered here.
         if core.capturesValues { request.captureValues(at: .creation) }
         let beginsByItself = request.shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately
         if !beginsByItself { core.registry.add(request) }

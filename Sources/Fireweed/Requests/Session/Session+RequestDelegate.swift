@@ -47,7 +47,7 @@ extension Session: RequestDelegate {
         request.retry(after: timeDelay ?? 0) {}
     }
 
-    /// Makes the `URLRequest` and the task of a request that has neither; on the thread where requests are made.
+    /// Makes the `URLRequest` and the task of a request that has neither; on the request queue, if the session has one.
     public func readyToPerform(request: Request) {
         request.handle(.makeEagerly)
     }

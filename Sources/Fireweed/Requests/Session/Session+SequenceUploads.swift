@@ -1,17 +1,17 @@
-// Uploads of what async sequences give.
+// Uploads of the bytes of async sequences.
 
 public import Foundation
 
 extension Session {
-    /// Sends what an async sequence gives, in chunks unless the request has a `Content-Length`.
+    /// Sends the bytes of an async sequence, in chunks unless the request has a `Content-Length`.
     ///
     /// The sequence is read once, while it is sent and no faster: at most one element and 256 KiB wait in memory. Its
     /// iterator is made when the content is needed, and its task is cancelled when the transfer ends before the
-    /// sequence. While the sequence gives nothing, the time-out of the request runs.
+    /// sequence. While the request waits for the sequence, its time-out runs.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails with
-    /// `URLError.requestBodyStreamExhausted`, and there is no retry, as with an `InputStream`. What the sequence throws
-    /// ends the request, as the underlying error of the same `URLError`.
+    /// `URLError.requestBodyStreamExhausted`, and there is no retry, as with an `InputStream`. An error that the
+    /// sequence throws ends the request, as the underlying error of the same `URLError`.
     ///
     /// ```swift
     /// let (lines, log) = AsyncStream.makeStream(of: Data.self)
@@ -43,7 +43,7 @@ extension Session {
             content, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Sends what an async sequence gives, with a request that is made by anything that makes a `URLRequest`.
+    /// Sends the bytes of an async sequence, with a request from anything that makes a `URLRequest`.
     ///
     /// The sequence is read as in `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`.
     ///
@@ -66,10 +66,10 @@ extension Session {
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// A request that sends what an async sequence gives, and delivers the content of its response as it comes.
+    /// A request that sends the bytes of an async sequence, and delivers the content of its response as it comes.
     ///
-    /// Both directions run at once: a server may answer while it still receives. Each side is only as fast as its
-    /// reader. The sequence is read as in
+    /// Both directions run at the same time: a server may answer while it still receives. Each side is only as fast as
+    /// its reader. The sequence is read as in
     /// `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`, in chunks unless the
     /// request has a `Content-Length`.
     ///

@@ -1,4 +1,4 @@
-// Streams that send content which a `URLRequest` cannot hold.
+// Stream requests and downloads whose content a `URLRequest` cannot hold.
 
 import FireweedTransport
 public import Foundation
@@ -39,7 +39,7 @@ extension Session {
                 shouldAutomaticallyResume: nil, content: content))
     }
 
-    /// A download that sends content which a `URLRequest` cannot hold: a file keeps its length.
+    /// A download that sends content which a `URLRequest` cannot hold, such as a file of known length.
     package func download(
         _ request: URLRequest, uploading content: StreamRequestContent?, to destination: DownloadRequest.Destination?
     ) -> DownloadRequest {
@@ -69,8 +69,8 @@ extension Session {
 }
 
 extension URLSessionTask {
-    /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is
-    /// one.
+    /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before a head
+    /// has come.
     public var responseProtocolName: String? {
         (self as? any AttemptTask)?.attempt.head.map {
             $0.version.hasPrefix("HTTP/2") ? "h2" : $0.version.lowercased()

@@ -17,7 +17,7 @@ public import FoundationNetworking
 /// let user = try await session.request("https://example.com/user").validate().serializingDecodable(User.self).value
 /// ```
 open class Session: @unchecked Sendable {
-    // All forms of a request are in this file: subclasses can override a member only if the class body has it.
+    // The methods that subclasses can override are in this class body: Swift cannot override members of extensions.
 
     // SAFETY: the stored property is a `let` of `Sendable` type.
 
@@ -78,9 +78,9 @@ open class Session: @unchecked Sendable {
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
     ///
     /// Without a given configuration, cookies and stored responses stay in the memory of this session: a scripted
-    /// session must not be answered with what another session, or an earlier run of a test, has stored.
+    /// session must not be answered with responses that another session or an earlier test run has stored.
     ///
-    /// With a `serverTrustManager`, and a transport without the ability `TransportAbilities.serverTrust`, every request
+    /// With a `serverTrustManager` and a transport without the ability `TransportAbilities.serverTrust`, every request
     /// fails with `AFError.sessionInvalidated(error:)`.
     ///
     /// - Parameters:
@@ -203,8 +203,8 @@ open class Session: @unchecked Sendable {
     /// A request that delivers the content of its response piece by piece, as it comes.
     ///
     /// No content is kept in memory, except the first 64 KiB of a response with a status from 400 on
-    /// (``DataStreamRequest/data``). A slow handler slows the network down. Add handlers with
-    /// `responseStream(on:stream:)` and its kin, or read `streamTask()`, `content()`,
+    /// (``DataStreamRequest/data``). A slow handler slows down reading from the network. Add handlers with
+    /// `responseStream(on:stream:)` and similar methods, or read `streamTask()`, `content()`,
     /// `lines(automaticallyCancelling:maximumLineByteCount:)` or
     /// `serverSentEvents(reconnection:maximumEventByteCount:)`.
     ///
@@ -229,8 +229,8 @@ open class Session: @unchecked Sendable {
     /// A request that delivers the content of its response piece by piece, as it comes.
     ///
     /// No content is kept in memory, except the first 64 KiB of a response with a status from 400 on
-    /// (``DataStreamRequest/data``). A slow handler slows the network down. Add handlers with
-    /// `responseStream(on:stream:)` and its kin, or read `streamTask()`, `content()`,
+    /// (``DataStreamRequest/data``). A slow handler slows down reading from the network. Add handlers with
+    /// `responseStream(on:stream:)` and similar methods, or read `streamTask()`, `content()`,
     /// `lines(automaticallyCancelling:maximumLineByteCount:)` or
     /// `serverSentEvents(reconnection:maximumEventByteCount:)`.
     ///
@@ -510,8 +510,8 @@ open class Session: @unchecked Sendable {
     /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails the request with
-    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the
-    /// request ends with what it would have been retried for.
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. The request is never retried:
+    /// it ends with the error that would have caused the retry.
     ///
     /// - Parameters:
     ///   - stream: the content, which is read once while it is sent.
@@ -536,8 +536,8 @@ open class Session: @unchecked Sendable {
     /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails the request with
-    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. Instead of a retry, the
-    /// request ends with what it would have been retried for.
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. The request is never retried:
+    /// it ends with the error that would have caused the retry.
     ///
     /// - Parameters:
     ///   - stream: the content, which is read once while it is sent.
@@ -605,14 +605,14 @@ open class Session: @unchecked Sendable {
     /// `AFError.multipartEncodingFailed(reason:)`.
     ///
     /// - Parameters:
-    ///   - multipartFormData: fills the form; called at once, on the calling thread.
+    ///   - multipartFormData: fills the form; called immediately, on the calling thread.
     ///   - url: the URL.
     ///   - encodingMemoryThreshold: a length in bytes, 10,000,000 by default; a longer form is read from its parts
     ///     while it is sent, instead of being encoded in memory.
     ///   - method: the method; `.post` by default.
     ///   - headers: fields of this request, which replace the session's fields of the same name.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
-    ///   - fileManager: looks at the files of the form's parts.
+    ///   - fileManager: reads the attributes of the files in the form's parts.
     ///   - requestModifier: changes the `URLRequest`.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
@@ -635,12 +635,12 @@ open class Session: @unchecked Sendable {
     /// `AFError.multipartEncodingFailed(reason:)`.
     ///
     /// - Parameters:
-    ///   - multipartFormData: fills the form; called at once, on the calling thread.
+    ///   - multipartFormData: fills the form; called immediately, on the calling thread.
     ///   - request: makes the `URLRequest`.
     ///   - encodingMemoryThreshold: a length in bytes, 10,000,000 by default; a longer form is read from its parts
     ///     while it is sent, instead of being encoded in memory.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
-    ///   - fileManager: looks at the files of the form's parts.
+    ///   - fileManager: reads the attributes of the files in the form's parts.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
@@ -710,13 +710,13 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A WebSocket with parameters of an `Encodable` value in its URL.
+    /// A WebSocket with parameters from an `Encodable` value in its URL.
     ///
     /// - Parameters:
     ///   - url: the URL.
     ///   - configuration: subprotocol, longest message, automatic pings and compression.
     ///   - parameters: a value whose properties become names and values; `nil`, the default, for none.
-    ///   - encoder: puts the parameters into the query or the content.
+    ///   - encoder: puts the parameters into the query; a handshake has no content.
     ///   - headers: fields of the handshake, which replace the session's fields of the same name.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
@@ -739,7 +739,7 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A WebSocket whose handshake is made by anything that makes a `URLRequest`; its method is GET in any case.
+    /// A WebSocket whose handshake is made from anything that makes a `URLRequest`; the method is always GET.
     ///
     /// - Parameters:
     ///   - convertible: makes the `URLRequest`.

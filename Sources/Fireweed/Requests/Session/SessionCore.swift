@@ -1,4 +1,4 @@
-// The state that a session shares with its requests, which outlives the session until they end.
+// The state that a session shares with its requests, and that lives until the last request has ended.
 
 import Dispatch
 import FireweedTransport
@@ -8,38 +8,40 @@ import Synchronization
 
 /// The working parts of a session.
 ///
-/// Requests hold it strongly, and the public ``Session`` weakly through it. When the last reference to the session is
-/// released, the session's `deinit` invalidates the core, and every request ends with the right error.
+/// Requests reference the core strongly, and the core references the public ``Session`` weakly. When the last reference
+/// to the session is released, the session's `deinit` invalidates the core, and every request ends with
+/// `AFError.sessionDeinitialized`.
 final class SessionCore: Sendable {
     let configuration: SendableConfiguration
-    /// What the session was made with.
+    /// The arguments of the session's initialiser.
     let arguments: SessionArguments
     let settings: SessionSettings
-    /// What messages are sent by: the transport behind the session's guards.
+    /// The transport that sends messages, wrapped by the session's guards.
     let transport: any Transport
     /// The transport that the session was made with.
     let unguardedTransport: any Transport
     /// The transport's clock, which all waits and ages of the session use.
     let clock: any SessionClock
     let serializationQueue: DispatchQueue
-    /// `nil` when there is nowhere to store anything.
+    /// `nil` when the session has no store for responses.
     let cache: ResponseCache?
     /// The `URLProtocol` classes that perform exchanges instead of the transport; `nil` when the configuration names
     /// none.
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
-    /// `nil` when equal requests are all sent.
+    /// Coalesces equal requests; `nil` when the session does not.
     let fetches: CoalescedFetches?
-    /// Posts notifications, where the session has a monitor that does; kept apart because it needs few events.
+    /// The session's monitor that posts notifications, if any; kept apart because it needs few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
     /// The chain that every message walks, outermost link first.
     let links: LinkChain
     let registry = RequestRegistry()
-    /// Whether somebody can see whose messages are sent: the engine itself does not look.
+    /// Whether messages must carry the identity of their request: guards and other transports may read it, the engine
+    /// does not.
     let identifiesMessages: Bool
-    /// Whether values are captured for each request; read for every request, instead of the list in the options.
+    /// Whether values are captured for each request; stored, since every request reads it.
     let capturesValues: Bool
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
@@ -100,7 +102,8 @@ final class SessionCore: Sendable {
 
     /// Gives the transport the session's rules about servers, if it has any.
     ///
-    /// On a transport that takes no rules, every request fails: a manager that is never asked would be a security hole.
+    /// With a trust manager and a transport that takes no rules, every request fails: a manager that is never asked
+    /// would be a security hole.
     private func install(_ trust: SessionTrust) {
         guard let rules = trust.rules else { return }
         guard transport.abilities.contains(.serverTrust) else {
@@ -108,8 +111,8 @@ final class SessionCore: Sendable {
             return life.withLock { $0.invalidation = .sessionInvalidated(error: MissingAbility.serverTrust) }
         }
         trust.attach(self)
-        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not
-        // wait. What cannot be read is the handshake's failure, with its reason.
+        // Reads the authorities before the first handshake: those of the system take tens of milliseconds, and the loop
+        // must not wait. A failure to read them is reported by the handshake.
         if trust.usesAuthorities { try? transport.options.certificateAuthorities.prepare() }
         transport.evaluateServers(with: rules)
     }
@@ -130,7 +133,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// The present task of each request that is not finished.
+    /// The current task of each request that is not finished.
     private var runningTasks: [URLSessionTask] {
         registry.all.compactMap(\.task).filter { $0.state != .completed }
     }
@@ -155,7 +158,7 @@ final class SessionCore: Sendable {
 
     /// Ends every request with `error` and lets none begin; monitors are notified with `cause`.
     ///
-    /// The first call counts.
+    /// Only the first call has an effect.
     func invalidate(_ error: AFError, cause: (any Error)? = nil, notifiesDelegate: Bool = true) {
         let isFirst = life.withLock { life in
             guard life.invalidation == nil else { return false }
@@ -202,7 +205,7 @@ final class SendableConfiguration: @unchecked Sendable {
 }
 
 extension Transport where Self == EngineTransport {
-    /// The transport of a session that was given none.
+    /// The transport of a session that was made without one.
     static func engine(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> EngineTransport {
         var options = options
         options.configuredProxies = ConfiguredProxies(configuration.connectionProxyDictionary)

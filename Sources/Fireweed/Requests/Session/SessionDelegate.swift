@@ -1,4 +1,4 @@
-// The delegate of a session: it is notified of events, and decides for tasks, as Foundation's delegates do.
+// The delegate of a session: it is notified of events, and decides for tasks, like a delegate of Foundation.
 
 import FireweedTransport
 public import Foundation
@@ -7,15 +7,16 @@ public import FoundationNetworking
 /// The delegate of a session: has the file manager for downloads; a subclass observes tasks or decides for them.
 ///
 /// The methods are those of Foundation's delegates. They are called for subclasses only, on the session's root queue,
-/// which must not be kept waiting. Their `session` is `Session.session`.
-/// - The methods with a completion handler decide. `super` decides as a session without a subclass does: the handlers
-///   of the request and the session are asked. A completion handler may be called later and on any thread; its first
-///   call counts. A decision that never comes keeps the request until it times out or is cancelled.
+/// which they must not block. Their `session` is `Session.session`.
+/// - The methods with a completion handler decide. `super` makes the default decision: it asks the handlers of the
+///   request and the session. A completion handler may be called later and on any thread; its first call counts.
+///   Without a decision the request waits until it times out or is cancelled.
 /// - The other methods report events. An override need not call `super`.
 open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
     @unchecked Sendable
 {
-    // SAFETY: `FileManager.default` may be used from any thread; another one is the caller's to keep so.
+    // SAFETY: `FileManager.default` may be used from any thread; the caller must make sure of that for another file
+    // manager.
     let fileManager: FileManager
 
     /// Makes a delegate; downloads are moved with the file manager.
@@ -25,9 +26,9 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
 
     /// Names the rules by which the delegate decides about servers, for caches that sessions share.
     ///
-    /// What one session stored of `https` URLs answers another session whose delegate has the same text. `nil`, the
-    /// default, keeps stored responses to the session: another object of the same class may have other rules. Override
-    /// it where every session with this text trusts the same servers, such as in a delegate that only observes.
+    /// Sessions whose delegates return the same text share stored responses of `https` URLs. With `nil`, the default, a
+    /// session shares none, since another object of the same class may have other rules. Override this when every
+    /// session with this text trusts the same servers, such as in a delegate that only observes.
     open var cachePartition: String? { nil }
 
     // MARK: Decisions
@@ -36,18 +37,17 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     ///
     /// For a server's certificates the protection space's `authenticationMethod` is
     /// `"NSURLAuthenticationMethodServerTrust"`, and its `serverTrust` has them; `useCredential` with any credential
-    /// trusts the server. The task is one that waits for the connection: a connection is judged once, for all that use
-    /// it.
+    /// trusts the server. The task is one of the tasks that wait for the connection: the server is evaluated once for
+    /// each connection.
     ///
     /// For our own certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is
-    /// `useCredential` with a ``ClientIdentityCredential``. It is asked for whenever a server was found to be trusted,
-    /// and shown only to a server that wants it.
+    /// `useCredential` with a ``ClientIdentityCredential``. The delegate is asked whenever a server was found to be
+    /// trusted; the certificate is sent only to a server that requests one.
     ///
     /// For HTTP credentials the request is sent again with the credential's user and password, at most four times;
-    /// another answer than `useCredential` and `cancelAuthenticationChallenge` leaves the 401 as the response, unless
-    /// the credentials of request, netrc file or storage answer it (`performDefaultHandling`).
-    /// `cancelAuthenticationChallenge` ends the task: with `AFError.serverTrustEvaluationFailed`, or with
-    /// `URLError.cancelled`.
+    /// `performDefaultHandling` answers with the credentials of the request, the netrc file or the storage; without
+    /// such credentials, and with `rejectProtectionSpace`, the 401 is the response. `cancelAuthenticationChallenge`
+    /// ends the task: with `AFError.serverTrustEvaluationFailed`, or with `URLError.cancelled`.
     ///
     /// Not called for the 407 of proxies and for the 401 of WebSockets.
     open func urlSession(
@@ -80,11 +80,11 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         handler.task(task, willBeRedirectedTo: request, for: response) { completionHandler($0) }
     }
 
-    /// Gives a stream for the content of an upload, each time that one is needed; `nil` fails the task with
+    /// Gives a stream for the content of an upload, each time that the task needs one; `nil` fails the task with
     /// `URLError.requestBodyStreamExhausted`.
     ///
-    /// Called when the upload of an `InputStream` begins, and when a redirect, an answer to a challenge or a retry
-    /// sends content again whose stream was read already. `super` gives the request's own stream the first time, then
+    /// Called when the upload of an `InputStream` begins, and when a redirect, an answer to a challenge or a retry must
+    /// send the content again after its stream was read. `super` gives the request's own stream the first time, then
     /// `nil`. A minute without an answer counts as `nil`.
     open func urlSession(
         _ session: URLSession, task: URLSessionTask,
@@ -97,8 +97,8 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// Decides about the head of a response, before its content is read; `cancel` ends the task with
     /// `URLError.cancelled`.
     ///
-    /// After `allow` the request's `onHTTPResponse` handlers are asked. `becomeDownload` and `becomeStream` are taken
-    /// for `allow`. Not called for downloads.
+    /// After `allow` the request's `onHTTPResponse` handlers are asked. `becomeDownload` and `becomeStream` count as
+    /// `allow`. Not called for downloads.
     @preconcurrency
     open func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -129,7 +129,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// The session was invalidated.
     open func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
 
-    /// Content of the request was sent; -1 for an unknown length.
+    /// Content of the request was sent; `totalBytesExpectedToSend` is -1 if unknown.
     open func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
@@ -141,7 +141,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// A task has ended.
     open func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
 
-    /// There is no route to the task's host, and the task waits for one, as `waitsForConnectivity` of the session asks.
+    /// The task waits because there is no route to its host, in a session with `waitsForConnectivity`.
     open func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
 
     /// Content of a response came.
@@ -152,7 +152,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {}
 
-    /// Content of a download came; -1 for an unknown length.
+    /// Content of a download came; `totalBytesExpectedToWrite` is -1 if unknown.
     open func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64

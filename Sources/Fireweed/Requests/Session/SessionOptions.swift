@@ -10,7 +10,7 @@ public import FireweedTransport
 /// let session = Session(options: SessionOptions(maximumRedirectCount: 5, coalescesRequests: true))
 /// ```
 public struct SessionOptions: Sendable {
-    /// Credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another
+    /// Credentials for hosts: sent with the first message to a host (Basic), or in answer to a challenge for another
     /// scheme.
     ///
     /// `nil`, the default, has none.
@@ -39,41 +39,41 @@ public struct SessionOptions: Sendable {
     /// cannot be set on Linux.
     public var waitsForConnectivity: Bool
 
-    /// Where responses are stored at a place that is reached over a network.
+    /// Where responses are stored, for a store that is reached over a network.
     ///
-    /// It is used instead of ``responseStore``, unless it is `nil`, which is the default.
+    /// Used instead of ``responseStore`` unless `nil`, the default.
     public var asyncResponseStore: (any AsyncResponseStore)?
 
     /// Whether equal GET requests that are under way at the same time are fetched once; false by default.
     ///
     /// Requests are equal when URL, fields, credentials, cache policy and idle time-out are the same; only the fields
     /// `traceparent`, `tracestate` and `baggage` may differ. The first request is sent. The others wait, and are
-    /// answered with its stored response (``TaskMetrics/ResponseSource/cache``), if the cache may use that without a
-    /// question to the origin (RFC 9111 §4). If the cache may not, which the head of the response shows, the others are
-    /// sent too, so that they take longer by that wait; after that, requests for the same URL do not wait, until one of
-    /// its responses can be shared. That wait is why requests are not coalesced by default: an origin that holds its
-    /// answer back, as for long polling, would answer equal requests one after the other.
+    /// answered with its stored response (``TaskMetrics/ResponseSource/cache``), if the cache may use that response
+    /// without revalidation (RFC 9111 §4). Otherwise, as soon as the head of the response shows this, the others are
+    /// sent too, later by the time that they have waited. After that, requests for the same URL do not wait until one
+    /// of its responses can be shared. Because of that wait, requests are not coalesced by default: an origin that
+    /// delays its answer, as for long polling, would answer equal requests one after the other.
     ///
     /// A failure of the exchange fails the others too. When the first request is cancelled or suspended, or its reader
     /// stops, one of the others is sent instead. No request waits past its own time-outs. A download, and a request
-    /// with a `cachedResponseHandler`, may wait, but are never waited for. Without a place to store responses, nothing
-    /// is coalesced.
+    /// with a `cachedResponseHandler`, may wait for another request, but no request waits for them. Without a store for
+    /// responses, nothing is coalesced.
     public var coalescesRequests: Bool
 
     /// Guards between the session and its transport, such as ``CircuitBreaker`` and ``ConcurrencyLimit``; none by
     /// default.
     ///
-    /// The first guard is asked first. What it refuses, the others never see.
+    /// The first guard is asked first. The other guards do not get a message that it refuses.
     public var guards: [any TransportGuard]
 
-    /// Fill the values of each request with what its caller's context has, such as task-locals; none by default.
+    /// Closures that copy values of the caller's context, such as task-locals, into each request; none by default.
     ///
     /// Each capture is called twice: when the request is made, and when it is first resumed, both on the thread and in
-    /// the task of the caller. It gets empty values each time. What it finds at the resume takes precedence over what
-    /// it found when the request was made, and ``Request/value(_:for:)`` takes precedence over both.
+    /// the task of the caller. It gets empty values each time. Values captured at the resume take precedence over
+    /// values captured when the request was made, and ``Request/value(_:for:)`` takes precedence over both.
     public var valueCaptures: [RequestValues.Capture]
 
-    /// Makes options; what is left out has its default.
+    /// Makes options; omitted options have their defaults.
     ///
     /// - Parameters:
     ///   - netrc: credentials for hosts.
@@ -81,10 +81,10 @@ public struct SessionOptions: Sendable {
     ///   - responseStore: where responses are stored.
     ///   - maximumRedirectCount: how many redirects one attempt follows.
     ///   - waitsForConnectivity: whether a request without a route waits for one.
-    ///   - asyncResponseStore: where responses are stored instead, over a network.
+    ///   - asyncResponseStore: where responses are stored instead, for a store that is reached over a network.
     ///   - coalescesRequests: whether equal requests that are under way at the same time are fetched once.
     ///   - guards: guards between the session and its transport.
-    ///   - valueCaptures: fill the values of each request with what its caller's context has.
+    ///   - valueCaptures: copy values of the caller's context into each request.
     public init(
         netrc: Netrc? = nil, strictTransportSecurity: StrictTransportSecurity? = nil,
         responseStore: (any ResponseStore)? = nil, maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool = false,

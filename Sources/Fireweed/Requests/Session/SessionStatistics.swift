@@ -1,17 +1,17 @@
-// The numbers of a session at a moment.
+// A snapshot of a session's requests and connections.
 
 public import FireweedTransport
 
-/// What a session is doing, for gauges of metrics; read at the moment when it was asked for.
+/// A snapshot of a session's requests and connections, for the gauges of a metrics system.
 public struct SessionStatistics: Sendable, Hashable {
     /// The requests that have begun and have not ended (``Session/activeRequestCount``).
     public var activeRequestCount: Int
     /// The connections to each origin that has any, and the messages that wait for one; ordered by origin.
     ///
-    /// Empty for a transport without connections, such as one of stubs. Connections of WebSockets are left out.
+    /// Empty for a transport without connections, such as a transport of stubs. Connections of WebSockets are left out.
     public var origins: [OriginStatistics]
 
-    /// Makes statistics of their parts.
+    /// Makes statistics from their parts.
     ///
     /// - Parameters:
     ///   - activeRequestCount: the requests that have begun and have not ended.
@@ -32,9 +32,9 @@ public struct SessionStatistics: Sendable, Hashable {
 }
 
 extension Session {
-    /// What the session is doing now: requests, connections, and messages that wait for one.
+    /// The session's requests, connections, and messages that wait for a connection, at this moment.
     ///
-    /// Reading takes no turn of an event loop, and its cost grows with the number of origins.
+    /// Reading does not wait for an event loop; its cost grows with the number of origins.
     public var statistics: SessionStatistics {
         SessionStatistics(activeRequestCount: activeRequestCount, origins: transport.statistics)
     }

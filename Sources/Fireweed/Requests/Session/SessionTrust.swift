@@ -5,19 +5,19 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Evaluates servers for one session: asks its delegate, where that can decide, else its trust manager, else the
-/// authorities.
+/// Evaluates servers for one session: asks its delegate if it is a subclass, else its trust manager, else the
+/// certificate authorities.
 final class SessionTrust: Sendable {
     let manager: ServerTrustManager?
-    /// Names the rules of an evaluator that does not name them: no other session has this text.
+    /// The name for rules that have no name of their own: no other session has this text.
     let ownPartition = "session \(UUID.random())"
     private let delegate: SessionDelegate
     private let owner = Mutex<@Sendable () -> SessionCore?>({ nil })
-    /// The canonical hosts that the delegate has accepted without a check of ours.
+    /// The canonical hosts that the delegate has accepted without a check by the library.
     ///
     /// Their connections may be used again as long as the session lives.
     private let unchecked = Mutex<Set<String>>([])
-    /// What the delegate gave, by canonical host.
+    /// The client identities that the delegate gave, by canonical host.
     private let identities = Mutex<[String: ClientIdentity]>([:])
 
     init(_ manager: ServerTrustManager?, _ delegate: SessionDelegate) {
@@ -25,7 +25,7 @@ final class SessionTrust: Sendable {
         self.delegate = delegate
     }
 
-    /// The session's core is known only when its transport is made.
+    /// Sets the session's core, which is made after this object.
     func attach(_ core: SessionCore) {
         owner.withLock { $0 = { [weak core] in core } }
     }
@@ -36,7 +36,7 @@ final class SessionTrust: Sendable {
     /// Whether the delegate may give client identities.
     var mayGiveIdentities: Bool { delegate.isSubclass }
 
-    /// Whether servers of a host were accepted after a check of their identity alone.
+    /// Whether servers of a host are accepted only after a check of their identity.
     ///
     /// A delegate that accepts a server itself may have checked the server, or not.
     func checksIdentity(ofHost host: String) -> Bool {
@@ -46,12 +46,13 @@ final class SessionTrust: Sendable {
 
     /// Names a delegate that may decide about servers, for caches.
     ///
-    /// One that does not name its rules shares no stored responses: another object of its class may have other rules.
+    /// A delegate that does not name its rules shares no stored responses: another object of its class may have other
+    /// rules.
     var delegatePartition: String? {
         delegate.isSubclass ? "delegate \(delegate.cachePartition ?? ownPartition)" : nil
     }
 
-    /// The rules for the transport; `nil` when the authorities decide alone.
+    /// The rules for the transport; `nil` when the certificate authorities alone decide.
     ///
     /// The decision of a delegate may wait: its completion handler may be called later.
     var rules: ServerTrustRules? {
@@ -69,7 +70,8 @@ final class SessionTrust: Sendable {
     }
 
     private func askDelegate(_ trust: ServerTrust) throws {
-        // No request waits for the connection any more. The delegate might have refused it, and others would use it.
+        // No request waits for the connection any more: the delegate has no task to decide for, and might have refused
+        // the server.
         guard let core = owner.withLock({ $0 })(), let attempt = core.attempt(waitingFor: trust) else {
             throw Self.refusal
         }
@@ -80,7 +82,7 @@ final class SessionTrust: Sendable {
         case .useCredential, .performDefaultHandling: try decideByDefault(trust)
         default: throw Self.refusal
         }
-        // Asked before the server has asked for it: the next handshake shows it only then.
+        // The delegate is asked even if the server has not requested a certificate.
         let identity = ask(NSURLAuthenticationMethodClientCertificate, about: trust, for: attempt)
         switch identity?.disposition {
         case .useCredential:
@@ -91,7 +93,7 @@ final class SessionTrust: Sendable {
         }
     }
 
-    /// The identity that the delegate gave for a host, when its trust was decided.
+    /// The identity that the delegate gave for a host when it trusted the server.
     private func identity(forHost host: String) -> ClientIdentity? {
         identities.withLock { $0[CanonicalHost.text(of: host)] }
     }
@@ -118,7 +120,7 @@ final class SessionTrust: Sendable {
 }
 
 extension SessionCore {
-    /// An attempt that may be waiting for the connection whose server is judged.
+    /// An attempt that may be waiting for the connection whose server is evaluated.
     fileprivate func attempt(waitingFor trust: ServerTrust) -> Attempt? {
         let host = CanonicalHost.text(of: trust.host)
         return registry.attempts.first { attempt in
@@ -129,7 +131,7 @@ extension SessionCore {
     }
 }
 
-/// The protection space of a TLS server: of its certificates, or of those that it may ask for.
+/// The protection space of a TLS server: for its certificates, or for the client certificate that it may request.
 final class TrustSpace: URLProtectionSpace, @unchecked Sendable {
     // SAFETY: its one stored property is a `let` of `Sendable` type.
     let trust: ServerTrust
