@@ -16,7 +16,7 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     ) {
         self.request = request
         decoder = StreamDecoder(request: request, reader: reader)
-        // The queue may be concurrent: this one, above it, keeps the order.
+        // `queue` may be concurrent: a serial queue that targets it keeps the order.
         self.queue = DispatchQueue(label: "fireweed.stream.handler", target: queue)
         self.handler = handler
     }
@@ -57,7 +57,7 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func wakeForConclusion() -> Bool { false }
 
     func deliver() {
-        // Behind what is still being read or handled.
+        // After the pieces and values that are still being read or handled.
         decoder.inOrder { [self] in
             queue.async { [self] in
                 try? handler(.init(event: .complete(request.completion), token: .init(request: request)))

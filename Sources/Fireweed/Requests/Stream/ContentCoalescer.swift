@@ -5,10 +5,10 @@ import Foundation
 /// Joins pieces of content of 16 KiB each, since each piece costs a thread hop.
 ///
 /// A piece of another size is the end of what the server has sent so far, and is passed on immediately: so a server
-/// that sends one value in each chunk is read chunk by chunk. The transport joins chunks where one read of the socket
-/// has more than 64. For one thread at a time.
+/// that sends one value in each chunk is read chunk by chunk. The transport joins chunks when one read of the socket
+/// has more than 64. For use on one thread at a time.
 struct ContentCoalescer: Sendable {
-    /// The size of a piece that more content follows: a DATA frame has no more unless it is asked for (RFC 9113 §4.2).
+    /// The size of a piece that more content probably follows: the default limit of a DATA frame (RFC 9113 §4.2).
     private static let cut = 16 * 1024
     private var block: ContentBlock?
 

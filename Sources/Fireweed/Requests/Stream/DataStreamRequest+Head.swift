@@ -12,13 +12,13 @@ extension DataStreamRequest {
     /// if head.status == 200 { for try await data in content { use(data) } }
     /// ```
     ///
-    /// Call it once, before anything else resumes the request: it gets the content that comes after the call. The
-    /// content can be read by one iterator, which sets the pace: at most about a megabyte is buffered, then the network
-    /// waits. Content that is released before its end cancels the request, unless the response has no content: such a
-    /// request ends undisturbed.
+    /// Call this method once, before anything else resumes the request: the content before the call is lost. Only one
+    /// iterator can read the content. At most about a megabyte is buffered; then nothing is read from the network until
+    /// the iterator has caught up. Releasing the content before its end cancels the request, unless the response has no
+    /// content.
     ///
-    /// A response that the validators refuse may be retried, unseen. Once this method has returned, a failure ends the
-    /// content, and no retrier is asked.
+    /// A response that the validators refuse is not returned, and may be retried. Once this method has returned, a
+    /// failure ends the content, and no retrier is asked.
     ///
     /// - Returns: the head of the final response, after redirects and retries, and the content.
     /// - Throws: the request's error when there is no acceptable response; `AFError.explicitlyCancelled` when the task

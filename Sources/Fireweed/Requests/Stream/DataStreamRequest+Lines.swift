@@ -8,12 +8,12 @@ extension DataStreamRequest {
 
     /// The content's lines, as text without their ends.
     ///
-    /// Lines end with LF, CR or CRLF; empty lines count. A last line without a line end counts when the content is
-    /// complete. Bytes that are not UTF-8 become U+FFFD; a byte order mark at the start is dropped.
+    /// Lines end with LF, CR or CRLF; empty lines are included. A last line without a line end is included when the
+    /// content is complete. Bytes that are not UTF-8 become U+FFFD; a byte order mark at the start is dropped.
     ///
-    /// The sequence gets nothing of a response that the validators refuse: such a response may be retried, unseen. Once
-    /// there was content, a failure ends the sequence, and no retrier is asked. The content of a response with a status
-    /// from 400 on is also in `data`.
+    /// The sequence gets no content of a response that the validators refuse; such a request may be retried. Once the
+    /// sequence has got content, a failure ends the sequence, and no retrier is asked. The content of a response with a
+    /// status from 400 on is also in `data`.
     ///
     /// <!-- sample: no-run: the server has no such log -->
     /// ```swift
@@ -39,9 +39,10 @@ extension DataStreamRequest {
 
     /// A decoded value for each line of the content (JSON Lines, NDJSON).
     ///
-    /// Lines end with LF; empty lines are skipped. Decoding happens on the task that reads. A line that cannot be
-    /// decoded ends request and sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`.
-    /// Refused responses, failures and retries are as for `lines()`.
+    /// Lines end with LF; empty lines are skipped. Lines are decoded on the task that reads the sequence. A line that
+    /// cannot be decoded ends request and sequence with
+    /// `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`. Refused responses, failures and retries
+    /// are as for `lines()`.
     ///
     /// - Parameters:
     ///   - type: the type of the values.

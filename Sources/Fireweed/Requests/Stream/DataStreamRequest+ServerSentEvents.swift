@@ -12,7 +12,7 @@ extension DataStreamRequest {
     /// request connects again after the server's `retry` time, with `Last-Event-ID`. The new connection is the
     /// request's next attempt, with its own task, and counts as a retry. Adapters run for each attempt; retriers are
     /// asked about failures other than those of the network. A request whose method is not idempotent, such as POST,
-    /// does not connect again unless `reconnection` says so: it might take effect with each connection (RFC 9110
+    /// does not connect again unless `reconnection` allows that: it might take effect with each connection (RFC 9110
     /// §9.2.2). The sequence
     /// - ends with status 204;
     /// - throws `AFError.responseValidationFailed` for any other status than 200, and for content of another type;
@@ -49,7 +49,7 @@ extension DataStreamRequest {
 }
 
 extension PieceReader where Value == ServerSentEvent, Failure == AFError {
-    /// The events of a source, which is notified of how far the content was read.
+    /// Reads the events of a source, and records the progress in the source.
     fileprivate static func events(of source: EventSource, _ maximumEventByteCount: Int) -> Self {
         let parser = QueueConfined(
             ServerSentEventParser(lastEventID: source.lastEventID, maximumEventByteCount: maximumEventByteCount))

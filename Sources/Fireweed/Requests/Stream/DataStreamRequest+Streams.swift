@@ -6,9 +6,9 @@ public import Foundation
 extension DataStreamRequest {
     /// Calls `stream` with each piece of the content as it came, then with the completion.
     ///
-    /// As with Alamofire, pieces of a response that the validators refuse come too, and a retry calls `stream` with the
-    /// content from its beginning again, without a mark between the attempts. The sequences, such as `content()`, give
-    /// only content of one accepted response.
+    /// As with Alamofire, `stream` also gets pieces of a response that the validators refuse. A retry calls `stream`
+    /// with the content from its beginning again, and nothing marks where the new attempt begins. The sequences, such
+    /// as `content()`, give only the content of one accepted response.
     ///
     /// - Parameters:
     ///   - queue: where `stream` is called; the main queue by default.
@@ -63,8 +63,8 @@ extension DataStreamRequest {
 
     /// Calls `stream` with a decoded value of each piece, then with the completion.
     ///
-    /// A piece is whatever the network delivered at once, so this is for servers that flush after each value;
-    /// `jsonLines` decodes values on lines. A piece that cannot be decoded gives
+    /// The network decides where a piece ends, so this is for servers that flush after each value; `jsonLines` decodes
+    /// one value from each line. A piece that cannot be decoded gives
     /// `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`. The stream continues after that, unless
     /// the request was made with `automaticallyCancelOnStreamError`. A retry calls `stream` with the content from its
     /// beginning again, as with `responseStream(on:stream:)`.
@@ -92,8 +92,8 @@ extension DataStreamRequest {
 extension DataStreamRequest {
     /// The content as it comes, in pieces of any size.
     ///
-    /// The sequence gets no content of a response that the validators refuse: such a response may be retried, unseen.
-    /// After the first piece there is no retry: a failure then ends the sequence, and no retrier is asked.
+    /// The sequence gets no content of a response that the validators refuse; such a request may be retried. After the
+    /// first piece there is no retry: a failure then ends the sequence, and no retrier is asked.
     ///
     /// ```swift
     /// for try await data in session.streamRequest("https://example.com/file").validate().content() { use(data) }
@@ -127,7 +127,7 @@ extension PieceReader where Value == String, Failure == Never {
                 $0.request($1, didParseStream: Result<String, AFError>.success(value))
             }
         }
-        // Not quick: bytes that are no text cost a hundred times as much as others.
+        // Not quick: bytes that are not UTF-8 take a hundred times as long to decode as others.
         return PieceReader(isQuick: false, onFailure: .none) { data, emit in
             let value = text.value.append(data)
             guard !value.isEmpty else { return }  // a part of one character
@@ -144,7 +144,7 @@ extension PieceReader where Value == String, Failure == Never {
 }
 
 extension PieceReader where Failure == AFError {
-    /// What a serialiser makes of each piece.
+    /// The values that a serialiser makes from pieces.
     static func serialising<Serializer: DataStreamSerializer>(
         _ serializer: Serializer, for request: DataStreamRequest
     ) -> Self where Serializer.SerializedObject == Value {

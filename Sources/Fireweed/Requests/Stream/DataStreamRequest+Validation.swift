@@ -1,10 +1,13 @@
-// Validation of streams, when their content has ended.
+// Validation of stream requests.
 
 import Foundation
 import FoundationNetworking
 
 extension DataStreamRequest {
-    /// Checks the response with a closure, called off the main queue, before any handler; not called after a failure.
+    /// Checks the head of the response with a closure: before the content if the request has a sequence, else after it.
+    ///
+    /// The closure is called on the serialisation queue, or on the thread that makes the first sequence when the head
+    /// has come before. It is not called after a failure.
     @discardableResult
     @preconcurrency
     public func validate(_ validation: @escaping Validation) -> Self {

@@ -6,25 +6,25 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A request that delivers the content of its response piece by piece, and keeps none of it, except of an error.
+/// A request that delivers the content of its response piece by piece, and keeps only the content of an error response.
 ///
-/// A slow handler slows the network down: about one megabyte at most waits for one handler. A handler gets the content
-/// that comes after it was added. The request ends when every handler has returned, so that an error of a handler
-/// counts. After `cancel()` no further value is delivered. A retry starts the content over, for the same handlers;
-/// sequences never get content twice.
+/// A slow handler slows down reading from the network: about one megabyte at most waits for one handler. A handler gets
+/// the content that comes after it was added. The request ends when every handler has returned, so that a handler's
+/// error can still fail the request. After `cancel()` no further value is delivered. A retry delivers the content from
+/// its beginning to the same handlers; sequences never get content twice.
 public final class DataStreamRequest: Request, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
     /// Called with each event of a stream, in order, one call at a time.
     ///
-    /// An error that the handler throws ends the request: an ``AFError`` as it is, another error inside
+    /// An error that the handler throws ends the request: an ``AFError`` unchanged, another error inside
     /// `AFError.responseSerializationFailed`. An error for `.complete` is ignored.
     public typealias Handler<Success, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
-    /// Checks the head of a response; success, or the error that the request ends with.
+    /// Checks the head of a response; returns success, or the error with which the request ends.
     public typealias Validation = @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse) -> ValidationResult
 
-    /// An event of a stream, with the means to stop the stream.
+    /// An event of a stream, with methods to stop the stream.
     public struct Stream<Success: Sendable, Failure: Error>: Sendable {
         /// The event.
         public let event: Event<Success, Failure>
@@ -53,9 +53,10 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         public let response: HTTPURLResponse?
         /// The metrics of the last task.
         public let metrics: TaskMetrics?
-        /// Why the stream ended early, if it did.
+        /// The error that ended the stream early; `nil` for a complete stream.
         public let error: AFError?
-        /// The content of a response with a status from 400 on, as `DataStreamRequest.data`; `nil` for other responses.
+        /// The value of ``DataStreamRequest/data``: the content of a response with a status from 400 on; `nil` for
+        /// other responses.
         public let data: Data?
     }
 
@@ -88,13 +89,13 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// What the request was made from.
     public var convertible: any URLRequestConvertible { parts.origin }
 
-    /// The most bytes of an error's content that `data` has: 64 KiB.
+    /// The maximum number of bytes in `data`: 64 KiB.
     public static let maximumErrorContentByteCount = 64 * 1024
 
     /// The beginning of the content of a response with a status from 400 on, so that an error can be read; else `nil`.
     ///
     /// At most `maximumErrorContentByteCount` bytes of the last response. Streams get this content too, except
-    /// `serverSentEvents()`, which only delivers events; it waits two seconds for the content of an error.
+    /// `serverSentEvents()`, which only delivers events; it waits at most two seconds for the content of an error.
     public var data: Data? { receiver.errorContent }
 
     var isStopped: Bool { receiver.isStopped(self) }

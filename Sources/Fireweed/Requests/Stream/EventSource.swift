@@ -1,4 +1,4 @@
-// The state of a client of server-sent events between connections (WHATWG HTML §9.2.2 to §9.2.4).
+// The state that a client of server-sent events keeps between connections (WHATWG HTML §9.2.2 to §9.2.4).
 
 import FireweedTransport
 import Foundation
@@ -17,7 +17,7 @@ struct EventSourceState: Sendable {
     private var isOpen = false
     private var isStopped = false
 
-    /// The least wait between connections, whatever the server has set.
+    /// The shortest wait that a server can set, and the shortest base of the backoff after failures.
     static let shortestBackoff = Duration.milliseconds(100)
 
     init(rule: ServerSentEvent.Reconnection?) {
@@ -25,12 +25,13 @@ struct EventSourceState: Sendable {
         reconnectionTime = min((rule ?? .automatic).delay, .milliseconds(ServerSentEventParser.longestMilliseconds))
     }
 
-    /// Sets the wait that the server asks for; a server that asks for none would be flooded with connections.
+    /// Sets the wait that the server asks for, but at least `shortestBackoff`: with no wait, the server would be
+    /// flooded with connections.
     mutating func wait(_ time: Duration) {
         reconnectionTime = max(time, Self.shortestBackoff)
     }
 
-    /// The error with which a response's head ends the source; `nil` when the content may be read.
+    /// The error with which a response's head ends the source; `nil` when the content may be read, and for status 204.
     mutating func refusal(status: Int, contentType: String?) -> AFError? {
         isOpen = false
         // "Clients can be told to stop reconnecting using the 204 response": not an error.
@@ -54,7 +55,7 @@ struct EventSourceState: Sendable {
         return nil
     }
 
-    /// The wait before connecting again; `nil` when the source has ended.
+    /// The wait before connecting again; `nil` when the source does not reconnect.
     mutating func delay(after error: AFError?, method: HTTPMethod = .get) -> Duration? {
         // A request that is not idempotent might take effect again with each connection (RFC 9110 §9.2.2).
         let isIdempotent = HTTPMethod.idempotent.contains(method)
@@ -71,14 +72,14 @@ struct EventSourceState: Sendable {
         return max(min(doubled, rule.maximumDelay), reconnectionTime)
     }
 
-    /// Whether a failure is transient: the same ones as for a ``RetryPolicy``.
+    /// Whether a failure is transient: one of the errors that a ``RetryPolicy`` retries by default.
     private static func mayPass(_ error: AFError) -> Bool {
         guard case .sessionTaskFailed(let error) = error, let code = (error as? URLError)?.code else { return false }
         return URLError.transientCodes.contains(code)
     }
 }
 
-/// A source of events, shared by its request and the reader of its content.
+/// A source of events, shared by the request and the reader of the request's content.
 final class EventSource: Sendable {
     private let state: Mutex<EventSourceState>
 
@@ -105,7 +106,7 @@ final class EventSource: Sendable {
         }
     }
 
-    /// The request with the fields of an event source, where it does not have its own.
+    /// The request with the fields of an event source; its own `Accept` and `Cache-Control` stay.
     func completing(_ request: URLRequest) -> URLRequest {
         var request = request
         if request.headers["Accept"] == nil { request.headers.add(name: "Accept", value: "text/event-stream") }

@@ -1,13 +1,13 @@
-// The rule for which responses of a stream reach its sequences.
+// The rule that decides which responses of a stream reach its sequences.
 
-/// Decides whether the async sequences of a stream get the content of the present response, and whether a retry may
+/// Decides whether the async sequences of a stream get the content of the current response, and whether a retry may
 /// follow.
 ///
-/// The reader of a sequence cannot tell where a retry begins. So a sequence gets content only of a response that the
-/// validators accept, and no retry follows once a sequence got content. Pure: the receiver runs the validators.
+/// The reader of a sequence cannot see where a retry begins. So a sequence only gets the content of a response that the
+/// validators accept, and no retry follows once a sequence has got content. Pure: the receiver runs the validators.
 struct SequenceGate: Sendable {
     private enum HeadValidation: Sendable {
-        /// The head was not judged: there were no sequences when it came.
+        /// The head was not validated: there were no sequences when it came.
         case open
         /// The validators run.
         case pending
@@ -15,15 +15,15 @@ struct SequenceGate: Sendable {
         case known([Request.ValidationResult?])
     }
 
-    /// Whether there was a sequence: a stream without one does not judge heads.
+    /// Whether a sequence was ever added: without sequences, heads are not validated before the content.
     private var hasSequences = false
     /// The attempt whose head came last, until it ends.
     private(set) var attempt: Attempt?
     private var verdict = HeadValidation.open
-    /// Whether a sequence got content.
+    /// Whether a sequence has got content.
     private(set) var hasDelivered = false
 
-    /// Whether sequences get the content of the present response.
+    /// Whether sequences get the content of the current response.
     var isOpen: Bool {
         switch verdict {
         case .open: return true
@@ -34,16 +34,16 @@ struct SequenceGate: Sendable {
         }
     }
 
-    /// The head of an attempt came; returns true when it has to be judged.
+    /// Records that the head of an attempt came; returns true when the head has to be validated.
     mutating func begin(_ attempt: Attempt) -> Bool {
         self.attempt = attempt
         verdict = hasSequences ? .pending : .open
         return hasSequences
     }
 
-    /// A sequence is about to be added; returns the attempt whose head has to be judged for it first.
+    /// Prepares for a new sequence; returns the attempt whose head has to be validated before, if any.
     ///
-    /// Other sequences that are added meanwhile get no content until the head is judged.
+    /// Other sequences that are added meanwhile get no content until the head is validated.
     mutating func admit() -> Attempt? {
         defer { hasSequences = true }
         guard !hasSequences, let attempt else { return nil }
@@ -51,12 +51,12 @@ struct SequenceGate: Sendable {
         return attempt
     }
 
-    /// The validators have run on the head of an attempt.
+    /// Records the results of the validators on the head of an attempt.
     mutating func judged(_ attempt: Attempt, _ results: [Request.ValidationResult?]) {
         if attempt === self.attempt { verdict = .known(results) }
     }
 
-    /// The results for an attempt that has ended.
+    /// Takes the results of the validators on the head of an attempt that has ended; empty when they have not run.
     mutating func end(_ attempt: Attempt) -> [Request.ValidationResult?] {
         guard attempt === self.attempt else { return [] }
         self.attempt = nil
@@ -64,7 +64,7 @@ struct SequenceGate: Sendable {
         return results
     }
 
-    /// A piece is passed to these consumers; returns those that get it.
+    /// Returns the consumers that get the next piece or head, and records whether a sequence is among them.
     mutating func admitted(_ sinks: [any StreamSink]) -> [any StreamSink] {
         guard hasSequences else { return sinks }
         guard isOpen else { return sinks.filter { !$0.isSequence } }

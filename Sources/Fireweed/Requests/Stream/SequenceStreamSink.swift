@@ -1,4 +1,4 @@
-// A stream's async sequence.
+// The buffer of a stream's async sequence.
 
 import FireweedTransport
 import Foundation
@@ -9,10 +9,10 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
 
     private let request: DataStreamRequest
     private let decoder: StreamDecoder<Value, Failure>
-    /// Whether no value is dropped; only then the transport is stopped for a slow reader.
+    /// Whether no value is ever dropped; only then does a slow reader pause the transport.
     private let isLossless: Bool
     private let buffer: StreamBuffer<(stream: Element, weight: Int)>
-    /// Takes the head of the response, or why none came; `nil` where nothing waits for it.
+    /// Takes the head of the response, or the error when none came; `nil` when no caller waits for the head.
     private let head: OneAnswer<Result<ResponseHead, AFError>>?
 
     init(
@@ -53,14 +53,14 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         if !isLossless { decoder.consumed(weight) }
     }
 
-    /// The next event; the transport continues when there is room again.
+    /// Returns the next event; the transport continues when there is room again.
     func next() async -> Element? {
         guard let (stream, weight) = await buffer.next() else { return nil }
         if weight > 0 { decoder.consumed(weight) }
         return stream
     }
 
-    /// The reader is gone: content is dropped, and the transport is not stopped any more.
+    /// Called when the reader is gone: drops content, and never pauses the transport again.
     func detach(cancelling: Bool) {
         if cancelling { request.cancel() }
         request.receiver.remove(self)
@@ -73,7 +73,8 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func wakeForConclusion() -> Bool { false }
 
     func deliver() {
-        // Without effect where the head came. A response that ended before this consumer was added has one too.
+        // This has no effect if the head was given already. It gives the head of a response that ended before this
+        // consumer was added.
         if let head {
             let error = request.error
             head.give(
@@ -91,7 +92,7 @@ extension SequenceStreamSink where Failure == AFError {
     /// The next value, or the error that ends the stream; `nil` at the end of a complete stream.
     @Sendable
     func nextResult() async -> Result<Value, AFError>? {
-        // Without an event the reader was released, or its task was cancelled.
+        // `nil` means that the reader was released, or that its task was cancelled.
         guard let stream = await next() else { return .failure(.explicitlyCancelled) }
         return switch stream.event {
         case .stream(let result): result

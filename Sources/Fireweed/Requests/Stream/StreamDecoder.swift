@@ -1,4 +1,4 @@
-// Makes values of the pieces of a stream, in order.
+// Decoding of the pieces of a stream into values, in order.
 
 import Dispatch
 import Foundation
@@ -8,12 +8,12 @@ import Synchronization
 ///
 /// Its closures are called one at a time, in order.
 struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
-    /// Takes a value and the number of bytes that it holds.
+    /// Takes a value or a failure, and the value's size in bytes.
     typealias Emit = (Result<Value, Failure>, Int) -> Void
 
     /// True for trusted code that never blocks: it runs on the transport's thread.
     var isQuick: Bool
-    /// What a failure of the reader does to the request.
+    /// The effect of a reader's failure on the request.
     enum FailureEffect: Sendable {
         /// Nothing: the stream continues.
         case none
@@ -28,7 +28,7 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
     var read: @Sendable (Data, Emit) -> Void
     /// Called before the first piece of a new attempt.
     var restart: @Sendable () -> Void = {}
-    /// Called after the last piece; `true` when the content is complete.
+    /// Called after the last piece; the Boolean is true when the content is complete.
     var finish: @Sendable (Bool, Emit) -> Void = { _, _ in }
 }
 
@@ -96,7 +96,7 @@ final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
         if backlog.withLock({ $0.change(by: count) }) { request.lastAttempt?.resumeIntake() }
     }
 
-    /// Drops everything, and never stops the transport again.
+    /// Drops everything, and never pauses the transport again.
     func detach() {
         if backlog.withLock({ $0.detach() }) { request.lastAttempt?.resumeIntake() }
     }
@@ -113,14 +113,14 @@ final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    /// Runs `body` once everything before it has been read.
+    /// Runs `body` after all earlier pieces have been read.
     func inOrder(_ body: @escaping @Sendable () -> Void) {
         guard let queue else { return body() }
         queue.async(execute: body)
     }
 }
 
-/// A value that only one serial queue at a time uses.
+/// A value that is used by one thread at a time, in the closures of one piece reader.
 final class QueueConfined<Value>: @unchecked Sendable {
     // SAFETY: it belongs to a piece reader, whose closures are called one at a time, in order.
     var value: Value

@@ -1,17 +1,18 @@
-// Async sequences of what a stream's content holds.
+// Async sequences of the lines, values or events in a stream's content.
 
 extension DataStreamRequest {
     /// An async sequence of the lines, values or events in a stream's content.
     ///
-    /// Each iterator gets the content from its making on; making the first one resumes the request, as a handler does.
+    /// Each iterator gets the content that comes after the iterator was made. Making the first iterator resumes the
+    /// request, as adding a handler does.
     ///
-    /// The reader sets the pace: while it does not read, at most about a megabyte is buffered, then the network waits.
-    /// An iterator that is released before the end, or whose task is cancelled, cancels the request, unless that was
-    /// turned off.
+    /// While the reader does not read, at most about a megabyte is buffered; then nothing more is read from the
+    /// network. An iterator that is released before the end, or whose task is cancelled, cancels the request, unless
+    /// automatic cancelling was turned off.
     public struct Elements<Element: Sendable>: AsyncSequence, Sendable {
         /// The iterator.
         public typealias AsyncIterator = Iterator
-        /// Why the sequence ended early.
+        /// The error with which the sequence ended early.
         public typealias Failure = AFError
 
         private let open: @Sendable () -> StreamSource<Result<Element, AFError>>
@@ -27,7 +28,7 @@ extension DataStreamRequest {
 
         /// Returns the elements one by one, to one task at a time.
         public struct Iterator: AsyncIteratorProtocol {
-            /// Why the sequence ended early.
+            /// The error with which the sequence ended early.
             public typealias Failure = AFError
 
             private let produce: @Sendable () async -> Result<Element, AFError>?
@@ -63,7 +64,8 @@ extension DataStreamRequest {
         }
     }
 
-    /// A sequence of a reader's values after `convert`, which runs on the reading task and drops a value by `nil`.
+    /// A sequence of a reader's values after `convert`, which runs on the reading task and returns `nil` to drop a
+    /// value.
     func elements<Raw: Sendable, Element: Sendable>(
         cancelling: Bool, reader: @escaping @Sendable () -> PieceReader<Raw, AFError>,
         convert: @escaping @Sendable (Raw) -> Result<Element, AFError>?

@@ -1,4 +1,4 @@
-// The content of a stream on its way to its consumers.
+// Delivery of a stream's content to its consumers.
 
 import Dispatch
 import FireweedTransport
@@ -11,9 +11,9 @@ final class StreamReceiver: ResponseReceiver {
         var sinks: [any StreamSink] = []
         /// Content that no consumer has got yet.
         var coalesced = ContentCoalescer()
-        /// The number of pieces and values that are being read or handled.
+        /// The number of pieces and values that are waiting, being read or being handled.
         var workCount = 0
-        /// The end of an attempt, delayed while that work may still change the outcome.
+        /// The end of an attempt, delayed while pieces or values that are not handled yet may change the outcome.
         var pendingEnd: (attempt: Attempt, failure: TransferFailure?)?
         var eventSource: EventSource?
         /// The content of a response with a status from 400 on.
@@ -23,7 +23,7 @@ final class StreamReceiver: ResponseReceiver {
         weak var input: InputConduit?
         var gate = SequenceGate()
 
-        /// Whether any consumer gets content of the present response.
+        /// Whether any consumer gets content of the current response.
         var hasReaders: Bool { gate.isOpen ? !sinks.isEmpty : sinks.contains { !$0.isSequence } }
     }
 
@@ -31,7 +31,7 @@ final class StreamReceiver: ResponseReceiver {
 
     /// The state of the source of server-sent events; `nil` for other streams.
     var eventSource: EventSource? { state.withLock { $0.eventSource } }
-    /// The beginning of a response's content where its status is 400 or more.
+    /// The beginning of the content of a response with a status from 400 on; else `nil`.
     var errorContent: Data? { state.withLock { $0.errorContent?.data } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
@@ -40,7 +40,7 @@ final class StreamReceiver: ResponseReceiver {
         return try RequestRecord(source.completing(record.urlRequest))
     }
 
-    // MARK: What comes
+    // MARK: Receiving
 
     var needsHead: Bool { true }
 
@@ -54,10 +54,10 @@ final class StreamReceiver: ResponseReceiver {
             return isJudged ? judge(attempt, of: request) : request.offerResponse(of: attempt)
         }
         request.mutable.withLock { $0.fail(refusal) }
-        _ = request.offerResponse(of: attempt)  // the request has failed: the handler's decision changes nothing
+        _ = request.offerResponse(of: attempt)  // the request has failed already: the decision has no effect
         if isError {
-            // The content of a refused response is only kept. A peer that does not end it delays the error by at most
-            // this time.
+            // The content of a refused response is only stored in `errorContent`. A server that does not end the
+            // content delays the error by at most `longestWait`.
             request.core.clock.schedule(.limit, after: ErrorContent.longestWait, on: request.core.arguments.rootQueue) {
                 [weak attempt] in
                 attempt?.cancel()
@@ -75,7 +75,7 @@ final class StreamReceiver: ResponseReceiver {
             passHead(of: attempt)
             return request.offerResponse(of: attempt)
         }
-        // Validators are the caller's code, which must not run on the transport's thread.
+        // Validators are user code, which must not run on the transport's thread.
         request.serializationQueue.async { [self] in
             let results = request.judgeHead(of: attempt)
             state.withLock { $0.gate.judged(attempt, results) }
@@ -187,7 +187,7 @@ final class StreamReceiver: ResponseReceiver {
     // MARK: The consumers
 
     func add(_ sink: any StreamSink, of request: DataStreamRequest) {
-        // A head that came before the first sequence was not judged.
+        // A head that came before the first sequence was not validated.
         if sink.isSequence, let attempt = state.withLock({ $0.gate.admit() }) {
             let results = request.judgeHead(of: attempt)
             state.withLock { $0.gate.judged(attempt, results) }
@@ -199,7 +199,7 @@ final class StreamReceiver: ResponseReceiver {
         if let attempt { passHead(of: attempt) }
     }
 
-    /// Passes no more content to a consumer; the others continue.
+    /// Removes a consumer, which gets no more content; the other consumers continue.
     func remove(_ sink: any StreamSink) {
         state.withLock { $0.sinks.removeAll { $0 === sink } }
     }
@@ -212,7 +212,7 @@ final class StreamReceiver: ResponseReceiver {
         }
     }
 
-    /// Makes the stream a source of events, unless it is one.
+    /// Makes the stream a source of events, unless it is one already; returns the source.
     func becomeEventSource(_ make: () -> EventSource) -> EventSource {
         let made = make()
         return state.withLock { state in
@@ -237,7 +237,7 @@ final class StreamReceiver: ResponseReceiver {
         if let end { request.complete(end.attempt, failure: end.failure) }
     }
 
-    /// Ends the request because a value could not be made or was refused.
+    /// Ends the request because a value could not be made, or because a handler threw an error.
     func fail(_ request: Request, with error: AFError) {
         if !isStopped(request) { state.withLock { $0.hasFailed = true } }
         request.endAsCancelled(by: error)
@@ -248,7 +248,7 @@ final class StreamReceiver: ResponseReceiver {
 private struct ErrorContent: Sendable {
     static let longestWait = Duration.seconds(2)
 
-    /// True when the content is only kept, and no consumer gets it.
+    /// True when the content is only stored, and no consumer gets it.
     let isRefused: Bool
     private(set) var data = Data()
 

@@ -8,13 +8,14 @@ import Synchronization
 extension DataStreamRequest {
     /// Resumes the request, and returns its content as an `InputStream`.
     ///
-    /// `read` waits for bytes. While `bufferSize` bytes wait to be read, nothing is received; the last piece may exceed
-    /// `bufferSize`. At the end of the request `read` returns 0, or -1 when the request failed; `streamError` is then
-    /// its ``AFError``. A stream that is closed early leaves the rest of the content unread, and the request continues
-    /// until it is cancelled. A second call makes another stream and ends the first one.
+    /// `read` blocks until bytes come. While at least `bufferSize` bytes wait to be read, nothing is read from the
+    /// network; the last piece may exceed `bufferSize`. At the end of the request `read` returns 0, or -1 when the
+    /// request failed; `streamError` is then the request's ``AFError``. When a stream is closed early, the rest of the
+    /// content is dropped, and the request continues until it ends or is cancelled. A second call makes another stream
+    /// and ends the first one.
     ///
-    /// The stream gets the content of one response, as the sequences do: none of a response that the validators refuse,
-    /// and after the first bytes there is no retry.
+    /// Like the sequences, the stream gets the content of one response only, which the validators accept. After the
+    /// first bytes there is no retry.
     ///
     /// One thread at a time may use the stream. It has no run loop, and `read` blocks the thread.
     public func asInputStream(bufferSize: Int = 1024) -> InputStream? {
@@ -69,7 +70,7 @@ final class InputConduit: StreamSink {
     private struct State {
         var request: DataStreamRequest?
         var pieces = ElementQueue<Data>()
-        /// The unread rest of the present piece.
+        /// The unread rest of the current piece.
         var piece = Data()
         var byteCount = 0
         var isOver = false
@@ -133,7 +134,7 @@ final class InputConduit: StreamSink {
         }
     }
 
-    /// The reader is gone: content is dropped, and the transport is not stopped any more.
+    /// Called when the reader is gone: drops content, and never pauses the transport again.
     func close() {
         let (reader, request) = state.withLock { state in
             defer { state = State(isOver: true, error: state.error) }
@@ -147,7 +148,7 @@ final class InputConduit: StreamSink {
 
     // MARK: The request's side
 
-    /// A retry could not be told from the rest of the content.
+    /// True because the reader cannot distinguish the content of a retry from the rest of the first content.
     var isSequence: Bool { true }
 
     var isFull: Bool { state.withLock { $0.byteCount >= capacity } }
@@ -172,7 +173,7 @@ final class InputConduit: StreamSink {
 
     func finish(isWhole: Bool) {}
 
-    /// Ends the stream after the bytes that wait.
+    /// Ends the stream after the bytes that wait to be read.
     func end(with error: AFError?) {
         let (reader, request) = state.withLock { state in
             if !state.isOver { state.error = error }
