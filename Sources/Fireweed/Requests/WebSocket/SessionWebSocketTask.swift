@@ -5,14 +5,14 @@ import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// One try of a WebSocket request.
+/// The task of one attempt of a WebSocket request.
 ///
-/// Send and receive messages with the `WebSocketRequest`. Foundation does not let a task's `send` and `receive` be
-/// overridden: a call of them on this task ends the process, since Foundation expects its own session.
+/// Send and receive messages with the `WebSocketRequest`. The task's own `send` and `receive` cannot be overridden:
+/// calling them on this task ends the process, since Foundation expects its own session.
 public typealias SessionWebSocketTask = URLSessionWebSocketTask
 
 extension URLSessionWebSocketTask {
-    /// The subprotocol that the server chose; `nil` when it chose none, before the handshake is done, and for
+    /// The subprotocol that the server chose; `nil` when the server chose none, before the handshake is done, and for
     /// Foundation's own tasks.
     public var negotiatedProtocol: String? { (self as? AttemptWebSocketTask)?.link?.facts.subprotocol }
 }

@@ -6,7 +6,7 @@ public import FoundationNetworking
 /// Why a WebSocket was closed (RFC 6455 §7.4): any number that fits into a close frame.
 ///
 /// On Linux `URLSessionWebSocketTask.CloseCode` has no values for 1012 to 1014 and for the codes of applications, 3000
-/// to 4999; this type has one for every number. It is an integer literal too: `socket.close(sendingCode: 4001)`.
+/// to 4999; this type has a value for every number. It is an integer literal too: `socket.close(sendingCode: 4001)`.
 public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 {
@@ -18,27 +18,27 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomSt
         self.rawValue = rawValue
     }
 
-    /// No code at all.
+    /// No code.
     public static let invalid = WebSocketCloseCode(rawValue: 0)
     /// The purpose is fulfilled.
     public static let normalClosure = WebSocketCloseCode(rawValue: 1000)
-    /// A server goes down, or a user leaves.
+    /// The server shuts down, or the user leaves.
     public static let goingAway = WebSocketCloseCode(rawValue: 1001)
     /// The other side broke the protocol.
     public static let protocolError = WebSocketCloseCode(rawValue: 1002)
-    /// A kind of message came that cannot be taken.
+    /// The receiver does not accept messages of this type, for instance binary messages.
     public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
     /// The close frame held no code; never sent.
     public static let noStatusReceived = WebSocketCloseCode(rawValue: 1005)
     /// No close frame came; never sent.
     public static let abnormalClosure = WebSocketCloseCode(rawValue: 1006)
-    /// A message's content does not fit its type, as text that is no UTF-8.
+    /// A message's content does not fit its type, such as text that is not UTF-8.
     public static let invalidFramePayloadData = WebSocketCloseCode(rawValue: 1007)
     /// A message broke a rule.
     public static let policyViolation = WebSocketCloseCode(rawValue: 1008)
     /// A message was too long.
     public static let messageTooBig = WebSocketCloseCode(rawValue: 1009)
-    /// The server did not agree to an extension.
+    /// The server did not agree to an extension that the client requires.
     public static let mandatoryExtensionMissing = WebSocketCloseCode(rawValue: 1010)
     /// The server met something that it did not expect.
     public static let internalServerError = WebSocketCloseCode(rawValue: 1011)
@@ -67,7 +67,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomSt
         rawValue = value
     }
 
-    /// The same code as Foundation's value; `.invalid` for a number that Foundation has no value for.
+    /// The same code as Foundation's value; `.invalid` for a number without a value in Foundation.
     public var urlSessionCode: URLSessionWebSocketTask.CloseCode {
         URLSessionWebSocketTask.CloseCode(rawValue: rawValue) ?? .invalid
     }

@@ -1,10 +1,11 @@
-// Between the transport's WebSocket and the request.
+// The listener between the transport's WebSocket and the request.
 
 import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Notifies the request of the events of one attempt's WebSocket, and keeps what the attempt's task shows of them.
+/// Notifies the request of the events of one attempt's WebSocket, and stores the values that the attempt's task
+/// returns.
 ///
 /// The reference to the request is weak: the request holds the attempt, and the attempt holds this object.
 final class WebSocketEventListener: WebSocketListener {

@@ -10,13 +10,13 @@ public protocol WebSocketMessageSerializer<Output, Failure>: Sendable {
     /// The type of the errors.
     associatedtype Failure: Error = any Error
 
-    /// The value of a message; throws when there is none.
+    /// Returns the value of a message; throws when the value cannot be made.
     func decode(_ message: URLSessionWebSocketTask.Message) throws -> Output
 }
 
-/// Gives messages as they are.
+/// Returns messages unchanged.
 public struct PassthroughWebSocketMessageDecoder: WebSocketMessageSerializer {
-    /// Never.
+    /// This serialiser does not fail.
     public typealias Failure = Never
 
     /// Makes a serialiser.
@@ -26,9 +26,9 @@ public struct PassthroughWebSocketMessageDecoder: WebSocketMessageSerializer {
     public func decode(_ message: URLSessionWebSocketTask.Message) -> URLSessionWebSocketTask.Message { message }
 }
 
-/// Decodes a value of each message, text or bytes.
+/// Decodes a value from each message, text or bytes.
 public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: WebSocketMessageSerializer {
-    /// Why there is no value.
+    /// Why a value could not be decoded.
     public enum Error: Swift.Error, LocalizedError {
         /// The decoder threw.
         case decoding(any Swift.Error)
@@ -52,7 +52,7 @@ public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: Web
         self.decoder = decoder
     }
 
-    /// The value; throws `DecodableWebSocketMessageDecoder.Error`.
+    /// Returns the decoded value; throws `DecodableWebSocketMessageDecoder.Error`.
     public func decode(_ message: URLSessionWebSocketTask.Message) throws -> Value {
         let data: Data
         switch message {
@@ -82,6 +82,6 @@ extension WebSocketMessageSerializer {
 }
 
 extension WebSocketMessageSerializer where Self == PassthroughWebSocketMessageDecoder {
-    /// Gives messages as they are.
+    /// Returns messages unchanged.
     public static var passthrough: PassthroughWebSocketMessageDecoder { PassthroughWebSocketMessageDecoder() }
 }

@@ -1,4 +1,4 @@
-// A WebSocket between the transport and its listeners.
+// Delivery of a WebSocket's events to its listeners.
 
 import FireweedTransport
 import Foundation
@@ -57,11 +57,11 @@ final class WebSocketReceiver: ResponseReceiver {
 
     /// The handshake is done.
     func opened(_ channel: any WebSocketChannel, subprotocol: String?, of request: Request) {
-        // The cookies of the handshake's response are stored now: the attempt lasts as long as the WebSocket.
+        // The cookies of the handshake's response are stored now, since the attempt ends only with the WebSocket.
         if let attempt = request.lastAttempt, attempt.hasDeferredWork {
             request.core.arguments.rootQueue.async { attempt.beginDeferredWork() }
         }
-        // The channel is known before a listener is notified: the listener may send or ping at once.
+        // The channel is set before a listener is notified: the listener may send or ping immediately.
         while true {
             let waiting = lifecycle.withLock { $0.open(channel) }
             guard !waiting.isEmpty else { break }
@@ -70,14 +70,14 @@ final class WebSocketReceiver: ResponseReceiver {
         _ = receive(.connected(subprotocol))
     }
 
-    /// Notifies every listener; `.isFull` when one of them is full.
+    /// Notifies every listener; returns `.isFull` when a listener is full.
     func receive(_ incoming: WebSocketIncoming) -> Demand {
         var (sinks, intake) = lifecycle.withLock { ($0.sinks, $0.keep(incoming)) }
         for sink in sinks where sink.receive(incoming) == .isFull { intake = .isFull }
         return intake
     }
 
-    /// The server has sent its close frame.
+    /// Called when the server's close frame has come.
     func closed(_ code: WebSocketCloseCode, reason: Data?) {
         lifecycle.withLock { $0.close() }
         _ = receive(.disconnected(code, reason))
@@ -85,15 +85,15 @@ final class WebSocketReceiver: ResponseReceiver {
 
     // MARK: The request's side
 
-    /// Adds a listener; the first one gets the events that were kept, before any other.
+    /// Adds a listener; the first listener gets the kept events before any other event.
     func add(_ sink: any WebSocketSink, of request: Request) {
         guard lifecycle.withLock({ $0.add(sink) }) == .deliverKept else { return }
         var isFull = false
-        // More events may be kept meanwhile: the listener is added to the others when none is left.
+        // More events may be kept meanwhile: the listener gets events directly when no kept event is left.
         while let events = lifecycle.withLock({ $0.takeKept(for: sink) }) {
             for event in events where sink.receive(event) == .isFull { isFull = true }
         }
-        // A listener that is full lets content come when it has room.
+        // A full listener resumes reading itself when it has room.
         if !isFull { request.lastAttempt?.resumeIntake() }
     }
 
@@ -102,7 +102,7 @@ final class WebSocketReceiver: ResponseReceiver {
         lifecycle.withLock { $0.keepEvents() }
     }
 
-    /// The open channel, and whether the server has sent its close frame.
+    /// The open channel, and whether the server's close frame has come.
     var connection: (channel: (any WebSocketChannel)?, isClosed: Bool) {
         lifecycle.withLock { ($0.channel, $0.isClosed) }
     }
@@ -130,7 +130,7 @@ struct WebSocketLifecycle: Sendable {
         let completion: @Sendable (AFError?) -> Void
     }
 
-    /// Events that wait for a listener.
+    /// The events that wait for the first listener.
     private struct BufferedEvents {
         var events: [WebSocketIncoming] = []
         var backlog = Backlog()
@@ -138,14 +138,14 @@ struct WebSocketLifecycle: Sendable {
         var isTaken = false
     }
 
-    /// What is done with a listener.
+    /// The result of adding a listener.
     enum Adding {
         case added
-        /// The events that were kept are delivered first.
+        /// The kept events must be delivered first.
         case deliverKept
     }
 
-    /// What is done with a message.
+    /// The decision about a message to send.
     enum Sending {
         case wait, refuse
         case send(any WebSocketChannel)
@@ -167,7 +167,7 @@ struct WebSocketLifecycle: Sendable {
         if sinks.isEmpty, kept == nil, !isOver { kept = BufferedEvents() }
     }
 
-    /// Keeps an event for the first listener, if events are kept; `.isFull` when too much waits.
+    /// Keeps an event for the first listener, if events are kept; returns `.isFull` when too much waits.
     mutating func keep(_ incoming: WebSocketIncoming) -> Demand {
         guard kept != nil else { return .wantsMore }
         kept?.events.append(incoming)
@@ -184,7 +184,7 @@ struct WebSocketLifecycle: Sendable {
         return .deliverKept
     }
 
-    /// Takes the events that were kept; when none is left, adds the listener, which gets the next events directly.
+    /// Takes the kept events; when none is left, adds the listener, which then gets events directly, and returns `nil`.
     mutating func takeKept(for sink: any WebSocketSink) -> [WebSocketIncoming]? {
         guard let events = kept?.events, !events.isEmpty else {
             kept = nil
@@ -198,7 +198,7 @@ struct WebSocketLifecycle: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message, or keeps it behind the messages that wait for the WebSocket to open.
+    /// Decides about a message; before the WebSocket is open, the message is kept after the messages that wait.
     mutating func handle(_ send: Send) -> Sending {
         if isOver { return .refuse }
         if let channel { return .send(channel) }
@@ -206,20 +206,20 @@ struct WebSocketLifecycle: Sendable {
         return .wait
     }
 
-    /// Takes the messages that wait; once none waits, messages are sent directly.
+    /// Takes the messages that wait; sets the channel when none waits, so that later messages are sent directly.
     mutating func open(_ channel: any WebSocketChannel) -> [Send] {
         if waiting.isEmpty { self.channel = channel }
         defer { waiting = [] }
         return waiting
     }
 
-    /// The server has sent its close frame.
+    /// Records that the server's close frame has come.
     mutating func close() {
         channel = nil
         isClosed = true
     }
 
-    /// The connection has ended; a retry may make another one.
+    /// Records that the connection has ended; a retry may make a new connection.
     mutating func disconnect() {
         channel = nil
         isClosed = false
@@ -239,6 +239,6 @@ extension Request {
     /// The URL of the last attempt.
     var lastURL: URL { lastAttempt?.record.url ?? URL(fileURLWithPath: "/") }
 
-    /// Why a message can no longer be sent.
+    /// The error for messages that can no longer be sent.
     fileprivate var endError: AFError { error ?? .sessionTaskFailed(error: URLError(.networkConnectionLost)) }
 }

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 
 extension WebSocketRequest.Event: CustomStringConvertible, CustomReflectable {
-    /// The event in words, as its kind describes it; no content.
+    /// The description of the event's kind; no content.
     public var description: String { kind.description }
 
     /// No children, so that `dump` shows no more than the description.

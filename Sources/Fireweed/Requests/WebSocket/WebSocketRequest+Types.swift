@@ -36,12 +36,12 @@ extension WebSocketRequest {
         /// Longest message to accept, in bytes after decompression; a longer one ends the request.
         ///
         /// The close code is 1009; the error is `sessionTaskFailed` around `URLError.dataLengthExceedsMaximum`.
-        /// Default: 1 MiB. A negative number counts as zero, which accepts empty messages alone.
+        /// Default: 1 MiB. A negative number counts as zero, which accepts only empty messages.
         public let maximumMessageSize: Int
         /// Seconds between automatic pings; `nil`, the default, sends none.
         ///
         /// The first ping is sent one interval after the connection. A number that is not positive and finite sends
-        /// none. A slow pong delays the next ping, and is no failure unless `requiresPongs` is set.
+        /// none. A slow pong delays the next ping, and is not a failure unless `requiresPongs` is set.
         public let pingInterval: TimeInterval?
         /// Whether the request ends with `URLError.timedOut` when an automatic ping has no pong before the next ping.
         ///
@@ -81,7 +81,7 @@ extension WebSocketRequest {
             public let start: Date
             /// When its pong came.
             public let end: Date
-            /// The time between both, in seconds.
+            /// The time between `start` and `end`, in seconds.
             public let latency: TimeInterval
         }
 
@@ -101,11 +101,11 @@ extension WebSocketRequest {
         public let response: HTTPURLResponse?
         /// The metrics of the last task.
         public let metrics: TaskMetrics?
-        /// Why the request ended, unless both sides have sent their close frame.
+        /// The error that ended the request; `nil` when both sides sent a close frame.
         public let error: AFError?
     }
 
-    /// An event of a WebSocket, with the means to react to it.
+    /// An event of a WebSocket, with methods to react to the event.
     public struct Event<Success: Sendable, Failure: Error>: Sendable {
         /// The kinds of events.
         public enum Kind: Sendable {
@@ -115,11 +115,11 @@ extension WebSocketRequest {
             case receivedMessage(Success)
             /// A message came that the serialiser could not read.
             case serializerFailed(Failure)
-            /// Both sides have sent their close frame; the code and the reason are the server's.
+            /// The server's close frame came, with this code and reason; no message comes after it.
             ///
-            /// A code that Foundation has no value for is `.invalid` here: the event's `closeCode` has the number.
+            /// A code without a value in Foundation is `.invalid` here: the event's `closeCode` has the number.
             case disconnected(closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)
-            /// The end; nothing comes after it.
+            /// The last event.
             case completed(Completion)
         }
 
@@ -138,7 +138,8 @@ extension WebSocketRequest {
             return code == .invalid ? socket?.closeCode : WebSocketCloseCode(rawValue: code.rawValue)
         }
 
-        /// Sends a close frame, as ``WebSocketRequest/close(sending:reason:)``; does nothing when the request is gone.
+        /// Sends a close frame, like ``WebSocketRequest/close(sending:reason:)``; does nothing after the request was
+        /// released.
         ///
         /// - Parameters:
         ///   - closeCode: the code of the close frame (RFC 6455 §7.4).
@@ -147,11 +148,11 @@ extension WebSocketRequest {
             socket?.close(sending: closeCode, reason: reason)
         }
 
-        /// Sends a close frame with any code, as ``WebSocketRequest/close(sendingCode:reason:)``; does nothing when the
-        /// request is gone.
+        /// Sends a close frame with any code, like ``WebSocketRequest/close(sendingCode:reason:)``; does nothing after
+        /// the request was released.
         ///
         /// - Parameters:
-        ///   - closeCode: the code of the close frame, also one that Foundation has no value for.
+        ///   - closeCode: the code of the close frame; it may be a code without a value in Foundation.
         ///   - reason: at most 123 bytes of UTF-8; `nil`, the default, for none.
         public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) {
             socket?.close(sendingCode: closeCode, reason: reason)
@@ -162,12 +163,12 @@ extension WebSocketRequest {
             socket?.cancel()
         }
 
-        /// Sends a ping, as ``WebSocketRequest/sendPing(respondingOn:onResponse:)``.
+        /// Sends a ping, like ``WebSocketRequest/sendPing(respondingOn:onResponse:)``.
         ///
         /// - Parameters:
         ///   - queue: where `onResponse` is called; the main queue by default.
-        ///   - onResponse: called once, with the pong or with the reason why none came; `unsent` when the request is
-        ///     gone.
+        ///   - onResponse: called once, with the pong or the reason why no pong came; with `unsent` after the request
+        ///     was released.
         @preconcurrency
         public func sendPing(
             respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
@@ -186,7 +187,7 @@ extension WebSocketMessage {
         }
     }
 
-    /// Foundation's form of it.
+    /// The message as a value of Foundation's type.
     var shown: URLSessionWebSocketTask.Message {
         switch self {
         case .binary(let data): .data(data)

@@ -8,9 +8,9 @@ import Synchronization
 /// A WebSocket (RFC 6455): messages in both directions after a handshake that is a request like any other.
 ///
 /// Interceptors, header fields, cookies, proxies, trust and redirects apply to the handshake as to every request, and
-/// so do credentials for Basic, Digest and NTLM; Negotiate is not possible. A status other than 101 ends the request
+/// so do credentials for Basic, Digest and NTLM; Negotiate is not supported. A status other than 101 ends the request
 /// with `URLError.badServerResponse`, and `response` has the status. Events come in this order: connected, any number
-/// of messages, disconnected when both sides have sent a close frame, then completed.
+/// of messages, disconnected when the server's close frame comes, then completed.
 ///
 /// <!-- sample: no-run: nothing waits for the handlers -->
 /// ```swift
@@ -20,7 +20,7 @@ import Synchronization
 /// socket.send(.string("hello")) { result in print(result) }
 /// ```
 public final class WebSocketRequest: Request, @unchecked Sendable {
-    // SAFETY: as for every request: what is added is a `let` of `Sendable` type.
+    // SAFETY: as for every request: the added stored property is a `let` of `Sendable` type.
 
     let receiver: WebSocketReceiver
 
@@ -52,14 +52,14 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     // MARK: Control
 
-    /// Sends a close frame with a code and a reason, once everything before it is sent.
+    /// Sends a close frame with a code and a reason, after all earlier messages.
     ///
     /// The server answers with its own close frame, which is the `disconnected` event; `completed` follows. Before the
-    /// WebSocket is open this is `cancel()`; after the server's close frame it has no effect.
+    /// WebSocket is open, this method cancels the request; after the server's close frame it has no effect.
     ///
     /// - Parameters:
     ///   - closeCode: the code. Codes that may not be sent (1005, 1006, 1015, and numbers outside the ranges of RFC
-    ///     6455 §7.4) go out as a close frame without a code.
+    ///     6455 §7.4) are sent as a close frame without a code.
     ///   - reason: UTF-8 text; `nil`, the default, for none. A reason of more than 123 bytes is cut at the end of a
     ///     character (RFC 6455 §5.5).
     /// - Returns: the request.
@@ -68,7 +68,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         close(sendingCode: WebSocketCloseCode(rawValue: closeCode.rawValue), reason: reason)
     }
 
-    /// Sends a close frame with any code, those of applications among them: `close(sendingCode: 4001)`.
+    /// Sends a close frame with any code, including an application's code: `close(sendingCode: 4001)`.
     ///
     /// Otherwise like `close(sending:reason:)`.
     ///
@@ -85,13 +85,13 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         return self
     }
 
-    /// Sends a message, after the ones before it and not before the WebSocket is open.
+    /// Sends a message after all earlier messages, once the WebSocket is open.
     ///
     /// - Parameters:
     ///   - message: text or bytes.
     ///   - queue: where `completionHandler` is called; the main queue by default.
     ///   - completionHandler: called once: when the kernel has the last byte of the message, or with the `AFError` that
-    ///     ended the WebSocket before. A sender that waits for the call sends no faster than the network.
+    ///     ended the WebSocket earlier. A sender that waits for the call sends no faster than the network.
     @preconcurrency
     public func send(
         _ message: URLSessionWebSocketTask.Message, queue: DispatchQueue = .main,
@@ -110,7 +110,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     /// - Parameters:
     ///   - queue: where `onResponse` is called; the main queue by default.
     ///   - onResponse: called once: with the pong, with the error that ended the WebSocket before the pong, or with
-    ///     `unsent` when the WebSocket is not open or the request is suspended.
+    ///     `unsent` when the WebSocket is not open, or the request is suspended or cancelled.
     @preconcurrency
     public func sendPing(
         respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
@@ -118,14 +118,13 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         ping { response in queue.async { onResponse(response) } }
     }
 
-    /// The task of the last attempt, once there is one.
+    /// The task of the last attempt; `nil` before the first attempt.
     public var socket: URLSessionWebSocketTask? { task as? URLSessionWebSocketTask }
 
-    /// The code of the server's close frame, whatever its number; `nil` while none has come.
+    /// The code of the server's close frame, whatever its number; `nil` before the close frame has come.
     public var closeCode: WebSocketCloseCode? { (task as? AttemptWebSocketTask)?.link?.facts.closeCode }
 
-    /// Begins like a listener that was added, and keeps events for the first one; does nothing for a request that has
-    /// begun.
+    /// Keeps events for the first listener, and resumes a request that has not begun, as adding a listener does.
     func beginWithoutListener() {
         receiver.keepEvents()
         guard isInitialized else { return }
@@ -141,7 +140,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         let (start, startNanoseconds) = (core.clock.now, core.clock.monotonicNanoseconds)
         channel.ping { [self] failure in
             guard let failure else {
-                // Not the difference of two dates: somebody may set the machine's clock meanwhile.
+                // From the monotonic clock, not from two dates: the system clock may be set meanwhile.
                 let latency = startNanoseconds.seconds(until: core.clock.monotonicNanoseconds)
                 let end = start.addingTimeInterval(latency)
                 return completion(.pong(.init(start: start, end: end, latency: latency)))

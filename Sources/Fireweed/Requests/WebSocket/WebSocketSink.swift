@@ -12,7 +12,7 @@ enum WebSocketIncoming: Sendable {
     case disconnected(WebSocketCloseCode, Data?)
     case completed(WebSocketRequest.Completion)
 
-    /// The event's weight in a backlog; a message without content takes memory as well.
+    /// The event's weight in a backlog; an empty message takes memory too.
     var cost: Int {
         if case .message(let message) = self { message.byteCount + 64 } else { 0 }
     }
@@ -20,9 +20,9 @@ enum WebSocketIncoming: Sendable {
 
 /// One listener of a WebSocket.
 ///
-/// Its end has a place among the request's handlers.
+/// It is also a response handler: its completion is delivered in order with the request's other handlers.
 protocol WebSocketSink: ResponseHandler {
-    /// Takes an event on the transport's thread; `.isFull` when too much waits to be consumed.
+    /// Takes an event on the transport's thread; returns `.isFull` when too much waits to be consumed.
     func receive(_ incoming: WebSocketIncoming) -> Demand
 }
 
@@ -59,7 +59,7 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
     private let handler: @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
     private let backlog = Mutex(Backlog())
 
-    /// `serialisationQueue` is where messages are serialised; `nil` does it where the handler is called.
+    /// Messages are serialised on `serialisationQueue`, or on the handler's queue when it is `nil`.
     init(
         events: WebSocketEvents<Success, Failure>, queue: DispatchQueue, serialisationQueue: DispatchQueue?,
         handler: @escaping @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
@@ -121,7 +121,7 @@ final class SequenceWebSocketSink: WebSocketSink {
         return isFull ? .isFull : .wantsMore
     }
 
-    /// The next event; the transport continues when there is room again.
+    /// Returns the next event; the transport continues when there is room again.
     func next() async -> WebSocketIncoming? {
         guard let incoming = await buffer.next() else { return nil }
         if isLossless, backlog.withLock({ $0.remove(incoming.cost) }) { request.lastAttempt?.resumeIntake() }

@@ -3,7 +3,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Gives the events of a `WebSocketRequest` as async sequences, and sends.
+/// Gives the events of a `WebSocketRequest` as async sequences, and sends messages and pings.
 ///
 /// <!-- sample: no-run: the conversation has no end -->
 /// ```swift
@@ -52,7 +52,7 @@ public struct WebSocketTask: Sendable {
     ///     by default.
     ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, drops nothing: it stops
     ///     reading from the network while about a megabyte waits. The other policies drop elements.
-    /// - Returns: a sequence that does not throw; `streamingMessageEvents` also tells how the WebSocket ended.
+    /// - Returns: a sequence that does not throw; `streamingMessageEvents` also reports how the WebSocket ended.
     public func streamingMessages(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: StreamOf<Message>.BufferingPolicy = .unbounded
@@ -145,14 +145,14 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message; returns when the kernel has its last byte.
+    /// Sends a message; returns when the kernel has the message's last byte.
     ///
-    /// Before there is a sequence, the call resumes the request as making a sequence does, and events are kept for the
-    /// first sequence: nothing is read from the network while about a megabyte of messages waits for it.
+    /// Before the first sequence is made, the call resumes the request as making a sequence does. Events are then kept
+    /// for the first sequence; nothing is read from the network while about a megabyte of messages waits.
     ///
-    /// A task that is cancelled while it awaits this throws `CancellationError`; the message may still be sent.
+    /// A task that is cancelled while it awaits this method throws `CancellationError`; the message may still be sent.
     ///
-    /// Throws the `AFError` that ended the WebSocket before.
+    /// Throws the `AFError` that ended the WebSocket, if the WebSocket has ended.
     public func send(_ message: Message) async throws {
         try Task.checkCancellation()
         request.beginWithoutListener()
@@ -161,9 +161,9 @@ public struct WebSocketTask: Sendable {
         try await sent.value(ifCancelled: .failure(CancellationError())).get()
     }
 
-    /// Sends a ping, and returns the pong or the reason why there is none.
+    /// Sends a ping, and returns the pong or the reason why no pong came.
     ///
-    /// A task that is cancelled while it awaits this gets `CancellationError` as the reason.
+    /// A task that is cancelled while it awaits this method gets `CancellationError` as the reason.
     public func sendPing() async -> WebSocketRequest.PingResponse {
         guard !Task.isCancelled else { return .error(CancellationError()) }
         let answer = OneAnswer<WebSocketRequest.PingResponse>()
@@ -173,12 +173,12 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Control
 
-    /// Sends a close frame, as `WebSocketRequest.close(sending:reason:)`.
+    /// Sends a close frame, like `WebSocketRequest.close(sending:reason:)`.
     public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
         request.close(sending: closeCode, reason: reason)
     }
 
-    /// Sends a close frame with any code, as `WebSocketRequest.close(sendingCode:reason:)`.
+    /// Sends a close frame with any code, like `WebSocketRequest.close(sendingCode:reason:)`.
     public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) {
         request.close(sendingCode: closeCode, reason: reason)
     }
