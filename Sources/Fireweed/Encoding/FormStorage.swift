@@ -4,8 +4,8 @@ import Foundation
 
 /// The storage of one node while it is encoded.
 ///
-/// A storage is an object, an array or one value. Whatever would replace a container is a fault, and loses nothing
-/// silently.
+/// A storage holds an object, an array or one value. Encoding a second kind into the same storage is a fault, so that
+/// no value is lost silently.
 final class FormStorage {
     private enum Content {
         case none
@@ -87,7 +87,8 @@ final class FormStorage {
         return child
     }
 
-    /// The storage of a member as it is, so that a container that is made again for the same key adds to it.
+    /// The member's existing storage, or a new one: a container that is requested again for a key adds to the existing
+    /// one.
     func openMember(_ key: String) -> FormStorage {
         if case .object(let members) = content, let index = members.indices[key] { return members.list[index].1 }
         return member(key)
@@ -102,10 +103,10 @@ final class FormStorage {
         return child
     }
 
-    /// Too deep a tree overflows the stack when it is written, and when it is released.
+    /// A tree that is too deep overflows the stack when it is written and when it is released.
     private var isShallow: Bool { level <= FormFaults.deepestLevel }
 
-    /// A new storage; below the deepest level, the caller keeps it apart from the tree.
+    /// A new storage; below the deepest level, the caller does not add the storage to the tree.
     private func child() -> FormStorage {
         if !isShallow { faults.note(.depth, at: []) }
         return FormStorage(faults, level: level + 1)
@@ -121,7 +122,7 @@ final class FormFaults {
         case depth
     }
 
-    /// The deepest level of a member: more overflow the stack of a thread.
+    /// The deepest level of a member: more levels overflow the stack of a thread.
     static let deepestLevel = 500
 
     private(set) var first: EncodingError.Context?

@@ -46,8 +46,8 @@ struct FormText {
 
     /// The pairs of a node; `nil` when there are none.
     ///
-    /// The root has no name, which differs from an empty name. `outer` is the whole name of the node before the key
-    /// encoding, which is applied to the whole name of each pair, brackets included, as Alamofire does.
+    /// The root has no name (`nil`), which differs from an empty name. `outer` is the node's whole name before key
+    /// encoding. The key encoding changes the whole name of each pair, brackets included, as in Alamofire.
     private func pairs(of node: FormNode, named outer: String?) -> String? {
         let name = outer ?? ""
         switch node {
@@ -68,7 +68,7 @@ struct FormText {
         "\(escaped(options.keyEncoding.encode(name)))=\(escaped(value))"
     }
 
-    /// The pairs of one level; sorted by the whole encoded text of each member or element.
+    /// The pairs of one level; if the options say so, sorted by the whole encoded text of each member or element.
     private func joined(_ segments: [String]) -> String? {
         guard !segments.isEmpty else { return nil }
         return (options.alphabetizeKeyValuePairs ? segments.sorted() : segments).joined(separator: "&")
@@ -103,8 +103,8 @@ extension URLEncodedFormEncoder.KeyEncoding {
         }
     }
 
-    /// The words of a camel-case name, in lower case; a run of capitals is one word, without its last capital, which
-    /// begins the next word.
+    /// The words of a camel-case name, in lower case; a run of capitals is one word; its last capital begins the next
+    /// word if a lower-case letter follows.
     private static func words(of key: String) -> [String] {
         let characters = Array(key)
         var words: [String] = []

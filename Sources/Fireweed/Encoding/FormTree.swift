@@ -36,12 +36,12 @@ private struct FormValueEncoder: Encoder {
     }
 
     func child(_ storage: FormStorage, _ key: any CodingKey) -> FormValueEncoder {
-        // Below the deepest level the path says enough.
+        // Below the deepest level the path stops growing: the fault for the depth reports no path.
         let inner = path.count > FormFaults.deepestLevel ? path : path + [key]
         return FormValueEncoder(storage: storage, path: inner, options: options)
     }
 
-    /// Notes what cannot be written, since methods that make containers cannot throw.
+    /// Records a fault, which is thrown at the end: methods that make containers cannot throw.
     fileprivate func note(_ fault: FormFaults.Fault?) {
         if let fault { storage.faults.note(fault, at: path) }
     }
@@ -54,7 +54,7 @@ private struct FormValueEncoder: Encoder {
 
     /// Encodes any value; dates, data and Booleans as the options say, decimals and URLs as text.
     func encode(_ value: any Encodable) throws {
-        // Before the value encodes its members: they would overflow the stack.
+        // Checked before the value encodes its members, which would overflow the stack.
         if path.count > FormFaults.deepestLevel {
             throw EncodingError.invalidValue(value, FormFaults.context(of: .depth, at: path))
         }
@@ -198,9 +198,9 @@ private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
 /// Encodes a superclass into the container of its subclass, as Alamofire does: forms have no key for a superclass.
 ///
-/// Members are added to the members of an object, elements to the elements of an array. Where the two classes have
-/// different containers, Alamofire drops what the subclass has encoded; here the superclass is one element of the
-/// array, or the member `super` of the object.
+/// Members are added to the members of an object, elements to the elements of an array. When the two classes have
+/// different containers, Alamofire drops the subclass's values; here the superclass becomes one element of the array,
+/// or the member `super` of the object.
 private final class FormSuperEncoder: Encoder {
     let subclass: FormValueEncoder
     /// The superclass's own storage, made once: a superclass may ask for several containers.
@@ -221,7 +221,7 @@ private final class FormSuperEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { place.singleValueContainer() }
 
-    /// A new storage in the container.
+    /// A new element of the array, or the member `super` of the object.
     private func makePlace() -> FormValueEncoder {
         if subclass.storage.isArray { return subclass.element() }
         return subclass.child(subclass.storage.openMember("super"), FormKey("super"))

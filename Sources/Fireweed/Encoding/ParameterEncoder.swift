@@ -92,7 +92,7 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
         }
     }
 
-    /// The default encoder, with a destination as the method says.
+    /// The default encoder; the destination depends on the method.
     public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
     /// The encoder of values.
@@ -149,14 +149,14 @@ extension ParameterEncoder where Self == JSONParameterEncoder {
     /// Compact JSON.
     public static var json: JSONParameterEncoder { .default }
 
-    /// JSON by an encoder.
+    /// JSON from the given encoder.
     public static func json(encoder: JSONEncoder = JSONEncoder()) -> JSONParameterEncoder {
         JSONParameterEncoder(encoder: encoder)
     }
 }
 
 extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
-    /// Form encoding with a destination as the method says.
+    /// Form encoding; the destination depends on the method.
     public static var urlEncodedForm: URLEncodedFormParameterEncoder { .default }
 
     /// A form encoder.

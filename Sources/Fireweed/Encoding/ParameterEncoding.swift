@@ -47,7 +47,7 @@ public struct URLEncoding: ParameterEncoding {
         case noBrackets
         /// `a[0]=1`.
         case indexInBrackets
-        /// By a closure of name and index.
+        /// A name from a closure, which gets the key and the index.
         case custom(@Sendable (_ key: String, _ index: Int) -> String)
 
         func name(_ key: String, at index: Int) -> String {
@@ -75,7 +75,7 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// Into the query or the content, as the method says.
+    /// Into the query or the content, depending on the method.
     public static let `default` = URLEncoding()
     /// Into the query.
     public static let queryString = URLEncoding(destination: .queryString)
@@ -127,7 +127,7 @@ public struct URLEncoding: ParameterEncoding {
     ///
     /// - Parameters:
     ///   - key: the name.
-    ///   - value: the value; an optional counts as what it holds, and `nil` as `<null>`, as with Alamofire.
+    ///   - value: the value; an optional is unwrapped, and `nil` is written as `<null>`, as in Alamofire.
     /// - Returns: one pair, or several for arrays and dictionaries, whose keys are sorted.
     public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
         switch Self.unwrapped(value) {
@@ -149,14 +149,14 @@ public struct URLEncoding: ParameterEncoding {
         QueryText.escaped(string)
     }
 
-    /// Whether an `NSNumber` was made from a Boolean; the number 1 was not.
+    /// Whether a value is a Boolean, or an `NSNumber` made from a Boolean; the number 1 is not.
     private static func isBool(_ value: Any) -> Bool {
         if type(of: value) == Bool.self { return true }
         guard let number = value as? NSNumber else { return value is Bool }
         return String(cString: number.objCType) == "c" && type(of: value) != Int8.self
     }
 
-    /// The value in nested optionals; `NSNull` for `nil`, whose text is `<null>` as with Alamofire.
+    /// The value inside nested optionals; for `nil`, `NSNull`, which is written as `<null>`, as in Alamofire.
     private static func unwrapped(_ value: Any) -> Any {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .optional else { return value }

@@ -11,7 +11,7 @@ extension CharacterSet {
 
 /// Percent-encoding of names and values.
 ///
-/// Foundation's percent-encoding takes 2 µs a word on Linux, most of the time of a form.
+/// Foundation's percent-encoding takes 2 µs a word on Linux, which was most of the time to encode a form.
 enum QueryText {
     /// The ASCII characters that are not escaped, one bit each; all other characters are always escaped.
     struct UnescapedCharacters {

@@ -12,7 +12,7 @@ public final class URLEncodedFormEncoder {
         case noBrackets
         /// `a[0]=1`.
         case indexInBrackets
-        /// By a closure of name and index.
+        /// A name from a closure, which gets the key and the index.
         case custom((_ key: String, _ index: Int) -> String)
     }
 
@@ -67,7 +67,7 @@ public final class URLEncodedFormEncoder {
         case uppercased
         /// `onetwothree`.
         case lowercased
-        /// By a closure of the whole name.
+        /// A name from a closure, which gets the whole name.
         case custom((String) -> String)
     }
 
@@ -98,7 +98,7 @@ public final class URLEncodedFormEncoder {
 
         let encodeNil: @Sendable () -> String?
 
-        /// Makes an encoding of a closure that gives the value, or `nil` to drop the key.
+        /// Makes an encoding from a closure that returns the value, or `nil` to drop the key.
         @preconcurrency
         public init(encoding: @escaping @Sendable () -> String?) {
             encodeNil = encoding
@@ -190,7 +190,7 @@ public final class URLEncodedFormEncoder {
         return FormText(options: self).text(of: node)
     }
 
-    /// The value as UTF-8; throws as the other form does.
+    /// The value as UTF-8; throws the same errors as the method that returns a string.
     public func encode(_ value: any Encodable) throws -> Data {
         let text: String = try encode(value)
         return Data(text.utf8)

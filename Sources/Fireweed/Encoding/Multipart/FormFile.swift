@@ -4,23 +4,24 @@ import FireweedTransport
 import Foundation
 import Glibc
 
-/// The length of a file that is to be sent in a form, which has to be known before the file is read.
+/// The lengths of files in a form: a length must be known before the file is read.
 enum FormFile {
     /// The file cannot be a body part.
     struct Refusal: Error {
         let reason: AFError.MultipartEncodingFailureReason
     }
 
-    /// The length of a file, or of the file behind a symbolic link; `nil` where the attributes have none.
+    /// The length of a file, or of the file behind a symbolic link; `nil` if the attributes have no length.
     ///
-    /// Throws ``Refusal`` for a pipe, a device and a socket, which have no length, and `POSIXError`.
+    /// Throws ``Refusal`` unless it is a regular file: folders, pipes, devices and sockets have no length. Throws
+    /// `POSIXError` if the target of a link cannot be examined.
     static func byteCount(of file: URL, _ attributes: [FileAttributeKey: Any]) throws -> UInt64? {
         switch attributes[.type] as? FileAttributeType {
         case nil, .typeRegular: return (attributes[.size] as? NSNumber)?.uint64Value
         case .typeSymbolicLink: break
         default: throw Refusal(reason: .bodyPartInputStreamCreationFailed(for: file))
         }
-        // The attributes are those of the link.
+        // The attributes describe the link, not its target.
         BlockingCall.check("stat")
         var status = stat()
         guard stat(file.path, &status) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -30,10 +31,10 @@ enum FormFile {
         return UInt64(status.st_size)
     }
 
-    /// The content of a file that the kernel makes, such as those of /proc and /sys; `nil` for every other file, whose
-    /// length is `byteCount`.
+    /// The content of a file that the kernel generates, as in /proc and /sys; `nil` if the file's length is
+    /// `byteCount`, as for every other file, or if the file cannot be opened.
     ///
-    /// Throws ``Refusal`` for a file that is longer than a form may be in memory, and the error of a read.
+    /// Throws ``Refusal`` for content longer than `MultipartFormData.encodingMemoryThreshold`, and errors of reading.
     static func contentOfKernelFile(_ file: URL, byteCount: UInt64) throws -> Data? {
         BlockingCall.check("stat")
         var status = stat()

@@ -9,24 +9,26 @@ public enum MediaTypes {
         installed[name.lowercased()] ?? "application/octet-stream"
     }
 
-    /// The extension of a media type, without regard to case; `nil` for an unknown type, and for one that says nothing.
+    /// The extension of a media type, without regard to case; `nil` for an unknown type and for
+    /// `application/octet-stream`.
     static func fileExtension(ofType type: String) -> String? {
         let type = type.lowercased()
         return type == "application/octet-stream" ? nil : extensions[type]
     }
 
-    /// The extension of each type: of the built-in table the longest, which is Apple's, else the first by alphabet.
+    /// The extension of each type: the longest in the built-in table, as Apple's systems choose; for types that are not
+    /// in it, the first by alphabet.
     private static let extensions: [String: String] = {
         let known = Dictionary(builtIn.map { ($0.value, $0.key) }) { $0.count > $1.count ? $0 : $1 }
         let others = Dictionary(installed.map { ($0.value, $0.key) }) { min($0, $1) }
         return others.merging(known) { $1 }
     }()
 
-    /// The table of Debian's package `media-types`, where it is installed, over the built-in table.
+    /// The built-in table, overridden by the table of Debian's package `media-types` if that is installed.
     private static let installed = table(
         with: FileManager.default.contents(atPath: "/etc/mime.types").map { String(decoding: $0, as: UTF8.self) })
 
-    /// The built-in table, with the rows of a table in the format of `mime.types(5)` over it.
+    /// The built-in table, overridden by rows in the format of `mime.types(5)`.
     static func table(with lines: String?) -> [String: String] {
         var table = builtIn
         for line in lines?.split(whereSeparator: \.isNewline) ?? [] where !line.hasPrefix("#") {

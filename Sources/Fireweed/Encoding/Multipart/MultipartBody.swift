@@ -55,7 +55,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
 
     /// The next bytes of a part; `nil` at the part's end.
     ///
-    /// The bytes of a part in memory are added to the pending bytes instead.
+    /// A part in memory becomes `pending` as a whole and is read from there.
     private func readContent(of part: MultipartPart, into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         if case .data(let data) = part.content {
             if readCount == 0, !data.isEmpty {

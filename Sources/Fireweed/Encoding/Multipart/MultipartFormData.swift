@@ -8,7 +8,7 @@ import Glibc
 ///
 /// The first append that fails is remembered and thrown when the form is encoded; later appends still work.
 open class MultipartFormData {
-    /// Up to this size, a form is encoded in memory before it is sent: 10,000,000 bytes.
+    /// A form whose content is shorter than this is encoded in memory before it is sent: 10,000,000 bytes.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
     /// How many parts the form may have; one more fails with ``MultipartFormDataError`` when the form is encoded.
@@ -32,11 +32,11 @@ open class MultipartFormData {
         self.boundary = boundary ?? Self.randomBoundary()
     }
 
-    /// The form's `Content-Type`: `multipart/form-data` with the boundary, unless it is set.
+    /// The form's `Content-Type`: `multipart/form-data` with the boundary, unless you set another type.
     ///
-    /// A content type that you set is sent unchanged where it has a `boundary` parameter, which must be the boundary of
-    /// the form. Without one, a content type that begins with `multipart/` is sent with the boundary of the form. The
-    /// content type replaces a `Content-Type` of the request's own.
+    /// A content type that you set is sent unchanged if it has a `boundary` parameter, which must match the form's
+    /// boundary. A `multipart/` type without that parameter is sent with the form's boundary. The content type replaces
+    /// the request's own `Content-Type`.
     open lazy var contentType: String =
         // Quoted where the boundary is not a token (RFC 2046 §5.1.1).
         "multipart/form-data; \(boundaryParameter)"
@@ -45,7 +45,8 @@ open class MultipartFormData {
         "boundary=\(boundary.isToken ? boundary : "\"\(boundary)\"")"
     }
 
-    /// The content type that is sent: `contentType`, with the boundary where it lacks one (RFC 2046 §5.1.1).
+    /// The content type that is sent: `contentType`, with the form's boundary if it is a `multipart/` type without a
+    /// boundary (RFC 2046 §5.1.1).
     package var sentContentType: String {
         guard let type = MIMEType(contentType), type.type == "multipart", !type.hasBoundary else { return contentType }
         return "\(contentType); \(boundaryParameter)"
@@ -59,7 +60,7 @@ open class MultipartFormData {
     /// - Parameters:
     ///   - data: the content of the part.
     ///   - name: the name of the form's field.
-    ///   - fileName: the file name that the server is told; `nil`, the default, for none.
+    ///   - fileName: the file name that is sent to the server; `nil`, the default, for none.
     ///   - mimeType: the media type of the part; `nil`, the default, for none.
     public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
         append(.data(data), UInt64(data.count), MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
@@ -67,14 +68,15 @@ open class MultipartFormData {
 
     /// Adds a part with a file, under the file's own name.
     ///
-    /// The media type is that of the name's extension. The file is read when the form is encoded or sent. Its length is
-    /// that of this moment: bytes that are added later are not sent, and a file that is shorter by then makes encoding
-    /// the form fail with `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`.
+    /// The media type follows from the name's extension. The file is read when the form is encoded or sent; a file that
+    /// the kernel generates (`/proc`) is read by this call. This call fixes the length: bytes that are added later are
+    /// not sent, and a file that has become shorter makes encoding the form fail with `.inputStreamReadFailed(error:)`
+    /// around an `AFError.UnexpectedInputStreamLength`.
     ///
     /// - Parameters:
     ///   - fileURL: the file, whose name has an extension; a file without an extension needs
-    ///     `append(_:withName:fileName:mimeType:)`. A name without an extension, and a file that is missing or is a
-    ///     folder, make encoding the form fail with `AFError.multipartEncodingFailed(reason:)`.
+    ///     `append(_:withName:fileName:mimeType:)`. A name without an extension, and a file that is missing or not a
+    ///     regular file, make encoding the form fail with `AFError.multipartEncodingFailed(reason:)`.
     ///   - name: the name of the form's field.
     public func append(_ fileURL: URL, withName name: String) {
         let fileName = fileURL.lastPathComponent
@@ -87,15 +89,16 @@ open class MultipartFormData {
 
     /// Adds a part with a file, under another name.
     ///
-    /// The file is read when the form is encoded or sent. Its length is that of this moment: bytes that are added later
-    /// are not sent, and a file that is shorter by then makes encoding the form fail with
-    /// `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`.
+    /// The file is read when the form is encoded or sent; a file that the kernel generates (`/proc`) is read by this
+    /// call. This call fixes the length: bytes that are added later are not sent, and a file that has become shorter
+    /// makes encoding the form fail with `.inputStreamReadFailed(error:)` around an
+    /// `AFError.UnexpectedInputStreamLength`.
     ///
     /// - Parameters:
-    ///   - fileURL: the file. A file that is missing, or is a folder, makes encoding the form fail with
+    ///   - fileURL: the file. A file that is missing, or not a regular file, makes encoding the form fail with
     ///     `AFError.multipartEncodingFailed(reason:)`.
     ///   - name: the name of the form's field.
-    ///   - fileName: the file name that the server is told.
+    ///   - fileName: the file name that is sent to the server.
     ///   - mimeType: the media type of the part.
     public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
         guard fileURL.isFileURL else { return fail(.bodyPartURLInvalid(url: fileURL)) }
@@ -130,7 +133,7 @@ open class MultipartFormData {
     ///     `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`; further bytes are not
     ///     read.
     ///   - name: the name of the form's field.
-    ///   - fileName: the file name that the server is told.
+    ///   - fileName: the file name that is sent to the server.
     ///   - mimeType: the media type of the part.
     public func append(
         _ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String
@@ -201,7 +204,7 @@ open class MultipartFormData {
         return .reader { MultipartBody(parts: parts, boundary: boundary) }
     }
 
-    /// Whether a part has a stream that was given away: the form cannot be sent from its parts again.
+    /// Whether a part's stream has already been taken, so that the form cannot be sent from its parts again.
     var isUsedUp: Bool {
         parts.contains { part in
             if case .stream(let stream) = part.content { stream.isUsedUp } else { false }
@@ -225,8 +228,8 @@ open class MultipartFormData {
         failure = failure ?? .multipartEncodingFailed(reason: reason)
     }
 
-    /// The reason with the error of the system call; without an error for a file that exists for the system and not
-    /// for the file manager.
+    /// The reason with the error of `stat`; without an error if `stat` finds a file that the file manager does not
+    /// find.
     private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
         BlockingCall.check("stat")
         var status = stat()

@@ -38,7 +38,7 @@ enum MultipartHeader {
             case "\"": escaped.append(contentsOf: "%22".unicodeScalars)
             case "\r": escaped.append(contentsOf: "%0D".unicodeScalars)
             case "\n": escaped.append(contentsOf: "%0A".unicodeScalars)
-            case "\0": break  // no field may have one, and browsers have no escape for it
+            case "\0": break  // no field value may contain NUL, and browsers have no escape for it
             default: escaped.append(scalar)
             }
         }
