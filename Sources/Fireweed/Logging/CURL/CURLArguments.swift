@@ -9,7 +9,8 @@ struct CURLArgument: Equatable {
     let value: [UInt8]
 }
 
-/// Reads words as curl does: `-XPOST`, `-sS`, `--data x`, `--`; and `--data=x`, which documents write and curl refuses.
+/// Reads words as curl does: `-XPOST`, `-sS`, `--data x`, `--`; also `--data=x`, which some documents use although curl
+/// rejects this form.
 struct CURLArguments {
     private(set) var all: [CURLArgument] = []
     /// Whether brackets and braces in the URL are literal (`--globoff`).

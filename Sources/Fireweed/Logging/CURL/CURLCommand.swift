@@ -3,9 +3,10 @@
 import FireweedTransport
 import Foundation
 
-/// Writes the command: one that a POSIX shell can run, and that sends the same bytes.
+/// Writes a command that a POSIX shell can run and that sends the same bytes.
 ///
-/// The command begins with `$ curl -v`, and is written like Alamofire's where Alamofire's form is safe.
+/// The command begins with `$ curl -v`, or with a pipe into `curl` for content that no argument can hold. It follows
+/// Alamofire's format where that format is safe.
 struct CURLCommand {
     let method: String
     var urlText: String
@@ -16,7 +17,7 @@ struct CURLCommand {
     /// Whether `fields` are all fields of the message, so that the command must stop curl from adding others.
     var isComplete = true
 
-    /// Fields that follow from the content.
+    /// Fields that curl derives from the content.
     private static let framing = ["Content-Length", "Transfer-Encoding"]
 
     /// The command; `names` are further fields that are secrets, in lower case.
@@ -73,8 +74,8 @@ struct CURLCommand {
         }
     }
 
-    /// Whether `-b` can send the field: for a value without `=`, or with `@` at the start, it would read a file, and it
-    /// drops values that are too long.
+    /// Whether `-b` can send the field: curl reads a file for a value without `=` or with `@` at the start, and drops
+    /// values that are too long.
     private func isCookieOption(_ field: Field) -> Bool {
         field.name.isEqualIgnoringASCIICase("Cookie") && field.value.utf8.first != UInt8(ascii: "@")
             && (field.value.contains("=") || field.value == CURLSecrets.redaction.replacement)
@@ -120,7 +121,7 @@ struct CURLCommand {
     private func redacted(by redaction: Redaction) -> CURLCommand {
         var command = self
         command.urlText = redaction.text(ofURL: urlText)
-        // A log leaves userinfo out; a command shows that there was some.
+        // A log omits userinfo; a command shows that the URL had userinfo.
         if Userinfo.split(urlText) != nil, let scheme = command.urlText.range(of: "://") {
             command.urlText.insert(contentsOf: "\(redaction.replacement)@", at: scheme.upperBound)
         }
@@ -128,7 +129,7 @@ struct CURLCommand {
             Field(name: $0.name, value: redaction.value($0.value, ofField: $0.name))
         }
         if credential != nil { command.credential = (redaction.replacement, redaction.replacement) }
-        // Content that is in one piece: the parts of a multipart form and streams are shown as they are.
+        // Only content in one piece is redacted: multipart forms, files and streams are shown unchanged.
         if case .pieces(let pieces) = content, pieces.count == 1, case .bytes(let data) = pieces[0],
             let clean = redaction.searchedContent(data, type: FieldBlock(fields).value(of: "Content-Type"))
         {

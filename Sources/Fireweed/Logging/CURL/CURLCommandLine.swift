@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// One `curl` command, alone on its line.
+/// A command line that consists of one `curl` command.
 struct CURLCommandLine: Equatable {
-    /// The words behind `curl`.
+    /// The words after `curl`.
     let arguments: [[UInt8]]
 
     init(_ text: String) throws {

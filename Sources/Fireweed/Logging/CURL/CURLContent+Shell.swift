@@ -3,8 +3,8 @@
 import Foundation
 
 extension CURLContent {
-    /// The largest content of a command line, in bytes; longer content is piped, since an argument on Linux has at most
-    /// 128 KiB (`MAX_ARG_STRLEN`).
+    /// Content of this length in bytes, or longer, is piped, since an argument on Linux has at most 128 KiB
+    /// (`MAX_ARG_STRLEN`).
     private static let argumentLimit = 100_000
 
     /// The commands before `curl`, and the options of `curl`, that send the content.
@@ -33,7 +33,7 @@ extension CURLContent {
                 let text = String(validating: data, as: UTF8.self),
                 !text.unicodeScalars.contains(where: ShellText.isControl)
             else { return ("printf \(ShellText.format(data)) | ", ["--data-binary @-"]) }
-            // `-d` would read a file.
+            // With a leading `@`, `-d` would read a file.
             return ("", ["\(text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(ShellText.quoted(text))"])
         }
     }

@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// Reads the files that a command names, where reading is allowed.
+/// Reads the files that a command names, if reading is allowed.
 struct CURLFiles {
-    /// The folder of relative paths; `nil` forbids reading.
+    /// The folder that relative paths start from; `nil` forbids reading.
     let folder: URL?
 
     /// The content of a file; `-`, standard input, is never read.

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// `name=content`, `name=@file`, `name=<file`, each with `;type=…` and `;filename=…` behind it.
+/// `name=content`, `name=@file` or `name=<file`; `;type=…` and `;filename=…` may follow.
 struct CURLFormField: Equatable {
     enum Source: Equatable {
         case text(String)
-        /// A file as a file.
+        /// A file that is sent with a file name.
         case file(path: String)
-        /// A file's content as text.
+        /// A file whose content is sent as text.
         case textOfFile(path: String)
     }
 
@@ -24,8 +24,8 @@ struct CURLFormField: Equatable {
         source = .text(String(text[text.index(after: equals)...]))
     }
 
-    /// Reads a value of `-F`; `nil` for values that curl warns about, nested multiparts, and headers and encoders of
-    /// parts.
+    /// Reads a value of `-F`; `nil` for a value without a name, values that curl warns about, several files in one
+    /// field, nested multiparts, and headers and encoders of parts.
     init?(_ text: String) {
         guard let literal = CURLFormField(literally: text), case .text(let value) = literal.source else { return nil }
         self = literal
@@ -43,7 +43,7 @@ struct CURLFormField: Equatable {
         guard readParameters(&rest) else { return nil }
     }
 
-    /// `;type=…` and `;filename=…`; what follows a type is its own parameter.
+    /// Reads `;type=…` and `;filename=…`; any other parameter after a type belongs to that media type.
     private mutating func readParameters(_ rest: inout Substring) -> Bool {
         var followsType = false
         while rest.popFirst() == ";" {
@@ -69,9 +69,9 @@ struct CURLFormField: Equatable {
 
 /// The words in a value of curl's `-F`.
 package enum CURLFormText {
-    /// Takes a word up to one of some characters, or one in double quotes.
+    /// Takes a word that ends before a character of `ends`, or a word in double quotes.
     ///
-    /// In quotes, backslashes stand before quotes and backslashes.
+    /// In quotes, a backslash escapes a quote or a backslash.
     package static func word(
         _ rest: inout Substring, endingAt ends: String
     ) -> (text: String, isQuoted: Bool) {

@@ -2,16 +2,16 @@
 
 /// The effect of an option on a request.
 ///
-/// Options that only a session can carry out are not in the table: without them, the request would take another route,
-/// or another trust.
+/// The table omits options that only a session can carry out, such as proxies: ignoring them would change the request's
+/// route or trust.
 enum CURLMeaning: Equatable {
     // With a value.
     case method, header, user, bearer, cookie, userAgent, referer, maximumTime, url
     case data(CURLDataForm)
     case form, formText
-    /// The content is a file's, and the method PUT.
+    /// The content is a file, and the method is PUT.
     case upload
-    // Without one.
+    // Without a value, except `ignoredValue`.
     case query, head
     /// Credentials are sent only after a challenge.
     case anyAuthentication
@@ -31,7 +31,7 @@ enum CURLMeaning: Equatable {
 enum CURLDataForm: Equatable {
     /// `@file` names a file, whose line breaks and NULs are left out.
     case text
-    /// As it is.
+    /// Unchanged: a leading `@` is part of the value.
     case raw
     /// `@file` names a file.
     case binary
@@ -67,7 +67,7 @@ struct CURLOption {
         row("user", "u", .user), row("oauth2-bearer", .bearer), row("cookie", "b", .cookie),
         row("user-agent", "A", .userAgent), row("referer", "e", .referer), row("max-time", "m", .maximumTime),
         row("upload-file", "T", .upload),
-        // Decided by the session, in the same way or a safer one.
+        // The session decides these, in the same way as curl or more safely.
         row("insecure", "k", .ignored), row("location", "L", .ignored), row("max-redirs", .ignoredValue),
         row("compressed", .ignored), row("basic", .ignored), row("anyauth", .anyAuthentication),
         row("http1.1", .ignored),

@@ -13,21 +13,22 @@ public enum CURLParsingError: Error, Sendable, Equatable {
     case shellSyntax(String)
     /// The command is not `curl`; the name is empty when there is no command.
     case notCURL(String)
-    /// The option is unknown, or cannot be expressed in a `URLRequest`; as it was written.
+    /// The option, as written, is unknown or cannot be expressed in a `URLRequest`.
     case unsupportedOption(String)
-    /// The option came last, and needs a value.
+    /// The option needs a value, and is the last word.
     case missingValue(option: String)
     /// The value is not valid for this option.
     case invalidValue(option: String, value: String)
     /// Two options that exclude each other.
     case conflictingOptions(String, String)
-    /// The command names a file, and reading files was not allowed; `-` is standard input.
+    /// The command names a file, and reading files was not allowed; or it names standard input (`-`), which is never
+    /// read.
     case fileNotRead(option: String, path: String)
     /// The command names a file that cannot be read.
     case unreadableFile(option: String, path: String)
     /// There is no URL.
     case missingURL
-    /// There is more than one URL; this is the second.
+    /// There is more than one URL; the string is the second.
     case severalURLs(String)
     /// The URL is not valid, or curl's brackets and braces make it several URLs.
     case invalidURL(String)

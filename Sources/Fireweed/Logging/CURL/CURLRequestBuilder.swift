@@ -12,7 +12,7 @@ struct CURLRequestBuilder {
     private var headers: [HTTPHeader] = []
     private var removedHeaders: [String] = []
     private var cookies: [String] = []
-    /// Of `-u`; else the URL may have some.
+    /// The credentials of `-u`; without `-u`, the URL's userinfo is used.
     private var login: CURLLogin?
     private var bearerToken: String?
     private var waitsForChallenge = false
@@ -86,7 +86,8 @@ struct CURLRequestBuilder {
 
     /// Reads `Name: value`; `Name;` is a field without a value, and `Name:` removes a field that curl would add.
     private mutating func add(header line: String, _ argument: CURLArgument) throws {
-        // By scalars, as curl reads bytes: a character that combines with the colon does not hide it.
+        // Compares scalars, as curl compares bytes: in a `Character`, a combining mark after the colon would hide the
+        // colon.
         let scalars = line.unicodeScalars
         guard let end = scalars.firstIndex(where: { $0 == ":" || $0 == ";" }), end > scalars.startIndex else {
             throw invalid(argument, line)
@@ -126,7 +127,7 @@ struct CURLRequestBuilder {
         }
         var (target, userinfo) = try CURLTarget.url(
             url, query: query, isLiteral: arguments.takesURLLiterally, keepsPath: arguments.keepsPath)
-        // curl completes a path that ends with a slash, or is empty, with the name of the file.
+        // curl appends the file's name to a path that is empty or ends with a slash.
         if let name = upload?.name, var parts = URLComponents(url: target, resolvingAgainstBaseURL: false),
             parts.percentEncodedPath.isEmpty || parts.percentEncodedPath.hasSuffix("/")
         {
@@ -142,8 +143,8 @@ struct CURLRequestBuilder {
         return request
     }
 
-    /// Sets the credentials of the command: as a field, or with `--anyauth` in the URL, where sessions send them only
-    /// after a challenge.
+    /// Sets the credentials of the command: as a field, or, with `--anyauth`, in the URL, since sessions send a URL's
+    /// credentials only after a challenge.
     private func setCredentials(_ login: CURLLogin?, in request: inout URLRequest) {
         if let bearerToken { return setDefault(.authorization(bearerToken: bearerToken), in: &request) }
         guard let login else { return }
@@ -157,7 +158,7 @@ struct CURLRequestBuilder {
         request.url = request.url.map { login.added(to: $0) }
     }
 
-    /// The fields that the command gives; several of one name are one list.
+    /// The fields that the command gives; several fields with one name are joined into a list.
     private var fields: HTTPHeaders {
         var fields = HTTPHeaders()
         for header in headers {
@@ -180,7 +181,7 @@ struct CURLRequestBuilder {
         } else if let form = content.form {
             request.httpBody = try form.encode()
             let type = request.value(forHTTPHeaderField: "Content-Type")
-            // curl, too, adds the boundary to a type that was given without one.
+            // curl, too, adds its boundary to a given `multipart/form-data`.
             if type == nil || type?.lowercased().hasPrefix("multipart/form-data") == true {
                 request.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
             }

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Collects the content of `-d` and the options like it, or of `-F`.
+/// Collects the content of `-d` and similar options, of `-F`, or of `-T`.
 struct CURLRequestContent {
     let files: CURLFiles
     private(set) var data: [UInt8]?
     private(set) var isJSON = false
     private(set) var form: MultipartFormData?
-    /// The first option that gave content, for messages.
+    /// The first option that gave content; error messages name it.
     private(set) var option: String?
 
     init(files: CURLFiles) {

@@ -8,9 +8,10 @@ public enum CURLSecrets: Sendable {
     /// in `TransportOptions.credentialFieldNames` of the request's session, and user and password.
     ///
     /// A known authentication scheme stays, as in `Authorization: Bearer REDACTED`. `REDACTED` also replaces the
-    /// userinfo of the URL. Content of other types, multipart forms among them, is shown as it is.
+    /// userinfo of the URL. Content of other types, multipart forms among them, is shown unchanged.
     case hidden
 
-    /// The rule of ``hidden``: that of logs and archives, with a text that stays as it is in a URL and in a shell.
+    /// The redaction of ``hidden``: ``Redaction/standard`` with a replacement that needs no escaping in a URL or a
+    /// shell.
     static let redaction = Redaction.standard.replacing(by: "REDACTED")
 }

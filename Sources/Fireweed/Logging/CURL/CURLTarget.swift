@@ -7,7 +7,7 @@ import Foundation
 struct CURLLogin {
     let user: String
     let password: String
-    /// Both as a URL has them.
+    /// User and password in the form of a URL's userinfo.
     let userinfo: String
 
     init(user: String, password: String, userinfo: String) {
@@ -32,11 +32,12 @@ struct CURLLogin {
 
 /// Reads a URL of a command line as curl does.
 enum CURLTarget {
-    /// The URL, with `http` where it has no scheme, and apart from it its user and password.
+    /// The URL, with `http` if the text has no scheme, and separately the URL's user and password.
     ///
     /// `keepsPath` leaves the dot segments in the path.
     ///
-    /// Throws for patterns that stand for several, and for schemes other than HTTP's.
+    /// Throws ``CURLParsingError/invalidURL(_:)`` for a pattern of several URLs, a scheme other than `http` and
+    /// `https`, and a URL without a host.
     static func url(
         _ text: String, query: String?, isLiteral: Bool, keepsPath: Bool
     ) throws -> (url: URL, login: CURLLogin?) {
@@ -64,7 +65,7 @@ enum CURLTarget {
         return (url, login)
     }
 
-    /// The URL without the backslashes before brackets and braces, as browsers write them; `nil` when it has a pattern.
+    /// The URL without the backslashes that browsers write before brackets and braces; `nil` if the URL has a pattern.
     ///
     /// The brackets of an IPv6 address are not a pattern.
     private static func withoutPatterns(_ text: String) -> String? {

@@ -1,8 +1,8 @@
 // Escapes with backslashes in bash's `$'…'`.
 
-/// Bash's `$'…'`, which browsers write where a value has line breaks or other control characters.
+/// Bash's `$'…'`, which browsers write when a value has line breaks or other control characters.
 enum ANSIQuotedText {
-    /// Reads from behind the opening quote to behind the closing one.
+    /// Reads from after the opening quote through the closing quote.
     static func read(_ bytes: [UInt8], _ position: inout Int) throws -> [UInt8] {
         var result: [UInt8] = []
         var highSurrogate: UInt32?
@@ -31,7 +31,7 @@ enum ANSIQuotedText {
         throw CURLParsingError.unbalancedQuote("'")
     }
 
-    /// `\uHHHH` and `\UHHHHHHHH`, from behind the backslash; `nil` when it is another escape.
+    /// Reads `\uHHHH` or `\UHHHHHHHH`, from after the backslash; `nil` for another escape.
     private static func unicodeEscape(_ bytes: [UInt8], _ position: inout Int) -> UInt32? {
         let limit: Int
         switch bytes[position] {

@@ -22,7 +22,7 @@ package enum ShellText {
         return isPlain ? text : quoted(text)
     }
 
-    /// The text in double quotes; in single quotes where a `!` would mean history at a prompt.
+    /// The text in double quotes, or in single quotes if it has a `!`, which bash expands from its history at a prompt.
     ///
     /// Control characters, which a prompt would take as keys, are printed by `printf`. A NUL, which no argument can
     /// hold, ends the text.
@@ -72,7 +72,7 @@ package enum ShellText {
             // A leading hyphen would begin an option.
             case UInt8(ascii: "-") where text.count > 1: text.append(byte)
             case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "-"), 0..<0x20, 0x7F...:
-                // Always three digits, so that a digit that follows is not read as the fourth.
+                // Always three digits, so that a digit that follows is not read as part of the escape.
                 text += [UInt8(ascii: "\\")] + [byte >> 6, byte >> 3 & 7, byte & 7].map { $0 + UInt8(ascii: "0") }
             default: text.append(byte)
             }

@@ -4,14 +4,14 @@
 package enum ShellToken: Equatable {
     /// A word without its quotes; bytes, because `$'\xFF'` is not UTF-8.
     case word([UInt8])
-    /// `|`, `;`, `&`, `<`, `>` and their doubles.
+    /// `|`, `;`, `&`, `<`, `>`, `(` or `)`, single or doubled; or a line break.
     case control(String)
 }
 
 /// Splits a command line into words (POSIX.1-2017, Shell & Utilities §2.2, §2.3), with bash's `$'…'`; pure.
 ///
-/// Variables, globs with a match and command substitutions need a shell and are errors. A `\0` in `$'…'` is a NUL,
-/// where bash would end the word.
+/// Variables and command substitutions need a shell and are errors. Glob characters are literal, as in a shell when no
+/// file matches. A `\0` in `$'…'` is a NUL, whereas bash would end the word.
 package struct ShellWords {
     private let bytes: [UInt8]
     private var position = 0
@@ -19,7 +19,7 @@ package struct ShellWords {
     private var word: [UInt8]?
     private let home: [UInt8]?
 
-    /// The tokens of a text; a `~` that begins a word becomes `home`, and stays as it is for `nil`.
+    /// The tokens of a text; a `~` that begins a word becomes `home`, and stays unchanged if `home` is `nil`.
     package static func tokens(of text: String, home: String? = nil) throws -> [ShellToken] {
         var words = ShellWords(bytes: Array(text.utf8), home: home.map { Array($0.utf8) })
         return try words.all()
@@ -95,7 +95,7 @@ package struct ShellWords {
         }
     }
 
-    /// A tilde-prefix (Shell & Utilities §2.6.1); that of another user needs a shell.
+    /// A tilde-prefix (Shell & Utilities §2.6.1); `~name` needs a shell and is an error.
     private mutating func tilde() throws {
         guard let home else { return append([UInt8(ascii: "~")]) }
         let name = bytes[position...].prefix { $0 > 0x20 && !"/;&|<>()".utf8.contains($0) }
@@ -153,7 +153,7 @@ package struct ShellWords {
         }
     }
 
-    /// A `$`: literal when no name follows, else an expansion.
+    /// A `$`: literal when no name follows; else an expansion, which is an error.
     private mutating func variable() throws {
         let name = bytes[position...].prefix { byte in
             byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)

@@ -14,16 +14,16 @@ extension URLRequest {
     ///
     /// These options have no effect, because a session decides about them or because they change curl's output: `-k`
     /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--http1.1`, `--http2`,
-    /// `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
-    /// `-q`, `--retry` and its kin, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`, `-J`,
-    /// `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since the request
-    /// would differ without it.
+    /// `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`, `-q`, `--retry`,
+    /// `--retry-delay`, `--retry-max-time`, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`,
+    /// `-J`, `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since the request would
+    /// differ without it.
     ///
-    /// User and password of `-u`, and without it those of the URL, become an `Authorization` field, which is sent at
-    /// once as by curl. With `--anyauth` they stand in the URL: a session sends them only after a challenge.
+    /// The credentials of `-u`, or else of the URL, become an `Authorization` field, which is sent at once, as curl
+    /// does. With `--anyauth` the credentials are in the URL: a session sends them only after a challenge.
     ///
-    /// curl's own `User-Agent` and `Accept` are not added; the session's fields are, when the request is sent. A form
-    /// is encoded in memory.
+    /// curl's own `User-Agent` and `Accept` are not added; the session adds its own fields when the request is sent. A
+    /// form is encoded in memory.
     ///
     /// ```swift
     /// let request = try URLRequest(cURL: "curl https://example.com/users -d name=Ada")
@@ -31,8 +31,8 @@ extension URLRequest {
     ///
     /// - Parameters:
     ///   - command: the command.
-    ///   - folder: where the files are that options name (`-d @file`, `-F f=@file`), so that they may be read. `nil`,
-    ///     the default, reads no file: a command from elsewhere must not send one's files by being parsed.
+    ///   - folder: the folder of the files that options name (`-d @file`, `-F f=@file`); absolute paths may then be
+    ///     read too. `nil`, the default, reads no file: parsing a command from elsewhere must not send local files.
     /// - Throws: ``CURLParsingError`` for the first unsupported part of the command.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
         let arguments = try CURLArguments(CURLCommandLine(command).arguments)

@@ -7,7 +7,8 @@ extension Redaction {
     /// Content without secrets: forms, JSON, JSON Lines, XML and server-sent events without the values of secret
     /// parameters and fields.
     ///
-    /// Content of another form is removed, unless content of its type has no parameters.
+    /// Content of another type is removed, unless content of that type has no parameters, as with images. Without any
+    /// names of parameters, content stays unchanged.
     package func content(_ data: Data, type: String?) -> Data {
         guard !ignoresParameters, !data.isEmpty else { return data }
         if let clean = searchedContent(data, type: type) { return clean }
@@ -21,9 +22,9 @@ extension Redaction {
         return searchedTypes.contains { type.contains($0) }
     }
 
-    /// Content of a type that is searched without secrets; `nil` for content of another type.
+    /// The content, without secrets, if its type is searched; `nil` for another type.
     ///
-    /// Content that should be searched and cannot be is removed.
+    /// Content of a searched type is removed if it cannot be parsed.
     func searchedContent(_ data: Data, type: String?) -> Data? {
         let type = (type ?? "").lowercased()
         if type.contains("x-www-form-urlencoded") {
@@ -39,10 +40,10 @@ extension Redaction {
         return clean == text ? data : Data(clean.utf8)
     }
 
-    /// Also those of `lineTypes`, each of which has `json` in it.
+    /// Includes the types of `lineTypes`, each of which contains `json`.
     private static let searchedTypes = ["x-www-form-urlencoded", "json", "event-stream", "/xml", "+xml"]
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
-    /// Types whose content has no parameters; XML drawings may have some.
+    /// Types whose content has no parameters; SVG is absent, since XML may have parameters.
     private static let plainTypes = [
         "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/x-icon", "audio/", "video/", "font/",
         "text/css",
@@ -59,7 +60,8 @@ extension Redaction {
 
     private static let lineFeed = UInt8(ascii: "\n")
 
-    /// An object or array in each line, or behind each record separator (RFC 7464); `nil` for a line that is neither.
+    /// Each line, or each record after a separator (RFC 7464), without secrets; `nil` for a line that is no JSON object
+    /// or array.
     private func jsonLines(_ data: Data) -> [Data?] {
         let recordSeparator = UInt8(0x1E)
         let lines = data.split(omittingEmptySubsequences: false) { $0 == Self.lineFeed || $0 == recordSeparator }
@@ -69,15 +71,15 @@ extension Redaction {
         }
     }
 
-    /// JSON Lines that are announced as JSON: each line has to parse, since a line of JSON that was cut may show a
-    /// secret.
+    /// JSON Lines with the content type of JSON; all are removed unless each line parses, since a line of truncated
+    /// JSON may show a secret.
     private func wholeJSONLines(_ data: Data) -> Data {
         let lines = jsonLines(data).compactMap { $0 }
         let count = data.count { $0 == Self.lineFeed || $0 == 0x1E } + 1
         return lines.count == count ? Data(lines.joined(separator: [Self.lineFeed])) : Data(replacement.utf8)
     }
 
-    /// A JSON text without secrets; `nil` for one that has none, and for a text that is no JSON.
+    /// A JSON text with its secrets replaced; `nil` if it has no secrets, or is no JSON object or array.
     func cleanedJSON(_ text: String) -> String? {
         guard let first = text.unicodeScalars.first(where: { !" \t\r\n".unicodeScalars.contains($0) }),
             first == "{" || first == "["
@@ -88,7 +90,8 @@ extension Redaction {
 
     func isSecret(member name: String) -> Bool { isSecret(parameter: name) || isSecret(field: name) }
 
-    /// Whether an object is a pair of the name of a secret and its value.
+    /// Whether an object is a pair of a name and a value, as in `{"name": "password", "value": "…"}`, with the name of
+    /// a secret.
     private func isSecretPair(_ members: [String: Any]) -> Bool {
         guard members.keys.contains(where: { $0.isEqualIgnoringASCIICase("value") }) else { return false }
         return ["name", "key", "field", "header"].contains { word in

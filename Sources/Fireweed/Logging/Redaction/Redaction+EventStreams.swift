@@ -3,16 +3,15 @@
 import Foundation
 
 extension Redaction {
-    /// A stream of events without the secrets in the JSON, the URLs and the parameters that are their data; `nil` when
-    /// there are none.
+    /// A stream of events without the secrets in their data (JSON, URLs and parameters); `nil` when it has no secrets.
     ///
-    /// The data of an event is that of all its lines together. Data that begins like an object of JSON and does not
-    /// parse is removed: it may have been cut.
+    /// The `data` lines of an event are searched as one text. Data that begins like a JSON object and does not parse is
+    /// removed, since it may be truncated.
     func eventStream(_ text: String) -> String? {
         let plain = text.replacingOccurrences(of: "\r\n", with: "\n").replacingOccurrences(of: "\r", with: "\n")
         var hasChanged = false
         var result: [Substring] = []
-        /// The data of an event that has not ended, and where its first line is in the result.
+        /// The data of an event that has not ended, and the index of its first line in `result`.
         var event: (data: [Substring], start: Int)?
         func endEvent() {
             guard let found = event else { return }
@@ -49,7 +48,7 @@ extension Redaction {
         return isObject && !isWhole ? replacement : nil
     }
 
-    /// The value of a line with data; `nil` for another line.
+    /// The value of a `data` line; `nil` for another line.
     private static func eventData(_ line: Substring) -> Substring? {
         guard line.hasPrefix("data:") else { return line == "data" ? "" : nil }
         let value = line.dropFirst(5)

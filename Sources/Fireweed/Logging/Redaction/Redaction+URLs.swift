@@ -3,10 +3,10 @@
 import Foundation
 
 extension Redaction {
-    /// How many nested encodings are searched; deeper values are removed.
+    /// How many nested encodings are searched; deeper values are replaced.
     private static let depthLimit = 6
 
-    /// A URL without userinfo, and without the values of secret parameters in query and fragment.
+    /// A URL without userinfo, and without the secrets in its path, query and fragment.
     ///
     /// A secret becomes `[redacted]`. Text that is no URL is searched in the same way.
     ///
@@ -36,16 +36,16 @@ extension Redaction {
         guard let start = text.hasPrefix("/") ? text.startIndex : text.range(of: "://")?.upperBound, start < end
         else { return text }
         var segments = scalars[start..<end].split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        // The first one is the authority, or nothing.
+        // The first segment is the authority, or empty.
         for index in segments.indices.dropFirst() where isSecret(segments[index], behind: segments[index - 1], index) {
             segments[index] = replacement
         }
         return "\(text[..<start])\(segments.joined(separator: "/"))\(text[end...])"
     }
 
-    /// Whether a segment is the value of the one before it, or a JSON Web Token (RFC 7519).
+    /// Whether a segment is the value of a secret that the segment before it names, or a JSON Web Token (RFC 7519).
     ///
-    /// `/auth/login` and `/session/new` have words behind the name of a secret; a value is longer, or has digits.
+    /// A value has a digit or at least 20 bytes: the words in `/auth/login` and `/session/new` are no secrets.
     private func isSecret(_ segment: String, behind name: String, _ index: Int) -> Bool {
         guard segment != replacement else { return false }
         if segment.hasPrefix("eyJ"), segment.unicodeScalars.count(where: { $0 == "." }) == 2 { return true }
@@ -55,12 +55,12 @@ extension Redaction {
 
     // MARK: Pairs
 
-    /// The pairs of a query, a fragment, a path or a form, in their order and with what separates them.
+    /// The pairs of a query, a fragment, a path or a form, without secrets, in their order and with their separators.
     func pairs(in query: Substring.UnicodeScalarView) -> String {
         pairs(in: query, depth: 0)
     }
 
-    /// By scalars: a character that combines with `&` or `=` does not hide it.
+    /// Compares scalars: in a `Character`, a combining mark after `&` or `=` would hide it.
     private func pairs(in query: Substring.UnicodeScalarView, depth: Int) -> String {
         var result = ""
         var rest = query
@@ -76,18 +76,18 @@ extension Redaction {
     private func pair(_ pair: Substring.UnicodeScalarView, depth: Int) -> String {
         guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
         let (name, value) = (pair[..<equals], pair[pair.index(after: equals)...])
-        // Of a path, the last segment.
+        // In a path, the name is the last segment before the equals sign.
         let word = name.lastIndex(of: "/").map { name[name.index(after: $0)...] } ?? name
         if isSecret(parameter: String(word)) { return String(name) + "=" + replacement }
-        // An equals sign alone is a part of the value.
+        // A value that has only a further equals sign holds no pairs.
         guard value.contains(where: { "%?#@".unicodeScalars.contains($0) }) || String(value).contains("://") else {
             return String(pair)
         }
         return String(name) + "=" + (cleaned(String(value), depth: depth + 1) ?? String(value))
     }
 
-    /// A value without the secrets of the URL or of the parameters that it holds, percent-encoded or not; `nil` when it
-    /// has none.
+    /// A value without the secrets of the JSON, URL or parameters that it holds, percent-encoded or not; `nil` when it
+    /// has no secrets.
     func cleaned(_ value: String) -> String? {
         ignoresParameters ? nil : cleaned(value, depth: 0)
     }
@@ -97,7 +97,7 @@ extension Redaction {
         guard depth < Self.depthLimit else { return replacement }
         if let clean = cleanedJSON(value) { return clean }
         let clean = text(ofURL: value, depth: depth)
-        // The text without its encoding may have further secrets.
+        // The percent-decoded text may have further secrets.
         guard let decoded = clean.removingPercentEncoding, decoded != clean,
             let deeper = cleaned(decoded, depth: depth + 1)
         else { return clean == value ? nil : clean }

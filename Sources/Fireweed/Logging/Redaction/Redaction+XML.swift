@@ -3,7 +3,8 @@
 import Foundation
 
 extension Redaction {
-    /// XML without secrets; `nil` when it cannot be searched: it is cut, or defines entities of its own.
+    /// XML without secrets; `nil` when it cannot be searched, because it is truncated or malformed, or may define
+    /// entities.
     func xml(_ text: String) -> String? { xml(text, depth: 0) }
 
     /// `depth` counts the documents around this one.
@@ -15,8 +16,8 @@ extension Redaction {
 
 /// Copies XML tag by tag, without the text of secret elements and the values of secret attributes.
 ///
-/// An element with the name of a secret in an attribute (`<property name="password" value="…">…`) is a secret with the
-/// name, as an object of JSON is. Namespaces do not count: `wsse:Password` is `Password`.
+/// An element with the name of a secret in an attribute (`<property name="password" value="…">…`) is a secret of that
+/// name, as with objects of JSON. Namespace prefixes are ignored: `wsse:Password` is `Password`.
 private struct XMLSearch {
     private let redaction: Redaction
     private let depth: Int
@@ -25,7 +26,7 @@ private struct XMLSearch {
     /// For each open element, whether its text is secret.
     private var open: [Bool] = []
 
-    /// Documents in text deeper than this are removed.
+    /// Documents nested in text deeper than this are replaced.
     private static let depthLimit = 4
     private static let space = " \t\r\n".unicodeScalars
     private static let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
@@ -63,7 +64,7 @@ private struct XMLSearch {
         append(isBlank ? text : open.last == true ? redaction.replacement : cleaned(text))
     }
 
-    /// Text without the secrets of a URL, of JSON, or of XML whose markup is written by entities.
+    /// Text without the secrets of a URL, of JSON, or of XML whose markup is escaped with entities.
     private func cleaned(_ text: String) -> String {
         if let clean = redaction.cleaned(text) { return clean }
         guard text.contains("&lt;") else { return text }
@@ -90,7 +91,7 @@ private struct XMLSearch {
         return true
     }
 
-    /// What was commented out may have every secret.
+    /// Copies a comment; one with markup or pairs is replaced, since it may have any secret.
     private mutating func readComment() -> Bool {
         drop(4)
         guard let text = taken(upTo: "-->") else { return false }
@@ -99,7 +100,7 @@ private struct XMLSearch {
         return true
     }
 
-    /// A document type, unless it defines entities.
+    /// Copies a document type; false if it has an internal subset, which may define entities.
     private mutating func readDocumentType() -> Bool {
         guard let end = rest.firstIndex(of: ">"), !rest[..<end].contains("[") else { return false }
         return copy(through: ">")
@@ -107,7 +108,7 @@ private struct XMLSearch {
 
     // MARK: Tags
 
-    /// An attribute: what stands before its value, its name, and the value in its quotation marks.
+    /// An attribute: the text before its value, its name, its quotation mark, and its value.
     private struct Attribute {
         let start: String
         let name: String
@@ -138,7 +139,7 @@ private struct XMLSearch {
         return copy(through: ">")
     }
 
-    /// The attributes of a tag, whose end is next; `nil` when there is something else.
+    /// Takes the attributes up to the end of the tag, which is read next; `nil` for malformed attributes.
     private mutating func takeAttributes() -> [Attribute]? {
         var attributes: [Attribute] = []
         while true {
@@ -178,7 +179,7 @@ private struct XMLSearch {
         return String(taken)
     }
 
-    /// What stands before `mark`, which is then next; `nil` where there is none.
+    /// Takes the text before `mark`, which is read next; `nil` when there is no `mark`.
     private mutating func taken(upTo mark: String) -> String? {
         let mark = mark.unicodeScalars
         var index = rest.startIndex

@@ -3,32 +3,34 @@
 import FireweedTransport
 import Foundation
 
-/// Names the fields and parameters whose values are secrets, which are not written to logs and archives.
+/// The names of the fields and parameters whose values are secrets and stay out of logs and archives.
 ///
 /// Names are compared without case and by their parts: `access_token` is also `accessToken`, `Access-Token`,
 /// `user[access_token]` and `my_access_token_2`. Userinfo in URLs is always removed.
 ///
 /// Parameters are searched for in queries, in fragments, in URLs that are the value of a parameter or of a field, in
 /// forms, in JSON and in JSON Lines, in the elements and attributes of XML, in the data of server-sent events, and in
-/// JSON that is the text of one of these. An object with a name and a value, such as
-/// `{"name": "password", "value": "…"}`, counts as a parameter. In the path of a URL, a segment with a digit, or of 20
-/// characters and more, is the value of the segment before it (`/reset-token/8f3a`), and a JSON Web Token is always a
-/// secret. Content that cannot be searched is removed as a whole: text, `multipart` content, JSON and XML that were cut
-/// or do not parse, XML with entities of its own, and content of an unknown type. Images, audio, video, fonts and style
-/// sheets stay. Without any names of parameters, all content stays.
+/// JSON that is the text of one of these. An object with a name and a value, such as `{"name": "password", "value":
+/// "…"}`, counts as a parameter. In the path of a URL, a segment with a digit or at least 20 bytes is a secret after a
+/// segment that is the name of a parameter (`/reset-token/8f3a`), and a JSON Web Token is always a secret. Content that
+/// cannot be searched is removed as a whole: text, `multipart` content, JSON and XML that are truncated or do not
+/// parse, XML with entities of its own, and content of an unknown type. Images, audio, video, fonts and style sheets
+/// stay. Without any names of parameters, all content stays.
 ///
-/// What belongs to a session (its logs, archives, recordings and `curl` commands) also hides the fields of its
-/// ``TransportOptions/credentialFieldNames``, unless nothing is hidden (``none``).
+/// A session's logs, archives, recordings and `curl` commands also hide the fields of the session's
+/// ``TransportOptions/credentialFieldNames``, unless the redaction hides nothing (``none``).
 public struct Redaction: Sendable {
     /// The fields whose values are secrets, in lower case; compared as whole names.
     public var fieldNames: Set<String>
-    /// The parameters of queries, forms and JSON, and the parts of the names of fields, whose values are secrets; in
+    /// The names of secret parameters in queries, forms, JSON and XML, which are also secret in the names of fields; in
     /// lower case.
     ///
-    /// A name that has the parts of one of these, one after the other, is secret.
+    /// A name is secret if it contains all parts of one of these names in sequence.
     public var parameterNames: Set<String> { didSet { parameters = SecretNames(parameterNames) } }
-    /// Parameters and fields whose values are secrets where this is their whole name, apart from `X-` in front of a
-    /// field's, or the whole of what is in its brackets; in lower case.
+    /// Names that are secret only as the whole name of a parameter or field, or as the whole text in its brackets or
+    /// between its dots; in lower case.
+    ///
+    /// An `X-` before a field's name is ignored.
     ///
     /// For words that are harmless in longer names, such as `code` and `key`.
     public var wholeParameterNames: Set<String> { didSet { wholeParameters = SecretNames(wholeParameterNames) } }
@@ -38,7 +40,7 @@ public struct Redaction: Sendable {
 
     /// The text that replaces a secret.
     public static let mark = "[redacted]"
-    /// The mark, unless the text goes where the mark would have to be quoted.
+    /// The text that replaces a secret here: `mark`, or a text that needs no quoting, as in a `curl` command.
     private(set) var replacement = Self.mark
 
     /// Makes a redaction.
@@ -57,8 +59,8 @@ public struct Redaction: Sendable {
 
     /// Removes credentials, cookies, tokens, keys and signatures, under their usual names.
     ///
-    /// The fields are these, those of ``TransportOptions/standardCredentialFieldNames``, and those whose names have the
-    /// name of a parameter as a part.
+    /// A field is secret if it is in ``fieldNames``, which includes ``TransportOptions/standardCredentialFieldNames``,
+    /// or if its name is secret by the names of parameters.
     public static let standard = Redaction(
         fieldNames: CredentialFields.hiddenNames,
         parameterNames: SecretNames.standardParts, wholeParameterNames: SecretNames.standardWholes)
@@ -73,7 +75,8 @@ public struct Redaction: Sendable {
         return copy
     }
 
-    /// The same redaction, which also hides these fields, in lower case; one that hides nothing stays as it is.
+    /// The same redaction, which also hides these fields, in lower case; a redaction that hides nothing stays
+    /// unchanged.
     package func hiding(fields names: Set<String>) -> Redaction {
         guard !names.isEmpty, !(fieldNames.isEmpty && ignoresParameters) else { return self }
         var copy = self
@@ -110,9 +113,10 @@ public struct Redaction: Sendable {
         return keepsScheme ? "\(scheme) \(replacement)" : replacement
     }
 
-    /// IANA's registry of HTTP authentication schemes (RFC 9110 §16.4.1), and a few that are common without it.
+    /// IANA's registry of HTTP authentication schemes (RFC 9110 §16.4.1), and a few common schemes that are not
+    /// registered.
     ///
-    /// Another first word may be a part of the secret.
+    /// Any other first word may be a part of the secret.
     private static let authenticationSchemes: Set<String> = [
         "basic", "bearer", "concealed", "digest", "dpop", "gnap", "hoba", "mutual", "negotiate", "oauth",
         "privatetoken", "scram-sha-1", "scram-sha-256", "vapid", "apikey", "aws4-hmac-sha256", "hawk", "ntlm",
