@@ -55,7 +55,7 @@ public final class URLEncodedFormEncoder {
     /// The encoding changes the whole name, with the keys of inner values and the brackets: `.capitalized` turns
     /// `user[firstName]` into `User[firstName]`, and a closure gets `user[firstName]`.
     public enum KeyEncoding {
-        /// As it is.
+        /// The unchanged name.
         case useDefaultKeys
         /// `one_two_three`.
         case convertToSnakeCase
