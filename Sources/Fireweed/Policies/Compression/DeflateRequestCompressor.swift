@@ -57,8 +57,8 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Compresses the content of the request; `completion` runs on this thread, or on a global queue for more than
-    /// 64 KiB.
+    /// Compresses the content of the request; `completion` runs on the calling thread, or on a global queue for an
+    /// `httpBody` of more than 64 KiB.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,

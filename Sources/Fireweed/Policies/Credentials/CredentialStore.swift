@@ -15,25 +15,26 @@ package protocol CredentialStore: Sendable {
     /// - Returns: the stored credential, and whether the owner has the lock.
     /// - Throws: an error of the store, which could not be reached or used.
     func look(_ name: String, owner: String?, lease: Duration) async throws -> CredentialLook
-    /// The same for an owner, in a store that may have lost the lock of another owner.
+    /// Looks for an owner, in a store that may have lost the lock of another owner.
     ///
-    /// Without a lock in the store, and without the mark that a lock was given back, the owner gets the lock only if
-    /// the store has what `known` says, and no other run of the store than `known` says has lost locks.
+    /// If the store has neither a lock nor the mark of a released lock, the owner gets the lock only if nothing in
+    /// `known` shows a lost lock: a lock that is still held, a later version, or a run of the store other than the
+    /// known one.
     func look(_ name: String, owner: String, lease: Duration, unlessLost known: KnownLock) async throws
         -> CredentialLook
-    /// Makes the lease of a lock longer; false when the owner does not have the lock any more.
+    /// Extends the lease of a lock; false when the owner no longer has the lock.
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool
-    /// Replaces the credential, if its version is still the expected one, and then gives the owner's lock back.
+    /// Replaces the credential, if its version is still the expected one, and then releases the owner's lock.
     ///
     /// - Returns: false when another version was found; the owner keeps its lock.
     func replace(_ name: String, expecting version: Int, with entry: StoredCredential, owner: String) async throws
         -> Bool
-    /// Gives the lock back, if the owner has it.
+    /// Releases the lock, if the owner has it.
     func release(_ name: String, owner: String) async throws
     /// Whether an error means that the store could not be reached, so that the owner of a lock may not have reached it
     /// either; true by default.
     func isAbsence(_ error: any Error) -> Bool
-    /// How long a lock may be asked for again at the earliest.
+    /// The time between two look-ups of a caller that waits for a lock.
     var pollInterval: Duration { get }
     /// How long the owner of a lock that the store has lost takes to notice the loss and to take the lock again; `nil`,
     /// the default, for a store that loses no lock.
@@ -52,7 +53,7 @@ extension CredentialStore {
     package func isAbsence(_ error: any Error) -> Bool { true }
 }
 
-/// What a caller that wants a lock knows of it.
+/// The knowledge of a caller about the lock that it wants.
 package struct KnownLock: Sendable, Equatable {
     /// Whether the lock of another owner was seen whose lease has not ended.
     package var isHeld: Bool
@@ -60,7 +61,7 @@ package struct KnownLock: Sendable, Equatable {
     package var hasEnded: Bool
     /// The version that the store must have at least.
     package var version: Int
-    /// The run of the store of which the caller knows that it lost locks; `nil` for none.
+    /// The run of the store that lost locks, as far as the caller knows; `nil` for none.
     package var run: String?
 
     package init(isHeld: Bool = false, hasEnded: Bool = false, version: Int = 0, run: String? = nil) {
@@ -77,7 +78,7 @@ package struct StoredCredential: Sendable, Equatable {
     package var version: Int
     package var sealed: Data
 
-    /// The versions that count, which are exact in the numbers of Lua too; anything else that is stored is 0.
+    /// The valid versions, which Lua's numbers represent exactly too; any other stored version counts as 0.
     package static let versions = 1...999_999_999_999_999
 
     package init(version: Int, sealed: Data) {

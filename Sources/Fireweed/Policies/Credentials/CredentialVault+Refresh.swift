@@ -1,24 +1,25 @@
-// A refresh: the look, the lock, and what happens without the store.
+// A refresh: look-up, lock, and fallback without the store.
 
 import FireweedTransport
 import Foundation
 import Synchronization
 
 extension CredentialVault {
-    /// So often a look is repeated that took longer than the lease of the lock that it took: the lease may be shorter
-    /// than any look takes.
+    /// How often a look-up is repeated that took longer than the lease of its lock; limited, since every look-up may
+    /// take longer than a short lease.
     private static var lateLookLimit: Int { 3 }
 
     /// The work of an authenticator.
     typealias Refresh = @Sendable (Credential) async throws -> Credential
 
-    /// Gives a new credential for one that cannot be used any more: another process's, or that of `refresh`.
+    /// Returns the successor of a credential that is no longer usable: another process's new credential, or the result
+    /// of `refresh`.
     ///
     /// Callers of this process with the same credential wait for one refresh. A caller that is cancelled waits no
     /// longer; a refresh that has begun continues, and its outcome is stored.
     ///
     /// - Parameters:
-    ///   - credential: the credential that cannot be used any more.
+    ///   - credential: the credential that is no longer usable.
     ///   - refresh: renews a credential; called once at most, under the lock, in a task of its own.
     /// - Returns: the credential to use from now on.
     /// - Throws: the error of `refresh`; `CredentialVaultError.lockNotReleased(after:)`; the store's error, as
@@ -36,7 +37,7 @@ extension CredentialVault {
         _ credential: Credential, _ encoded: Data, _ handle: SharedRefreshes<Credential>.Handle,
         _ refresh: @escaping Refresh
     ) async throws -> Credential {
-        // The lock is this refresh's: several vaults of a process may have one store.
+        // The owner is this refresh, not the process: several vaults of a process may have one store.
         var request = RefreshRequest(credential: credential, encoded: encoded, owner: UUID.random().uuidString)
         if let successor = successor(of: encoded) {
             guard successor.requiresRefresh else { return successor }
@@ -64,7 +65,7 @@ extension CredentialVault {
             try await checkAbandonment(handle, request.owner)
             if let newer = try await adoptNewer(look.entry, than: request, hasLock: look.hasLock) { return newer }
             if look.hasLock {
-                // A process that was stopped since the look began may have lost the lock to another one.
+                // A process that was stopped since the look began may have lost the lock to another process.
                 let isLate = ContinuousClock.now - start >= options.lease
                 guard isLate, lateLooks < Self.lateLookLimit else {
                     return try await refreshLocked(request, look.entry, refresh)
@@ -81,7 +82,7 @@ extension CredentialVault {
         }
     }
 
-    /// Decides what becomes of a refresh after a look that failed; `nil` to look again.
+    /// Continues a refresh after a failed look-up; `nil` to look again.
     private func recover(
         from error: any Error, by action: LookFailures.LookupAction, _ request: RefreshRequest<Credential>,
         _ refresh: Refresh
@@ -92,7 +93,7 @@ extension CredentialVault {
             return nil
         case .wait(let pause, let isFirst):
             if isFirst { options.eventHandler?(.waitingForStore(error)) }
-            // A store has no event for its return; the sleep ends with the task.
+            // No event reports that a store is back; cancelling the task ends the sleep.
             try await Task.sleep(for: max(pause, store.pollInterval))
             return nil
         case .fail:
@@ -100,7 +101,8 @@ extension CredentialVault {
             Task { await giveBack(request.owner) }
             throw error
         case .read:
-            // A store that takes no lock, such as a full one, may have the credential of another process.
+            // A store that cannot write a lock, such as one out of memory, can still be read: another process may have
+            // stored a credential.
             let look = try? await store.look(name, owner: nil, lease: .zero)
             return try await adoptNewer(look?.entry, than: request, hasLock: true)
         case .refreshAlone:
@@ -146,15 +148,15 @@ extension CredentialVault {
         guard let entry, entry.version > version ?? 0 else { return nil }
         // A credential that cannot be read is replaced by the refresh.
         guard let credential = decode(entry), !credential.requiresRefresh else { return nil }
-        // Two values with the same content may be encoded differently, as those of a set.
+        // Encoded again: equal values, such as sets, may be encoded differently.
         let stored = try encode(credential)
-        // The same credential, which did not come from here, cannot be used any more.
+        // The stored credential is the caller's own, which is no longer usable.
         if version == nil, stored == encoded { return nil }
         note(stored, version: entry.version)
         return credential
     }
 
-    /// The stored credential, if it is later than the one in use: its refresh token is the one that counts.
+    /// The stored credential, if it is newer than the one in use: its refresh token is the valid one.
     private func current(_ encoded: Data, _ entry: StoredCredential?) -> Credential? {
         guard let entry, entry.version > version(of: encoded) ?? 0 else { return nil }
         return decode(entry)
@@ -174,7 +176,8 @@ extension CredentialVault {
         return await keep(locked, fresh)
     }
 
-    /// Gives the lock back when the refresh fails: a refresh alone may have it too, by a look whose answer was lost.
+    /// Releases the lock when the refresh fails; a refresh without the store may have the lock too, from a look-up
+    /// whose answer was lost.
     private func perform(
         _ request: RefreshRequest<Credential>, _ body: () async throws -> Credential
     ) async throws -> RefreshOutcome<Credential> {
@@ -187,8 +190,8 @@ extension CredentialVault {
         }
     }
 
-    /// Runs a refresh, and renews the lease as long as it runs; often where the store may lose the lock, so that the
-    /// lock is taken again before others take it.
+    /// Runs a refresh, and renews the lease as long as the refresh runs; more often if the store may lose locks, so
+    /// that a lost lock is taken again before others take it.
     private func renewing(
         _ owner: String, _ body: @escaping @Sendable () async throws -> Credential
     ) async throws -> Credential {
@@ -209,7 +212,7 @@ extension CredentialVault {
     }
 
     func giveBack(_ owner: String) async {
-        // A lock that cannot be given back ends with its lease.
+        // A lock that cannot be released ends with its lease.
         try? await store.release(name, owner: owner)
     }
 }

@@ -3,11 +3,11 @@
 import Foundation
 import Synchronization
 
-/// What is refreshed, and over what its outcome is stored.
+/// A credential to refresh, and the stored version that the outcome replaces.
 struct RefreshRequest<Credential: Sendable>: Sendable {
     private(set) var credential: Credential
     private(set) var encoded: Data
-    /// What the caller asked to refresh, encoded: the same as `encoded`, or older.
+    /// The caller's credential, encoded: the same as `encoded`, or older.
     let caller: Data
     /// The version of the store before the refresh.
     var version = 0
@@ -20,7 +20,7 @@ struct RefreshRequest<Credential: Sendable>: Sendable {
         caller = encoded
     }
 
-    /// Refreshes a later credential than the caller's.
+    /// Refreshes a newer credential than the caller's.
     mutating func begin(with credential: Credential, _ encoded: Data) {
         (self.credential, self.encoded) = (credential, encoded)
     }
@@ -39,7 +39,7 @@ extension CredentialVault {
         case overtaken(by: StoredCredential)
     }
 
-    /// So often an entry is replaced that is older than the refreshed credential.
+    /// How often an entry that is older than the refreshed credential is replaced.
     private static var replacementLimit: Int { 4 }
 
     /// Stores the outcome of a refresh, now or later; returns the credential to use.
@@ -51,7 +51,7 @@ extension CredentialVault {
             case .stored:
                 state.withLock { $0.unstored = nil }
                 options.eventHandler?(.refreshed)
-            // The lease ended meanwhile, and another process was quicker: its credential counts.
+            // The lease ended meanwhile, and another process was faster: its credential is used.
             case .overtaken(let entry):
                 await giveBack(request.owner)
                 return try adopt(entry)
@@ -68,7 +68,7 @@ extension CredentialVault {
         return outcome.credential
     }
 
-    /// Replaces what the refresh began with; any other credential is left alone.
+    /// Replaces the credential that the refresh began with, or the caller's; any other credential stays.
     private func store(
         _ outcome: RefreshOutcome<Credential>, of request: RefreshRequest<Credential>
     ) async throws -> Storing {
@@ -83,7 +83,7 @@ extension CredentialVault {
                 version = 0  // the store has lost everything
                 continue
             }
-            // Our own write, whose answer was lost.
+            // The stored credential is from our own write, whose answer was lost.
             if open(found) == outcome.encoded {
                 note(outcome.encoded, version: found.version)
                 return .stored
@@ -96,9 +96,10 @@ extension CredentialVault {
         throw CredentialVaultError.alwaysReplaced
     }
 
-    /// Tries again with growing pauses, for six leases.
+    /// Tries again to store the outcome, with growing pauses, for six leases.
     ///
-    /// After six leases the old credential is of no use: another process has refreshed it by then, or none needs one.
+    /// After six leases the outcome is no longer needed: another process has refreshed the old credential by then, or
+    /// none needs a new one.
     private func storeLater(_ outcome: RefreshOutcome<Credential>, of request: RefreshRequest<Credential>) {
         let base = hash(request.caller)
         state.withLock {
@@ -109,13 +110,13 @@ extension CredentialVault {
             var pause = Duration.milliseconds(50)
             let end = ContinuousClock.now + options.lease * 6
             while ContinuousClock.now < end {
-                // No store reports that it is back.
+                // No event reports that a store is back.
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(1), options.lease / 3)
                 // A credential that was set or refreshed meanwhile is the one to store.
                 guard isUnstored(request) else { return await giveBack(request.owner) }
-                // Another process would refresh what was refreshed already. A lock that cannot be renewed now can be
-                // renewed next time.
+                // Keeps the lock, since another process would refresh the old credential again. A lock that cannot be
+                // renewed now can be renewed next time.
                 _ = try? await store.renew(name, owner: request.owner, lease: options.lease)
                 guard let storing = try? await store(outcome, of: request) else { continue }
                 forget(request)

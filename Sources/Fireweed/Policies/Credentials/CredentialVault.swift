@@ -6,15 +6,15 @@ import Synchronization
 
 /// Keeps one credential that several processes or sessions share, so that one of them refreshes it for all.
 ///
-/// A refresh takes a lock with a lease, which is renewed as long as the refresh runs, and looks again whether another
-/// process was first. A lock that a server lost is taken again by its owner, and others wait for that. A new credential
-/// replaces the stored one only if the stored one is still the same. When a
-/// process dies while it refreshes, the lease ends and the next process refreshes. The credential is stored encrypted
-/// with AES-256-GCM, by a key that the store never sees, under a hash of its name.
+/// A refresh takes a lock with a lease, which is renewed as long as the refresh runs, and then checks again whether
+/// another process was first. If a server loses a lock, the owner takes the lock again, and others wait for the owner.
+/// A new credential replaces the stored one only if the stored one is still the same. When a process dies while it
+/// refreshes, the lease ends and the next process refreshes. The credential is stored encrypted with AES-256-GCM, by a
+/// key that the store never sees, under a hash of its name.
 ///
-/// When the store cannot be used, a refresh does as ``Options/whenUnreachable`` says. By default it waits for a minute,
-/// which is longer than a failover takes, and reports `CredentialVaultEvent.waitingForStore(_:)`. A new credential that
-/// cannot be stored is stored later, as soon as the store is back.
+/// When the store cannot be used, a refresh follows ``Options/whenUnreachable``. By default a refresh waits for a
+/// minute, which is longer than a failover takes, and reports `CredentialVaultEvent.waitingForStore(_:)`. A new
+/// credential that cannot be stored is stored later, as soon as the store is back.
 ///
 /// ```swift
 /// let vault = try CredentialVault<Token>(file: file, name: "api.example.com", key: key)
@@ -24,23 +24,23 @@ import Synchronization
 public final class CredentialVault<Credential: AuthenticationCredential & Codable & Sendable>: Sendable {
     /// Times of a vault.
     public struct Options: Sendable {
-        /// How long a lock lives that its owner does not renew; default: 10 seconds.
+        /// How long a lock lives if its owner does not renew the lock; default: 10 seconds.
         public var lease = Duration.seconds(10)
         /// How long to wait for the refresh of another process, at most; default: 60 seconds.
         public var maximumWait = Duration.seconds(60)
         /// The behaviour of a refresh when the store cannot be used; default: `.wait(.seconds(60))`.
         ///
         /// Redis Sentinel notices after 30 seconds, by default, that a primary is away, and needs a few seconds more
-        /// for the failover; services that are run by others promise a minute or less.
+        /// for the failover; managed services promise a minute or less.
         public var whenUnreachable = CredentialVaultFallback.wait(.seconds(60))
-        /// Called when something happens that somebody may want to know, on the task that refreshes; default: `nil`.
+        /// Called for each event of the vault, on the task that refreshes or stores; default: `nil`.
         public var eventHandler: (@Sendable (CredentialVaultEvent) -> Void)?
 
         /// Makes the default options.
         public init() {}
     }
 
-    /// What this process knows of the credential.
+    /// The knowledge of this process about the credential.
     struct State {
         /// The latest version of the store that this process has seen.
         var version = 0
@@ -49,7 +49,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         /// A refreshed credential that could not be stored yet.
         var unstored: Unstored?
 
-        /// The version that a credential came with; `nil` for one that did not come from here.
+        /// The version that a credential came with; `nil` for a credential that did not come from this vault.
         func version(of hash: String) -> Int? { history.last { $0.hash == hash }?.version }
 
         mutating func note(_ hash: String, version: Int) {
@@ -75,7 +75,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     let refreshes = SharedRefreshes<Credential>()
     private let keys: SealingKeys
 
-    /// So often `set` tries to replace what others replace as well.
+    /// How often `set` tries to replace a credential that others replace too.
     private static var setLimit: Int { 1000 }
 
     /// Makes a vault over a store.
@@ -91,11 +91,12 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         self.options = options
     }
 
-    /// Makes a vault in the memory of this process, for several sessions; the store's protocol is the same.
+    /// Makes a vault in the memory of this process, for several sessions, which works like a vault of several
+    /// processes.
     public static func inProcess(options: Options = Options()) -> CredentialVault {
         var generator = SystemRandomNumberGenerator()
         let key = Data((0..<SealedData.keyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
-        // Throws for a key of another length alone.
+        // Throws only for a key of another length.
         // swift-format-ignore: NeverUseForceTry
         return try! CredentialVault(store: MemoryCredentialStore(), name: "credential", keys: [key], options: options)
     }
@@ -110,7 +111,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         return try adopt(entry)
     }
 
-    /// Stores a credential in any case, as after a login: it replaces whatever is stored.
+    /// Stores a credential, for instance after a login, and replaces any stored credential.
     ///
     /// - Throws: `CredentialVaultError.alwaysReplaced`; the store's error.
     public func set(_ credential: Credential) async throws {
@@ -120,7 +121,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
             let version = try await store.look(name, owner: nil, lease: .zero).entry?.version ?? 0
             let entry = try seal(encoded, version: next(after: version))
             if try await store.replace(name, expecting: version, with: entry, owner: owner) {
-                // Until here the outcome of a refresh is the only copy of what replaced a spent refresh token.
+                // Cleared only now: until here, an unstored outcome is the only copy of the new refresh token.
                 state.withLock { $0.unstored = nil }
                 return note(encoded, version: entry.version)
             }
@@ -128,7 +129,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         throw CredentialVaultError.alwaysReplaced
     }
 
-    // MARK: What is known
+    // MARK: Known versions
 
     func hash(_ encoded: Data) -> String { Hash.sha256.hexadecimalDigest(of: encoded) }
 
@@ -148,7 +149,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     func next(after version: Int) -> Int {
         let known = latestVersion
         let next = max(version, known) + 1
-        // Nothing authenticates the version of an entry that does not open: it may be the last one.
+        // Nothing authenticates the version of an entry that does not open: it may be the greatest valid version.
         return StoredCredential.versions.contains(next) ? next : known + 1
     }
 
@@ -160,7 +161,8 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         return try encoder.encode(credential)
     }
 
-    /// The name is a part of what is authenticated: a value that is copied to another name does not open.
+    /// Encrypts a credential and authenticates the name and version with it: a value that is copied to another name
+    /// does not open.
     func seal(_ encoded: Data, version: Int) throws -> StoredCredential {
         guard let sealed = keys.seal(Array(encoded), context: context(version)) else {
             throw CredentialVaultError.unreadable
@@ -181,7 +183,8 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
 
     func adopt(_ entry: StoredCredential) throws -> Credential {
         guard let credential = decode(entry) else { throw CredentialVaultError.unreadable }
-        // The value that is returned is the one that comes again: another value may be encoded differently.
+        // The hash is of the returned value's own encoding, since callers pass that value back to `refreshed`; an equal
+        // value may be encoded differently.
         note(try encode(credential), version: entry.version)
         return credential
     }

@@ -39,7 +39,8 @@ public enum CredentialVaultEvent: Sendable {
     case adopted
     /// This process has refreshed the credential and stored it for the others.
     case refreshed
-    /// The store cannot be used: the refresh waits until it can be, as `CredentialVaultFallback.wait(_:)` says.
+    /// The store cannot be used: the refresh waits until the store can be used again, as
+    /// `CredentialVaultFallback.wait(_:)` says.
     case waitingForStore(any Error)
     /// The store cannot be used: this process refreshes the credential alone, and the others may do the same.
     case refreshingAlone(any Error)

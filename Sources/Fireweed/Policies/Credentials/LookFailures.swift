@@ -1,10 +1,10 @@
-// The table of failed looks at a credential's store, and of their consequences.
+// Actions after failed look-ups in a credential store.
 
-/// Decides what a refresh does after a look that failed.
+/// Decides what a refresh does after a failed look-up.
 struct LookFailures {
     enum LookupAction: Equatable {
         case lookAgain
-        /// Look without an owner: a store that takes no lock may have the credential of another process.
+        /// Look without an owner: a store that cannot write a lock may still have another process's new credential.
         case read
         /// Look again after a pause; `isFirst` for the first pause since the store could be used.
         case wait(Duration, isFirst: Bool)
@@ -28,10 +28,10 @@ struct LookFailures {
         wait = nil
     }
 
-    /// What comes after a look that failed; `lockEnd` is when the lock of another owner ends, if one was seen.
+    /// The action after a failed look-up; `lockEnd` is when the lock of another owner ends, if one was seen.
     mutating func next(lockEnd: ContinuousClock.Instant?) -> LookupAction {
         let now = ContinuousClock.now
-        // A process that has seen another's lock does not refresh beside it before the lease has passed.
+        // A process that has seen another's lock does not refresh before that lock's lease has passed.
         if let lockEnd, now < lockEnd { return .lookAgain }
         guard hasRead else {
             hasRead = true
@@ -45,7 +45,7 @@ struct LookFailures {
             let (end, pause) = known ?? (now + limit, .milliseconds(10))
             guard now < end else { return .fail }
             wait = (end, min(pause * 2, Self.longestPause))
-            // Each look with an owner is followed by a look without.
+            // Each failed look-up with an owner is followed by a look-up without an owner.
             hasRead = false
             return .wait(min(pause, end - now), isFirst: known == nil)
         }

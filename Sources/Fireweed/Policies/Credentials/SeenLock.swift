@@ -1,30 +1,32 @@
-// The lock of a credential that somebody else has, or may have.
+// The lock of a credential that another owner has, or may have.
 
-/// What a refresh knows of the lock that it waits for, by which it notices that the store has lost the lock.
+/// The knowledge of a refresh about the lock that it waits for, which shows when the store has lost the lock.
 ///
-/// A server loses locks with a restart, a failover or an eviction, while their owners refresh. A refresh beside another
-/// one would use a refresh token twice (RFC 9700 §4.14.2). An owner takes a lost lock again as soon as it notices; so a
-/// refresh waits before it takes a lock that is gone although the owner did not give it back:
+/// A server loses locks with a restart, a failover or an eviction, while their owners refresh. Two refreshes at the
+/// same time would use a refresh token twice (RFC 9700 §4.14.2). An owner takes a lost lock again as soon as it notices
+/// the loss. So a refresh waits before it takes a lock that disappeared without a release:
 ///
-/// - until the lease of a lock that it has seen would have ended, and for a lease from now where the store could not be
-///   used meanwhile: its owner could neither renew the lock nor store the outcome, and may learn later that it can;
-/// - for a lease where the store says that a lease has ended without its owner, and it has not seen that itself;
-/// - for the time that the store says when it runs anew and keeps credentials alone, or another one took its place;
-/// - for a lease when the store has not what this process has seen there;
-/// - for `CredentialStore.lockRecovery` when the store has nothing, which may be true for the first refresh of all.
+/// - until the lease of a lock that it has seen would have ended, or for one lease from now if the store could not be
+///   used meanwhile: the owner could neither renew the lock nor store the outcome, and may notice later that the store
+///   is back;
+/// - for one lease if the store says that a lease ended without a release, and the refresh has not seen that itself;
+/// - for the time that the store says if it was restarted or replaced, and kept only the credentials;
+/// - for one lease if the store lacks a version that this process has seen there;
+/// - for `CredentialStore.lockRecovery` if this process has seen no version and the store has none, as before the very
+///   first refresh.
 struct SeenLock: Sendable {
     private let lease: Duration
     /// `CredentialStore.lockRecovery`.
     private let recovery: Duration?
-    /// When the lock of another owner ends at the earliest; `nil` when there was none.
+    /// When the lock of another owner ends at the earliest; `nil` if no lock was seen.
     private(set) var end: ContinuousClock.Instant?
-    /// Before when no lock is taken, since the store was away.
+    /// The earliest end of any lock, because the store could not be reached.
     private var earliestEnd: ContinuousClock.Instant?
     private var isReported = false
     private var hasDoubted = false
     /// The last run of the store that has lost locks.
     private var run: String?
-    /// Whether a look failed since the last one that did not.
+    /// Whether the store could not be reached since the last successful look-up.
     private var wasAway = false
 
     init(lease: Duration, recovery: Duration?) {
@@ -32,7 +34,7 @@ struct SeenLock: Sendable {
         self.recovery = recovery
     }
 
-    /// What the next look says; `version` is the latest one that this process has seen in the store.
+    /// What the next look-up tells the store; `version` is the latest version that this process has seen in the store.
     func known(version: Int, at now: ContinuousClock.Instant) -> KnownLock {
         guard recovery != nil else { return KnownLock() }
         let isHeld = isHeld(at: now) || wasAway && end != nil
@@ -66,7 +68,7 @@ struct SeenLock: Sendable {
             end = now + (look.lockLeft ?? lease)
             return false
         }
-        // Where a lock was seen, its end is known.
+        // The end of a seen lock is known.
         guard !isHeld(at: now), !hasDoubted else { return false }
         hasDoubted = true
         end = now + (look.lockLeft ?? (version > 0 ? lease : recovery))

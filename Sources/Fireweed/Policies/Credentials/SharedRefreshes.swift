@@ -5,7 +5,7 @@ import Synchronization
 /// Runs the refresh of a credential once for all callers of this process, and to its end.
 ///
 /// A caller that is cancelled waits no longer. The refresh continues without its callers: the server may have replaced
-/// the credential already, so that a refresh whose outcome is dropped locks everybody out.
+/// the credential already, so that dropping the outcome would lock all processes out.
 final class SharedRefreshes<Value: Sendable>: Sendable {
     private enum Caller {
         case entered
@@ -23,7 +23,7 @@ final class SharedRefreshes<Value: Sendable>: Sendable {
         var callers: [Int: Caller] = [:]
         var count = 0
 
-        /// Gives a caller its number; with a run when the caller is the first.
+        /// Gives a caller its number, and the number of a new run if the caller is the first.
         mutating func enter(_ key: String) -> (caller: Int, run: Int?) {
             count += 1
             callers[count] = .entered
@@ -51,7 +51,7 @@ final class SharedRefreshes<Value: Sendable>: Sendable {
         }
     }
 
-    /// A refresh that runs.
+    /// A running refresh.
     struct Handle: Sendable {
         fileprivate let refreshes: SharedRefreshes
         fileprivate let key: String
@@ -81,8 +81,8 @@ final class SharedRefreshes<Value: Sendable>: Sendable {
         try Task.checkCancellation()
         let (caller, run) = state.withLock { $0.enter(key) }
         if let run {
-            // Unstructured, since a child task is cancelled with its caller: then neither the new credential is stored
-            // nor the lock given back.
+            // Unstructured, since a child task is cancelled with its caller: then the new credential would not be
+            // stored, and the lock not be released.
             Task {
                 let handle = Handle(refreshes: self, key: key, run: run)
                 do {

@@ -5,7 +5,7 @@ public import FoundationNetworking
 
 /// Refreshes the credential of an ``AuthenticationInterceptor`` through a ``CredentialVault``.
 ///
-/// All else is the wrapped authenticator's.
+/// All other methods call the wrapped authenticator.
 public struct VaultAuthenticator<Base: Authenticator>: AsyncAuthenticator where Base.Credential: Codable {
     private let base: Base
     private let vault: CredentialVault<Base.Credential>
@@ -29,14 +29,14 @@ public struct VaultAuthenticator<Base: Authenticator>: AsyncAuthenticator where 
         }
     }
 
-    /// As the wrapped authenticator says.
+    /// Returns the wrapped authenticator's answer.
     public func didRequest(
         _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
     ) -> Bool {
         base.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
     }
 
-    /// As the wrapped authenticator says.
+    /// Returns the wrapped authenticator's answer.
     public func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Base.Credential) -> Bool {
         base.isRequest(urlRequest, authenticatedWith: credential)
     }

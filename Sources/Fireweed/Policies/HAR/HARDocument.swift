@@ -18,7 +18,7 @@ package struct HARDocument: Encodable {
         let version = AFInfo.version
     }
 
-    /// Readers group entries by pages: all are of one.
+    /// Readers group entries by page: all entries belong to one page.
     struct Page: Encodable {
         let startedDateTime: String
         let id = HAREntry.page
@@ -57,7 +57,7 @@ package struct HAREntry: Encodable, Sendable {
     var timings: ExchangeTimings
     var serverIPAddress: String?
     var connection: String?
-    /// Why there is no response, in the key that developer tools use.
+    /// Why the exchange failed, with or without a response, in the key that developer tools use.
     var _error: String?  // swift-format-ignore: NoLeadingUnderscores
 
     struct Cache: Encodable, Sendable {}
@@ -83,7 +83,7 @@ package struct HAREntry: Encodable, Sendable {
         var mimeType: String
         var params: [Pair] = []
         var text: String
-        /// `base64` for what is no text; the standard has no word for that here, and readers skip it.
+        /// `base64` for content that is not UTF-8; HAR has no key for that here, and readers ignore this one.
         var _encoding: String?  // swift-format-ignore: NoLeadingUnderscores
     }
 

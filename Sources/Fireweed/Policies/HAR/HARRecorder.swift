@@ -8,8 +8,8 @@ import Synchronization
 /// Records every exchange of a session, or of a request, as an HTTP Archive (HAR 1.2), which browsers' developer tools
 /// read.
 ///
-/// Each transaction is an entry: a redirect, an answer to a challenge and a retry add one. Secrets are removed as
-/// `redaction` says. The archive grows in memory until `removeAll()`.
+/// Each transaction is an entry: redirects, answers to challenges and retries are further entries. Secrets are removed
+/// as `redaction` says. The archive grows in memory until `removeAll()`.
 ///
 /// ```swift
 /// let recorder = HARRecorder()
@@ -37,9 +37,9 @@ public final class HARRecorder: EventMonitor {
     ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads
     ///     and of uploaded files and streams never is.
     ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
-    ///   - redaction: what is left out, besides the fields in the session's `TransportOptions.credentialFieldNames`; of
-    ///     content, the secret members of forms, JSON, XML and server-sent events, and content of other forms as a
-    ///     whole.
+    ///   - redaction: removes secrets, besides the fields in the session's `TransportOptions.credentialFieldNames`;
+    ///     from content, the secret members of forms, JSON, XML and server-sent events, and most content of other types
+    ///     as a whole.
     public init(
         includesContent: Bool = false, maximumContentByteCount: Int = 1 << 20, redaction: Redaction = .standard
     ) {
@@ -66,8 +66,8 @@ public final class HARRecorder: EventMonitor {
 
     /// Writes the archive to a file that only this user can read (mode 0600), and replaces an existing file.
     ///
-    /// A symbolic link is followed, a device or a pipe is written to. Throws `CocoaError` when that fails, for instance
-    /// for a folder.
+    /// A symbolic link is followed; a device or a pipe is written to. Throws `CocoaError` when writing fails, for
+    /// instance for a folder.
     public func write(to url: URL) throws {
         do {
             try FileInstaller.writePrivately(archive, to: url)

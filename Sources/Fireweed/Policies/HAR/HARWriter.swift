@@ -4,7 +4,7 @@ import FireweedTransport
 package import Foundation
 import FoundationNetworking
 
-/// Makes entries of transactions, without secrets.
+/// Makes entries from transactions, without secrets.
 package struct HARWriter {
     let redaction: Redaction
 
@@ -50,7 +50,7 @@ package struct HARWriter {
 
     // MARK: Parts
 
-    /// The reason as it came, else the status's usual one.
+    /// The received reason phrase, redacted; else the status's standard phrase; empty without a status.
     private func statusText(of transaction: TransactionMetrics) -> String {
         guard let status = transaction.statusCode else { return "" }
         return transaction.responseReasonPhrase.map(redaction.text)
@@ -71,7 +71,7 @@ package struct HARWriter {
         cookie(field.value.unicodeScalars.prefix { $0 != ";" }, isSecret: redaction.fieldNames.contains("set-cookie"))
     }
 
-    /// By scalars: a character that combines with `=` does not make the value a part of the name.
+    /// Splits by scalars: in a `Character`, a combining mark after `=` would hide the equals sign.
     private func cookie(_ pair: Substring.UnicodeScalarView, isSecret: Bool) -> HAREntry.Pair {
         let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = (halves.first.map { String($0) } ?? "").trimmingCharacters(in: .whitespaces)

@@ -3,7 +3,7 @@
 import FireweedTransport
 import Foundation
 
-/// Admits messages to an origin, and learns what became of those that it has admitted.
+/// Admits messages to an origin, and learns the outcome of each admitted message.
 ///
 /// Every admission is followed by one release, however the transfer ends. Methods are called on any thread, and must
 /// not wait.
@@ -11,7 +11,7 @@ protocol AdmissionGuard: AnyObject, Sendable {
     /// What the guard knows about an admitted message.
     associatedtype Permit: Sendable
 
-    /// Decides about a message that is about to be sent at a moment of the transport's clock.
+    /// Decides about a message that is about to be sent; `now` is in nanoseconds of the transport's clock.
     func admit(_ message: borrowing RequestMessage, at now: UInt64) -> GuardAdmission<Permit>
 
     /// The head of the response came.
@@ -34,13 +34,12 @@ enum GuardAdmission<Permit: Sendable>: Sendable {
 struct GuardedEnd: Sendable {
     /// Whether a head came.
     let hasHead: Bool
-    /// Why the transfer failed, which is a time-out where the deadline of its request has cancelled it; `nil` when it
-    /// did not.
+    /// Why the transfer failed; a time-out if the deadline of its request cancelled it, `nil` for a success.
     let failure: TransferFailure?
     /// Whether the message has never left the queue of its origin.
     let isUnassigned: Bool
 
-    /// Whether the time of the transfer was over.
+    /// Whether the transfer timed out.
     var isTimeout: Bool {
         switch failure {
         case .exchange(.timedOut, _, _): true

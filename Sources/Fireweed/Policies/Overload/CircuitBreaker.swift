@@ -1,22 +1,22 @@
-// The guard that leaves failing origins alone.
+// The guard that sends nothing to failing origins.
 
 public import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Sends nothing to an origin that fails, for a while.
+/// Stops sending to a failing origin for a while.
 ///
 /// When half of an origin's messages fail, its circuit opens: for a pause, its messages fail at once with
-/// ``OverloadError/circuitOpen(origin:pause:)``. Then a few messages try whether the origin is back. When all of them
-/// succeed the circuit is closed; when one fails, the next pause is twice as long.
+/// ``OverloadError/circuitOpen(origin:pause:)``. Then a few messages probe whether the origin has recovered. When all
+/// probes succeed, the circuit closes; when one fails, the next pause is twice as long.
 ///
 /// Failures are: no connection, a failed look-up or handshake, a time-out or a lost connection before the head of the
-/// response, an answer that is no HTTP (`URLError.badServerResponse`, `.cannotParseResponse`), and the statuses 500,
-/// 502, 503 and 504. No failures are: other statuses, a certificate that the session refuses, a cancellation, and a
-/// refusal by a guard or a queue. WebSockets are exempt.
+/// response, a response that is not HTTP (`URLError.badServerResponse`, `.cannotParseResponse`), and the statuses 500,
+/// 502, 503 and 504. These are not failures: other statuses, a certificate that the session refuses, a cancellation,
+/// and a refusal by a guard or a queue. WebSockets are exempt.
 ///
-/// Of more than 256 origins, those that were used least recently are forgotten, if their circuits are closed without an
-/// outcome that counts, or were open long ago.
+/// With more than 256 origins, the least recently used ones are forgotten if their circuits are closed and have no
+/// outcomes in the window, or if their pauses ended long ago.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(guards: [.circuitBreaker(), .concurrencyLimit()]))
@@ -28,14 +28,14 @@ public final class CircuitBreaker: TransportGuard {
         public var window: Duration = .seconds(10)
         /// With fewer outcomes than this in the window a circuit stays closed; 20 by default.
         public var minimumCount = 20
-        /// The part of the outcomes that have to be failures, from 0 to 1; half by default.
+        /// The share of failures among the outcomes that opens the circuit, from 0 to 1; half by default.
         public var failureRatio = 0.5
         /// The first pause; 1 second by default.
         public var pause: Duration = .seconds(1)
         /// The longest pause; 30 seconds by default.
         ///
-        /// When its circuit opens, an origin may ask for a pause up to this, by `Retry-After` (RFC 9110 §10.2.3) with a
-        /// 503, or by a `RateLimit` quota that is used up.
+        /// The response that opens the circuit may ask for a pause up to this length, by `Retry-After` (RFC 9110
+        /// §10.2.3) with a 503, or by a `RateLimit` quota that is used up.
         public var longestPause: Duration = .seconds(30)
         /// How many messages have to succeed after the pause; 3 by default.
         public var probeCount = 3
@@ -54,13 +54,13 @@ public final class CircuitBreaker: TransportGuard {
         }
     }
 
-    /// What a circuit does with messages.
+    /// The state of a circuit.
     public enum Stage: Sendable, Hashable {
-        /// It lets them pass.
+        /// Messages are sent.
         case closed
-        /// It refuses them.
+        /// Messages are refused.
         case open
-        /// It lets a few pass, to try whether the origin is back.
+        /// A few messages are sent, to probe whether the origin has recovered.
         case probing
     }
 
@@ -82,8 +82,8 @@ public final class CircuitBreaker: TransportGuard {
 
     /// Whether messages are counted and refused; true at first.
     ///
-    /// It may change at any time, on any thread. A circuit that is open then is still open when the breaker is turned
-    /// on again, unless its pause is over.
+    /// You can change it at any time, on any thread. A circuit that is open when the breaker is turned off is still
+    /// open when the breaker is turned on again, unless its pause is over.
     public var isEnabled: Bool {
         get { enabled.load(ordering: .relaxed) }
         set { enabled.store(newValue, ordering: .relaxed) }
@@ -140,7 +140,7 @@ extension CircuitBreaker: AdmissionGuard {
     }
 
     func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64) {
-        // The head has said it.
+        // The status in the head was the outcome.
         guard !end.hasHead else { return }
         state.withLock { state in
             state.change(permit.origin, at: now, rule) { circuit in
@@ -165,7 +165,7 @@ extension CircuitBreaker.State {
 }
 
 extension GuardedEnd {
-    /// Whether a transfer without a head says that its origin cannot do its work.
+    /// Whether the end of a transfer without a head is a failure of the origin.
     fileprivate var isFailureOfOrigin: Bool {
         // A time-out in our own queue says nothing about the origin.
         guard !isUnassigned else { return false }
@@ -187,7 +187,7 @@ extension TransportGuard where Self == CircuitBreaker {
     /// A circuit breaker for each origin.
     ///
     /// - Parameter policy: when circuits open and close.
-    /// - Returns: a breaker of its own.
+    /// - Returns: a new breaker.
     public static func circuitBreaker(_ policy: CircuitBreaker.Policy = CircuitBreaker.Policy()) -> CircuitBreaker {
         CircuitBreaker(policy)
     }

@@ -1,24 +1,25 @@
-// The circuit breaker of a failing server, as a table.
+// The circuit breaker of a failing server, as a pure state machine.
 
 import FireweedTransport
 
-/// Counts the failures of one server, and says when messages are sent to it.
+/// Counts the failures of one server, and decides when messages are sent to that server.
 ///
-/// Pure: every event brings the time, in nanoseconds of a clock that never goes back. The moments of two threads may
-/// come in the other order. A closed circuit sends
-/// everything, until failures open it. An open one sends nothing for a pause; then a few probes are sent. When all of
-/// them succeed, it is closed; when one fails, the next pause is twice as long.
+/// Pure: every event carries the time, in nanoseconds of a monotonic clock; times from two threads may arrive out of
+/// order. A closed circuit sends everything, until failures open the circuit. An open circuit sends nothing for a
+/// pause; then a few probes are sent. When all probes succeed, the circuit closes; when one fails, the next pause is
+/// twice as long.
 package struct CircuitState: Sendable, Equatable {
     /// When a circuit opens and closes; times are in nanoseconds.
     package struct Rule: Sendable, Equatable {
         /// What opens a closed circuit.
         package enum Trip: Sendable, Equatable {
-            /// So many failures without a success between them.
+            /// This many failures without a success between them.
             ///
-            /// Failures of messages that were under way when another failed have the same cause, and do not count. Any
-            /// success disproves the rule, whenever its message was sent, and closes the circuit.
+            /// The failure of a message that was in flight when another message failed has the same cause, and does not
+            /// count. Any success closes the circuit, whenever its message was sent.
             case failuresInARow(Int)
-            /// At least this part of the outcomes in a rolling window are failures, of so many outcomes at least.
+            /// At least this share of the outcomes in a rolling window are failures; the window needs `minimumCount`
+            /// outcomes.
             case ratio(Double, minimumCount: Int, window: UInt64)
         }
 
@@ -37,28 +38,28 @@ package struct CircuitState: Sendable, Equatable {
     }
 
     package enum Stage: Sendable, Equatable {
-        /// Messages are sent; the record has what the rule has to know.
+        /// Messages are sent; the record holds the outcomes that the rule needs.
         case closed(Record)
-        /// No message is sent before a moment.
+        /// No message is sent before `until`.
         case open(until: UInt64, pause: UInt64, since: UInt64)
-        /// A few messages try whether the server is back.
+        /// A few messages probe whether the server has recovered.
         case probing(Probes)
     }
 
     /// The outcomes since a circuit was closed.
     package enum Record: Sendable, Equatable {
-        /// So many failures came since the last success, the last of them at a moment.
+        /// The number of failures since the last success, and the time of the last failure.
         case row(failures: Int, last: UInt64)
-        /// The outcomes of messages that were admitted from a moment on.
+        /// The outcomes of messages that were admitted at `since` or later.
         case window(OutcomeWindow, since: UInt64)
     }
 
     package struct Probes: Sendable, Equatable {
         let pause: UInt64
         let since: UInt64
-        /// A message that was admitted from then on is a probe.
+        /// A message that was admitted at this time or later is a probe.
         var begun: UInt64
-        /// When the present round of probes began: others may not have ended.
+        /// When the present round of probes began; probes of earlier rounds may still be in flight.
         var renewed: UInt64
         var admitted = 1
         var succeeded = 0
@@ -66,14 +67,14 @@ package struct CircuitState: Sendable, Equatable {
 
     package enum Admission: Sendable, Equatable {
         case send
-        /// Nothing is sent for so many nanoseconds.
+        /// Nothing is sent for this many nanoseconds.
         case refuse(nanoseconds: UInt64)
     }
 
     package enum Change: Sendable, Equatable {
-        /// The server is left alone from now on, for so many nanoseconds.
+        /// The circuit opened, for this many nanoseconds.
         case opened(nanoseconds: UInt64)
-        /// The server does its work again, after so many nanoseconds.
+        /// The circuit closed, this many nanoseconds after it opened first.
         case closed(nanoseconds: UInt64)
     }
 
@@ -86,8 +87,8 @@ package struct CircuitState: Sendable, Equatable {
         stage = .closed(Self.record(of: rule, since: 0))
     }
 
-    /// Whether a message may be sent; one that may has to end in `succeeded`, `failed` or `abandoned`, whether it was
-    /// sent or not.
+    /// Decides whether a message may be sent; each admitted message must end in `succeeded`, `failed` or `abandoned`,
+    /// even if it was not sent.
     package mutating func admit(at now: UInt64) -> Admission {
         switch stage {
         case .closed: return .send
@@ -101,7 +102,7 @@ package struct CircuitState: Sendable, Equatable {
             stage = .probing(probes)
             return .send
         case .probing(var probes) where now.time(since: probes.renewed) >= rule.longestPause:
-            // A probe that never ends must not keep the circuit open, and one that takes long counts at its end.
+            // A probe that never ends must not keep the circuit open, and a slow probe still counts when it ends.
             (probes.renewed, probes.admitted) = (now, 1)
             stage = .probing(probes)
             return .send
@@ -109,7 +110,7 @@ package struct CircuitState: Sendable, Equatable {
         }
     }
 
-    /// The server did the work of a message, which was admitted at `start`; `nil` where that is not known.
+    /// Notes the success of a message that was admitted at `start`; `nil`, for an unknown time, means `now`.
     package mutating func succeeded(at now: UInt64, since start: UInt64? = nil) -> Change? {
         if case .failuresInARow = rule.trip { return close(at: now) }
         switch stage {
@@ -126,15 +127,17 @@ package struct CircuitState: Sendable, Equatable {
         }
     }
 
-    /// A message failed in a way that says that the server cannot do its work.
+    /// Notes the failure of a message, for which the server is responsible.
     ///
     /// - Parameters:
     ///   - now: the present moment.
-    ///   - start: when the message was admitted, which says whether it is a probe.
-    ///   - sent: when it was sent, which says whether it fails for a cause of its own; a message that was not sent,
-    ///     since the answer to another is overdue, is like one that was sent a deadline ago.
-    ///   - requested: the pause that the server asked for; the pause is at least as long, within the rule's longest.
-    /// - Returns: that the circuit opens; `nil` when nothing changes.
+    ///   - start: when the message was admitted, which shows whether the message is a probe.
+    ///   - sent: when the message was sent, which shows whether its failure has a cause of its own; `nil`, the default,
+    ///     means `start`. A message that was not sent, since the reply to another message is overdue, counts as sent
+    ///     one time-out ago.
+    ///   - requested: the pause that the server asked for; the circuit's pause is at least as long, up to the rule's
+    ///     longest pause.
+    /// - Returns: `.opened` if the circuit opens; `nil` otherwise.
     package mutating func failed(
         at now: UInt64, since start: UInt64, sentAt sent: UInt64? = nil, requestedPause requested: UInt64 = 0
     ) -> Change? {
@@ -153,15 +156,15 @@ package struct CircuitState: Sendable, Equatable {
         }
     }
 
-    /// A message, which was admitted at `start`, ended without an outcome: if it is a probe, another one takes its
-    /// place.
+    /// Notes that a message that was admitted at `start` ended without an outcome: if it is a probe, another probe may
+    /// take its place.
     package mutating func abandoned(since start: UInt64) {
         guard case .probing(var probes) = stage, start >= probes.begun else { return }
         probes.admitted = max(0, probes.admitted - 1)
         stage = .probing(probes)
     }
 
-    /// Whether the circuit has no outcomes that count, or is open and has not been asked for long.
+    /// Whether the circuit is closed without outcomes that count, or is open although its pause ended long ago.
     package func isIdle(at now: UInt64) -> Bool {
         switch stage {
         case .closed(.row(let failures, _)): failures == 0
@@ -199,7 +202,7 @@ package struct CircuitState: Sendable, Equatable {
         switch record {
         case .row(let failures, let last):
             return isFailure ? .row(failures: failures + 1, last: now) : .row(failures: 0, last: last)
-        case .window(_, let since) where start < since: return record  // sent before the circuit was open
+        case .window(_, let since) where start < since: return record  // admitted before the circuit last closed
         case .window(var window, let since):
             window.note(isFailure: isFailure, at: now)
             return .window(window, since: since)
@@ -218,6 +221,6 @@ package struct CircuitState: Sendable, Equatable {
 }
 
 extension UInt64 {
-    /// The nanoseconds since another moment; none where that one is later.
+    /// The nanoseconds since another moment; zero if that moment is later.
     fileprivate func time(since other: UInt64) -> UInt64 { self - Swift.min(self, other) }
 }

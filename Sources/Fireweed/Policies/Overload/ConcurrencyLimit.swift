@@ -1,28 +1,28 @@
-// The guard that limits the messages under way.
+// The guard that limits the messages in flight.
 
 public import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Limits how many messages are under way to each origin, and lets the important ones go first.
+/// Limits how many messages are in flight to each origin, and lets the important ones go first.
 ///
 /// A message beyond the limit fails at once with ``OverloadError/limitReached(origin:limit:)``. An adaptive limit finds
-/// out what the origin bears: a round of successes adds one, and each sign of overload takes a tenth. Signs of overload
-/// are a time-out before the head, the statuses 429 and 503, and where there is a target, a head that comes later.
-/// Other statuses from 500 on change nothing.
+/// out how many messages the origin can handle: a round of successes adds one to the limit, and each sign of overload
+/// removes a tenth. Signs of overload are a time-out before the head, a refusal by the origin's queue, the statuses 429
+/// and 503, and a head later than the latency target, if there is one. Other statuses from 500 on change nothing.
 ///
-/// A fifth of the limit, and one place at least, is for messages of ``TransferPriority/important``; half of it is not
-/// for ``TransferPriority/sheddable`` ones. While an important message can be added to a normal one, a limit of one
-/// counts as two.
+/// A fifth of the limit, at least one place, is reserved for ``TransferPriority/important`` messages;
+/// ``TransferPriority/sheddable`` messages use at most half of the limit. A limit of one still admits an important
+/// message beside a normal one.
 ///
-/// An origin that answers 429 or 503 with `Retry-After`, or whose `RateLimit` quota is used up, gets no message until
-/// then: ``OverloadError/pauseRequested(origin:pause:)``.
+/// An origin that answers 429 or 503 with `Retry-After`, or whose `RateLimit` quota is used up, gets no message for
+/// that time: messages fail with ``OverloadError/pauseRequested(origin:pause:)``.
 ///
-/// Of more than 256 origins, those that were used least recently and have no message under way are forgotten, and begin
-/// with the first limit again.
+/// With more than 256 origins, the least recently used ones without messages in flight and without a pause are
+/// forgotten, and start with the initial limit again.
 ///
-/// A message counts from its start to its end; that of a ``DataStreamRequest`` to its head, since a stream may last for
-/// ever. WebSockets are exempt.
+/// A message counts from its start to its end, but the message of a ``DataStreamRequest`` only until the response head,
+/// since a stream may last for ever. WebSockets are exempt.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(guards: [.concurrencyLimit(.fixed(10))]))
@@ -38,13 +38,13 @@ public final class ConcurrencyLimit: TransportGuard {
 
         /// A limit that never changes.
         ///
-        /// - Parameter limit: how many messages may be under way; less than one counts as one.
+        /// - Parameter limit: how many messages may be in flight; less than one counts as one.
         /// - Returns: the policy.
         public static func fixed(_ limit: Int) -> Policy {
             Policy(initial: max(1, limit), bounds: max(1, limit)...max(1, limit), latencyTarget: nil)
         }
 
-        /// A limit that grows while the origin answers, and shrinks when the origin has too much to do.
+        /// A limit that grows while the origin answers, and shrinks when the origin is overloaded.
         ///
         /// - Parameters:
         ///   - initial: the first limit; 20 by default.
@@ -59,11 +59,11 @@ public final class ConcurrencyLimit: TransportGuard {
         }
     }
 
-    /// The limit of an origin, and what is used of it.
+    /// The limit of an origin, and the number of messages in flight.
     public struct Usage: Sendable, Hashable {
-        /// How many messages may be under way.
+        /// How many messages may be in flight.
         public let limit: Int
-        /// How many messages are under way.
+        /// How many messages are in flight.
         public let inFlight: Int
     }
 
@@ -85,13 +85,13 @@ public final class ConcurrencyLimit: TransportGuard {
 
     /// Whether messages are counted and refused; true at first.
     ///
-    /// It may change at any time, on any thread. Messages that are sent meanwhile are not counted.
+    /// You can change it at any time, on any thread. Messages that are sent while it is false are not counted.
     public var isEnabled: Bool {
         get { enabled.load(ordering: .relaxed) }
         set { enabled.store(newValue, ordering: .relaxed) }
     }
 
-    /// The limit of each origin and what is used of it, by the origin: scheme, host and port.
+    /// The limit of each origin and its messages in flight, by the origin: scheme, host and port.
     public var usage: [String: Usage] {
         state.withLock { $0.origins.states }.mapValues { Usage(limit: $0.limit, inFlight: $0.inFlight) }
     }
@@ -131,7 +131,7 @@ extension ConcurrencyLimit: AdmissionGuard {
         let now = clock.monotonicNanoseconds
         let isLate = policy.latencyTarget.map { now > permit.start.addingSaturating($0.nanoseconds) } ?? false
         let isOverload = isLate || head.status == 429 || head.status == 503
-        // Another failure of the server's does not show that it can bear more.
+        // Another server error does not show that the origin can handle more.
         let outcome: ConcurrencyState.Outcome = isOverload ? .overload : head.status >= 500 ? .unknown : .success
         let pause = min(head.requestedPause(now: clock.now), policy.longestPause)
         state.withLock { state in
@@ -167,7 +167,7 @@ extension ConcurrencyLimit.State {
 }
 
 extension OverloadError {
-    /// Whether the message waited in the queue of its origin; refusals of other guards say nothing about this limit.
+    /// Whether the queue of the origin refused the message; refusals of other guards say nothing about this limit.
     fileprivate var isOfQueue: Bool {
         switch self {
         case .deadlineOutOfReach, .tooManyWaiting, .waitedTooLong: true
@@ -177,10 +177,10 @@ extension OverloadError {
 }
 
 extension TransportGuard where Self == ConcurrencyLimit {
-    /// A limit of the messages under way to each origin.
+    /// A limit of the messages in flight to each origin.
     ///
     /// - Parameter policy: how the limit is found; it adapts to the origin, by default.
-    /// - Returns: a limit of its own.
+    /// - Returns: a new limit.
     public static func concurrencyLimit(_ policy: ConcurrencyLimit.Policy = .adaptive()) -> ConcurrencyLimit {
         ConcurrencyLimit(policy)
     }

@@ -1,17 +1,17 @@
-// The limit of messages under way, as a table.
+// The limit of messages in flight, as a pure state machine.
 
 import FireweedTransport
 
-/// Counts the messages that are under way to one origin, and finds out how many the origin can bear.
+/// Counts the messages that are in flight to one origin, and finds out how many the origin can handle.
 ///
-/// Pure: moments are arguments, in nanoseconds of a clock that never goes back. The limit grows by one with each round
-/// of successes, and shrinks by a tenth with each sign of overload (AIMD, as TCP's congestion window does).
+/// Pure: times are arguments, in nanoseconds of a monotonic clock. The limit grows by one with each round of successes,
+/// and shrinks by a tenth with each sign of overload (AIMD, as TCP's congestion window does).
 package struct ConcurrencyState: Sendable, Equatable {
-    /// What a message says about the origin.
+    /// The evidence that a message gives about the origin's load.
     package enum Outcome: Sendable, Equatable, CaseIterable {
-        /// The origin did its work.
+        /// The origin answered in time and without a server error.
         case success
-        /// The origin had too much to do.
+        /// The origin was overloaded.
         case overload
         /// The end says nothing about the origin's load.
         case unknown
@@ -19,9 +19,9 @@ package struct ConcurrencyState: Sendable, Equatable {
 
     package enum Admission: Sendable, Equatable {
         case send
-        /// As many messages are under way as the limit allows for the priority.
+        /// As many messages are in flight as the limit allows for the priority.
         case refuse(limit: Int)
-        /// The origin wants a pause, which has so many nanoseconds left.
+        /// The origin asked for a pause, which has this many nanoseconds left.
         case pause(nanoseconds: UInt64)
     }
 
@@ -34,19 +34,20 @@ package struct ConcurrencyState: Sendable, Equatable {
 
     private static let greatestLimit = 1 << 30
 
-    /// Makes a table without messages; bounds of one number are a fixed limit.
+    /// Makes a state without messages; bounds of one number make a fixed limit.
     package init(initial: Int, in bounds: ClosedRange<Int>) {
         self.bounds = bounds.clamped(to: 1...Self.greatestLimit)
         exactLimit = Double(min(max(initial, self.bounds.lowerBound), self.bounds.upperBound))
     }
 
-    /// How many messages may be under way.
+    /// How many messages may be in flight.
     package var limit: Int { Int(exactLimit) }
 
-    /// How many messages may be under way when a message of a priority is admitted to them.
+    /// The limit for a message of a priority: it is admitted while fewer messages are in flight.
     ///
-    /// A fifth of the limit, and one place at least, is for the important messages alone, and half of it is not for
-    /// the sheddable ones. When nothing is under way every message is admitted, or the limit could never grow again.
+    /// A fifth of the limit, at least one place, is reserved for important messages; sheddable messages use at most
+    /// half of the limit. When nothing is in flight, every message is admitted, since the limit could never grow again
+    /// otherwise.
     package func limit(for priority: TransferPriority) -> Int {
         let normal = max(1, limit - max(1, limit / 5))
         return switch priority {
@@ -56,7 +57,7 @@ package struct ConcurrencyState: Sendable, Equatable {
         }
     }
 
-    /// Whether a message may be sent; one that may has to end in `released`.
+    /// Decides whether a message may be sent; each admitted message must end in `release`.
     package mutating func admit(_ priority: TransferPriority, at now: UInt64) -> Admission {
         guard now >= pauseEnd else { return .pause(nanoseconds: pauseEnd - now) }
         let limit = limit(for: priority)
@@ -65,7 +66,7 @@ package struct ConcurrencyState: Sendable, Equatable {
         return .send
     }
 
-    /// A message says something about the origin; at most once for each message, before it is released.
+    /// Notes the evidence of a message; called at most once for each message, before its release.
     package mutating func note(_ outcome: Outcome) {
         switch outcome {
         case .success:
@@ -77,17 +78,17 @@ package struct ConcurrencyState: Sendable, Equatable {
         }
     }
 
-    /// The origin wants no message before a moment.
+    /// Admits no message before a moment, as the origin asked.
     package mutating func pause(until moment: UInt64) {
         pauseEnd = max(pauseEnd, moment)
     }
 
-    /// A message is not under way any more.
+    /// Frees the place of a message.
     package mutating func release() {
         precondition(inFlight > 0, "a message was released twice")
         inFlight -= 1
     }
 
-    /// Whether the table can be dropped: nothing is under way, and the origin wants no pause.
+    /// Whether the state can be dropped: nothing is in flight, and no pause is left.
     package func isIdle(at now: UInt64) -> Bool { inFlight == 0 && now >= pauseEnd }
 }

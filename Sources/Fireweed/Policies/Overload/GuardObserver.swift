@@ -4,7 +4,7 @@ import FireweedTransport
 
 /// Asks its guard when the transfer starts, and releases the permit at the end.
 ///
-/// Before the start nothing is taken from the guard, so that a transfer that is dropped owes nothing.
+/// No permit is taken before the start, so that a transfer that is dropped before its start has no permit to release.
 final class GuardObserver<Guard: AdmissionGuard>: TransferObserver, @unchecked Sendable {
     private let gate: Guard
     private let clock: any SessionClock

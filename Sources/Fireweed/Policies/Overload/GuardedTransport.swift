@@ -2,13 +2,13 @@
 
 import FireweedTransport
 
-/// Has the transfers of a guard in front of those of another transport.
+/// Wraps the transfers of another transport in the transfers of a guard.
 ///
-/// WebSockets are exempt: they last for as long as somebody talks, and say nothing about their server's load.
+/// WebSockets are exempt: they last for any time, and show nothing about the server's load.
 final class GuardedTransport: TransportDecorator, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
 
-    /// Makes the transfer of one message to the base, which is no WebSocket.
+    /// Makes the transfer of one message, which is not a WebSocket, on the base.
     typealias MakeTransfer =
         @Sendable (consuming RequestMessage, any TransferConsumer, _ base: any Transport) -> any TransferControl
 
@@ -19,7 +19,7 @@ final class GuardedTransport: TransportDecorator, @unchecked Sendable {
         super.init(base)
     }
 
-    /// Asks a guard before each transfer, and tells the guard of the head and the end.
+    /// Asks a guard before each transfer, and notifies the guard of the head and the end.
     convenience init(_ base: any Transport, by gate: some AdmissionGuard) {
         self.init(base) { ObservedTransfer(of: $0, for: $1, on: $2, observer: GuardObserver(gate, clock: $2.clock)) }
     }

@@ -1,6 +1,6 @@
-// The race of two transfers of one message, as a table.
+// The race of two transfers of one message, as a pure state machine.
 
-/// Which of two transfers of one message answers it; the owner performs the effect that comes back.
+/// Decides which of two transfers of one message delivers the response; the owner performs the returned effect.
 enum HedgeState: Sendable, Equatable {
     /// The first transfer or the second one.
     enum Lane: Sendable, Equatable, CaseIterable {
@@ -14,7 +14,7 @@ enum HedgeState: Sendable, Equatable {
     case single
     /// Both are under way, and no head has come.
     case racing
-    /// One transfer answers: its head came first, or the other one has failed.
+    /// One transfer delivers: its head came first, or the other transfer failed.
     case decided(Lane)
     /// The end was reported.
     case finished
@@ -29,13 +29,13 @@ enum HedgeState: Sendable, Equatable {
     }
 
     enum Effect: Sendable, Equatable {
-        /// What came is not for the consumer.
+        /// The event is not for the consumer.
         case none
         /// Begin the second transfer.
         case beginSecond
-        /// The consumer gets what came.
+        /// The consumer gets the event.
         case deliver
-        /// The consumer gets what came, and the other transfer is cancelled.
+        /// The consumer gets the event, and the other transfer is cancelled.
         case deliverAndCancel(Lane)
     }
 
@@ -45,18 +45,18 @@ enum HedgeState: Sendable, Equatable {
         case (.single, .head(.first)): return become(.decided(.first), .deliver)
         case (.single, .end(.first)): return become(.finished, .deliver)
         case (.racing, .head(let lane)): return become(.decided(lane), .deliverAndCancel(lane.other))
-        // The other one may still answer.
+        // The other transfer may still answer.
         case (.racing, .end(let lane)): return become(.decided(lane.other), .none)
         case (.decided(let winner), .head(let lane)) where lane == winner: return .deliver
         case (.decided(let winner), .end(let lane)) where lane == winner: return become(.finished, .deliver)
-        // What the loser still says, and a delay that ends too late.
+        // Later events of the loser, and a delay that ends too late.
         case (.decided, .head), (.decided, .end), (.decided, .hedge), (.finished, _): return .none
-        // The owner never does these.
+        // The owner never sends these events.
         case (.single, .head(.second)), (.single, .end(.second)), (.racing, .hedge): return .none
         }
     }
 
-    /// Whether what a transfer says before its head, and its content, are for the consumer.
+    /// Whether a transfer's events before its head, and its content, are for the consumer.
     func delivers(_ lane: Lane) -> Bool {
         switch self {
         case .single, .racing: lane == .first

@@ -4,10 +4,10 @@ import Dispatch
 import FireweedTransport
 import Synchronization
 
-/// Starts a transfer, and a second one of the same message when the head is late; delivers one of them.
+/// Starts a transfer, and a second one of the same message when the head is late; delivers the response of one of them.
 ///
-/// Calls to the consumer must not overlap. So a transfer that has not been chosen tells the consumer nothing: what it
-/// says before its head is kept until then.
+/// Calls to the consumer must not overlap. So a transfer does not call the consumer before it is chosen: its events
+/// before the head are kept until then.
 final class HedgedTransfer: TransferControl, @unchecked Sendable {
     private struct State {
         var race = HedgeState.single
@@ -25,7 +25,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
             set { if lane == .first { first = newValue } else { second = newValue } }
         }
 
-        /// The transfers that a call of the owner concerns.
+        /// The transfers that the owner's control calls apply to.
         var steered: [any TransferControl] {
             switch race {
             case .single, .racing: [first, second].compactMap(\.self)
@@ -71,7 +71,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         }
         guard let message else { return }
         startNanoseconds = clock.monotonicNanoseconds
-        // First: an automatic clock of tests advances as soon as the transfer waits.
+        // Scheduled before the transfer starts: an automatic test clock advances as soon as the transfer waits.
         if let delay = hedging.begin(message, origin: origin, at: startNanoseconds) { scheduleHedge(after: delay) }
         _ = run(message, in: .first)
     }
@@ -88,7 +88,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         let control = base.makeTransfer(of: message, for: HedgedLane(lane, of: self))
         let flow = state.withLock { state -> Flow? in
             state[lane] = control
-            // The other one may have answered, or the owner may have cancelled, while this one was made.
+            // The other transfer may have answered, or the owner may have cancelled, while this transfer was made.
             guard !state.isStopped, state.race == .single || state.race == .racing || state.race == .decided(lane)
             else { return nil }
             return state.flow
@@ -132,9 +132,9 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         FailedTransfer(.cancelled, consumer: consumer).start(.undecided)
     }
 
-    // MARK: What the transfers say
+    // MARK: Events of the transfers
 
-    /// A head came: the consumer, if the head is for it.
+    /// Notes a head; returns the consumer if the head is for the consumer.
     fileprivate func noteHead(of lane: HedgeState.Lane) -> (any TransferConsumer)? {
         let (effect, loser, delay) = state.withLock {
             state -> (HedgeState.Effect, (any TransferControl)?, (any ScheduledCall)?) in
@@ -150,7 +150,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         return consumer
     }
 
-    /// A transfer ended: the consumer, if the end is for it.
+    /// Notes the end of a transfer; returns the consumer if the end is for the consumer.
     fileprivate func noteEnd(of lane: HedgeState.Lane, isRefusal: Bool) -> (any TransferConsumer)? {
         if isRefusal, lane == .second { hedging.noteHedge(.refused) }
         let (effect, delay) = state.withLock { state -> (HedgeState.Effect, (any ScheduledCall)?) in
@@ -165,7 +165,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
 
 /// The consumer of one of the two transfers.
 private final class HedgedLane: TransferConsumer, @unchecked Sendable {
-    /// What a transfer says before its head.
+    /// An event of a transfer before its head.
     private enum EarlyEvent {
         case interim(ResponseHead)
         case challenge(ResponseHead)

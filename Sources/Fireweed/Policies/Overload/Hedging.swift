@@ -6,22 +6,22 @@ import Synchronization
 
 /// Sends a message a second time when its response is late, and takes the response that comes first.
 ///
-/// It shortens the longest waits where a few responses are slow by chance. A budget keeps the load in bounds. The
+/// Hedging shortens the longest waits when a few responses are slow by chance. A budget limits the additional load. The
 /// response whose head comes first is delivered, and the other transfer is cancelled: over HTTP/2 that resets a stream,
-/// over HTTP/1.1 it closes a connection. When one of the two fails, the other one counts.
+/// over HTTP/1.1 it closes a connection. When one of the two fails, the response of the other is delivered.
 ///
-/// Hedged are messages that may be sent twice (RFC 9110 §9.2.2): those with an idempotent method, and those with an
-/// `Idempotency-Key` field. A `PUT` or `DELETE` with a precondition (`If-Match`, `If-None-Match`,
-/// `If-Unmodified-Since`, `If`) is hedged with that field alone: the first message that arrives may change what the
-/// second one is compared with, and a 412 would be the answer to a message that did its work. Content that is read from
-/// a file or a stream, the messages of a ``DataStreamRequest``, and WebSockets are never hedged. Interim responses and
-/// the progress of content are told together with the head.
+/// Only messages that may be sent twice (RFC 9110 §9.2.2) are hedged: messages with an idempotent method, and messages
+/// with an `Idempotency-Key` field. A `PUT` or `DELETE` with a precondition (`If-Match`, `If-None-Match`,
+/// `If-Unmodified-Since`, `If`) is hedged only if it has that field: the first message that arrives may change the
+/// resource, so that the second message gets a 412 although the request has succeeded. Content that is read from a file
+/// or a stream, the messages of a ``DataStreamRequest``, and WebSockets are never hedged. Interim responses and the
+/// progress of content are reported together with the head.
 ///
-/// Both messages pass the guards that come later in ``SessionOptions/guards``: put a hedging first, so that a
+/// Both messages pass the guards that come later in ``SessionOptions/guards``: put the hedging first, so that a
 /// ``ConcurrencyLimit`` counts both. A second message that a guard refuses takes nothing from the budget.
 ///
-/// The durations of responses are forgotten after half a minute. Of more than 256 origins, those that were used least
-/// recently are forgotten.
+/// The durations of responses are forgotten after half a minute. With more than 256 origins, the durations of the least
+/// recently used ones are forgotten.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(guards: [.hedging(), .concurrencyLimit()]))
@@ -31,9 +31,9 @@ public final class Hedging: TransportGuard {
     public enum Delay: Sendable, Hashable {
         /// After a fixed time.
         case fixed(Duration)
-        /// After the time within which 95 of 100 heads of the origin came, of the last fifty in half a minute.
+        /// After the 95th percentile of the origin's latencies: the last fifty heads within half a minute.
         ///
-        /// Nothing is hedged as long as fewer than ten are known.
+        /// Nothing is hedged while fewer than ten latencies are known.
         case percentile95
     }
 
@@ -81,7 +81,7 @@ public final class Hedging: TransportGuard {
 
     /// Whether messages are hedged; true at first.
     ///
-    /// It may change at any time, on any thread. A second message that is due while it is false is not sent.
+    /// You can change it at any time, on any thread. A second message that is due while it is false is not sent.
     public var isEnabled: Bool {
         get { enabled.load(ordering: .relaxed) }
         set { enabled.store(newValue, ordering: .relaxed) }
@@ -114,8 +114,9 @@ extension Hedging {
         }
     }
 
-    /// Takes a second message from the budget, which is then sent or given back; false when there is none left, or the
-    /// hedging is turned off.
+    /// Takes a second message from the budget; false when none is left, or when hedging is turned off.
+    ///
+    /// The caller then reports the fate of that message with `noteHedge`.
     func takeHedge() -> Bool {
         state.withLock { state in
             guard isEnabled, state.tokens.takeRetry(at: 0) else { return false }
@@ -125,7 +126,7 @@ extension Hedging {
         }
     }
 
-    /// Notes what has become of a second message that was taken from the budget.
+    /// Notes the fate of a second message that was taken from the budget.
     func noteHedge(_ fate: HedgeFate) {
         state.withLock { state in
             switch fate {
@@ -138,7 +139,7 @@ extension Hedging {
         }
     }
 
-    /// Notes a head that was delivered, so many nanoseconds after the first message.
+    /// Notes a head that was delivered, `duration` nanoseconds after the first message was started.
     func noteHead(of origin: String, after duration: UInt64, isSecond: Bool, at now: UInt64) {
         state.withLock { state in
             if isSecond { state.counts.wins += 1 }
@@ -146,7 +147,7 @@ extension Hedging {
         }
     }
 
-    /// Whether a message may be sent twice at a time.
+    /// Whether a message may be sent twice at the same time.
     func mayHedge(_ message: borrowing RequestMessage) -> Bool {
         guard isEnabled, !message.isStream else { return false }
         switch message.body {
@@ -155,21 +156,21 @@ extension Hedging {
         }
         if message.fields.contains("Idempotency-Key") { return true }
         guard Self.idempotentMethods.contains(message.method) else { return false }
-        // The first message may change what the second one is compared with.
+        // The first message may change the resource that the second one's precondition is compared with.
         return HTTPMethod.isSafe(message.method) || !Self.preconditions.contains { message.fields.contains($0) }
     }
 
     private static let idempotentMethods = Set(HTTPMethod.idempotent.map(\.rawValue))
-    /// The fields of RFC 9110 §13.1 that concern methods which change something, and that of RFC 4918 §10.4.
+    /// The preconditions of methods that change a resource: RFC 9110 §13.1, and `If` of RFC 4918 §10.4.
     private static let preconditions = ["If-Match", "If-None-Match", "If-Unmodified-Since", "If"]
 }
 
-/// What has become of a second message.
+/// The fate of a second message.
 enum HedgeFate {
     case sent
-    /// It was not sent: an answer came, or the request ended.
+    /// The message was not sent: a response came, or the request ended.
     case unneeded
-    /// It had been given to the transport, and a guard or a queue has refused it.
+    /// The message was given to the transport, and a guard or a queue refused it.
     case refused
 }
 
@@ -185,7 +186,7 @@ extension TransportGuard where Self == Hedging {
     /// - Parameters:
     ///   - delay: when a second message is sent; when the response is later than 95 of 100 others, by default.
     ///   - budget: how many second messages may be sent.
-    /// - Returns: a hedging of its own.
+    /// - Returns: a new hedging.
     public static func hedging(
         after delay: Hedging.Delay = .percentile95, budget: Hedging.Budget = Hedging.Budget()
     ) -> Hedging {

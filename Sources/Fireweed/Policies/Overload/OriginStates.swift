@@ -1,8 +1,8 @@
-// The tables of a guard, one for each origin.
+// The states of a guard, one for each origin.
 
 import FireweedTransport
 
-/// One state for each origin; of many, those that are idle and were used least recently are forgotten.
+/// One state for each origin; when there are many, idle states that were used least recently are evicted.
 struct OriginStates<State: Sendable>: Sendable {
     private struct Entry: Sendable {
         var state: State
@@ -16,7 +16,7 @@ struct OriginStates<State: Sendable>: Sendable {
 
     private var entries: [String: Entry] = [:]
     private var useNumber = 0
-    /// With so many origins, idle ones of the half that was used least recently are removed.
+    /// From this number of origins on, the idle ones in the least recently used half are removed.
     private var limit = leastLimit
 
     private static var leastLimit: Int { 256 }
@@ -24,7 +24,7 @@ struct OriginStates<State: Sendable>: Sendable {
     /// The states by origin.
     var states: [String: State] { entries.mapValues(\.state) }
 
-    /// Changes the state of an origin, which `make` makes where there is none.
+    /// Changes the state of an origin; `make` makes a missing state.
     mutating func change<Result>(
         _ origin: String, otherwise make: () -> State, removing isIdle: (State) -> Bool,
         _ body: (inout State) -> Result
@@ -37,7 +37,7 @@ struct OriginStates<State: Sendable>: Sendable {
     private mutating func forget(_ isIdle: (State) -> Bool) {
         let middle = entries.values.map(\.lastUse).sorted()[entries.count / 2]
         entries = entries.filter { $0.value.lastUse >= middle || !isIdle($0.value.state) }
-        // So many more come before the next sweep that its cost is shared by them.
+        // The next sweep comes only after half as many origins more, which share its cost.
         limit = max(Self.leastLimit, entries.count + entries.count / 2)
     }
 }

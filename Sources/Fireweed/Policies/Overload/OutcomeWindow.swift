@@ -1,8 +1,8 @@
 // The outcomes of a rolling window.
 
-/// Counts outcomes and failures over a rolling window, in ten spans that leave it one after the other.
+/// Counts outcomes and failures over a rolling window, in ten spans that expire one after the other.
 ///
-/// Pure: the time is an argument, in nanoseconds of a clock that never goes back.
+/// Pure: the time is an argument, in nanoseconds of a monotonic clock.
 package struct OutcomeWindow: Sendable, Equatable {
     private struct Span: Sendable, Equatable {
         let number: UInt64
@@ -16,7 +16,7 @@ package struct OutcomeWindow: Sendable, Equatable {
 
     private static let spanCount: UInt64 = 10
 
-    /// Makes an empty window of so many nanoseconds.
+    /// Makes an empty window of this many nanoseconds.
     package init(nanoseconds: UInt64) {
         spanNanoseconds = max(1, nanoseconds / Self.spanCount)
     }

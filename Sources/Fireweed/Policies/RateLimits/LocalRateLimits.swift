@@ -1,4 +1,4 @@
-// The queues of one process.
+// Rate-limit queues of one process.
 
 import Dispatch
 import FireweedTransport
@@ -12,22 +12,22 @@ final class LocalRateLimits: Sendable {
         /// False for a request that has ended.
         let isWanted: @Sendable () -> Bool
         let proceed: @Sendable () -> Void
-        /// Asks for a slot of the shared limit again; `nil` for a request that has none.
+        /// Asks for a slot of the shared limit again; `nil` without a shared limit.
         var retakes: (@Sendable () -> Void)?
     }
 
     private struct State {
         var queues: [String: RateLimitQueue<Waiter>] = [:]
-        /// Greater than the numbers of all requests that waited in queues that were removed: such a request may end
-        /// when its key has a queue again.
+        /// Greater than the numbers of all requests of removed queues: such a request may end when its key has a new
+        /// queue, and must match no request there.
         var firstNumber: UInt64 = 0
-        /// With more queues than this, the queues without requests and pauses are removed.
+        /// From this number of queues on, idle queues are removed when a key is added.
         var sweepCount = LocalRateLimits.keyLimit
-        /// Keys that have a call of the clock under way.
+        /// For each key, the time of the clock's next call.
         var scheduled: [String: UInt64] = [:]
     }
 
-    /// Up to this number of keys, no key is checked for whether it is still needed.
+    /// Below this number of keys, no queue is removed.
     private static let keyLimit = 1024
 
     private let limit: RateLimit?
@@ -44,9 +44,9 @@ final class LocalRateLimits: Sendable {
 
     var waitingCount: Int { state.withLock { $0.queues.values.reduce(0) { $0 + $1.waitingCount } } }
 
-    /// Calls `waiter.proceed` on an own queue at the next slot, unless the answer is `send` or `refuse`.
+    /// Calls `waiter.proceed` on the dispatch queue at the request's slot, unless the arrival is `send` or `refuse`.
     ///
-    /// - Returns: what becomes of the request, and its number in the line while it waits.
+    /// - Returns: whether the request is sent, waits or is refused, and its number in the queue if it waits.
     func enter(
         _ key: String, clock: any SessionClock, maximumWait: Duration?, _ waiter: @autoclosure () -> Waiter
     ) -> (arrival: RateLimitQueue<Waiter>.Arrival, number: UInt64) {
@@ -59,19 +59,20 @@ final class LocalRateLimits: Sendable {
         return outcome
     }
 
-    /// A request that waits leaves the line, and gives its place to the one behind it.
+    /// Removes a waiting request from its queue; the request behind it takes its place.
     func leave(_ key: String, _ number: UInt64) {
         _ = state.withLock { $0.queues[key]?.remove(number) }
     }
 
-    /// Requests have slots of the shared limit up to a moment of a key's clock: the next one here comes after it.
+    /// Notes that requests have slots of the shared limit up to a moment of a key's clock: the next slot here comes
+    /// after that moment.
     func hold(_ key: String, until moment: UInt64, clock: any SessionClock) {
         // Without a limit nothing is counted.
         guard limit != nil else { return }
         change(key, at: clock.monotonicNanoseconds) { $0.hold(until: moment) }
     }
 
-    /// The shared limit has slots again: the requests that wait here ask for these, in their order.
+    /// Called when the shared limit has slots again: all requests that wait here ask for those slots, in their order.
     func release(_ key: String) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.queues[key]?.waitingCount ?? 0 > 0 else { return [] }
@@ -80,23 +81,23 @@ final class LocalRateLimits: Sendable {
         for waiter in waiters { (waiter.retakes ?? waiter.proceed)() }
     }
 
-    /// How many nanoseconds the pause lasts that the server asked for; zero for none.
+    /// The nanoseconds that are left of the pause that the server asked for; zero for no pause.
     func pauseLeft(of key: String, clock: any SessionClock) -> UInt64 {
         let now = clock.monotonicNanoseconds
         return state.withLock { $0.queues[key]?.pauseLeft(at: now) ?? 0 }
     }
 
-    /// The server asks for a pause.
+    /// Starts a pause that the server asked for.
     func pause(_ key: String, for nanoseconds: UInt64, clock: any SessionClock) {
         let now = clock.monotonicNanoseconds
         change(key, at: now) { $0.pause(until: now &+ nanoseconds) }
     }
 
-    /// The server says how many requests it takes in this time.
+    /// Notes how many requests the server accepts within a time.
     func allow(_ key: String, _ count: Int, for nanoseconds: UInt64, clock: any SessionClock) {
         let now = clock.monotonicNanoseconds
         change(key, at: now) { $0.allow(count, until: now &+ nanoseconds, at: now) }
-        // There may be room where there was none.
+        // The new quota may let a waiting request through.
         schedule(key, clock)
     }
 
@@ -109,7 +110,7 @@ final class LocalRateLimits: Sendable {
                 let idle = state.queues.filter { $0.value.isIdle(at: now) }
                 state.firstNumber = idle.reduce(state.firstNumber) { max($0, $1.value.firstNumber) }
                 for key in idle.keys { state.queues[key] = nil }
-                // Where few can be forgotten, not every new key looks at all the others.
+                // If few queues are idle, the next sweep comes later, so that not every new key checks all queues.
                 state.sweepCount = max(Self.keyLimit, 2 * state.queues.count)
             }
             let empty = RateLimitQueue<Waiter>(limit: limit ?? Self.unlimited, firstNumber: state.firstNumber)
@@ -117,7 +118,7 @@ final class LocalRateLimits: Sendable {
         }
     }
 
-    /// Has the first request of a key looked at when its slot comes.
+    /// Schedules `drain` for the slot of a key's first request.
     private func schedule(_ key: String, _ clock: any SessionClock) {
         let now = clock.monotonicNanoseconds
         let moment: UInt64? = state.withLock { state in
@@ -132,7 +133,7 @@ final class LocalRateLimits: Sendable {
         clock.schedule(.delay, after: delay, on: queue) { [self] in drain(key, clock, scheduled: moment) }
     }
 
-    /// Lets requests through as long as their slots have come; on the queue, one call at a time.
+    /// Lets requests through whose slots have come; runs on the dispatch queue, one call at a time.
     private func drain(_ key: String, _ clock: any SessionClock, scheduled moment: UInt64) {
         state.withLock { state in
             if state.scheduled[key] == moment { state.scheduled[key] = nil }
@@ -143,7 +144,7 @@ final class LocalRateLimits: Sendable {
                 (state.queues[key]?.next(at: now) ?? .empty, state.queues[key]?.firstNumber)
             }
             guard case .due(let waiter) = next else { break }
-            // Asked outside of the lock: meanwhile the request may leave, but no other code takes from a queue.
+            // Called outside of the lock: the request may leave its queue meanwhile, which the number shows.
             let isWanted = waiter.isWanted()
             let isFirst = state.withLock { state in
                 guard state.queues[key]?.firstNumber == number else { return false }

@@ -1,6 +1,6 @@
 // A number of requests in a period.
 
-/// A rate and how far ahead of the rate a burst may run.
+/// A rate of requests, and how many requests a burst may have.
 ///
 /// The generic cell rate algorithm: each request takes one slot, slots are `period / count` apart, and after a pause up
 /// to `burst` requests are sent at once.
@@ -27,7 +27,7 @@ public struct RateLimit: Sendable, Hashable {
         self.burst = max(1, burst)
     }
 
-    /// The distance of two slots, in nanoseconds; at least 1.
+    /// The time between two slots, in nanoseconds; at least 1.
     package var interval: UInt64 { max(1, period.nanosecondCount / UInt64(count)) }
     /// How far ahead of its slot a request may be sent, in nanoseconds.
     package var tolerance: UInt64 {
@@ -35,18 +35,19 @@ public struct RateLimit: Sendable, Hashable {
         return isOver ? .max / 4 : min(product, .max / 4)
     }
 
-    /// The limit by which processes take slots together, with a reserve in each period: 3.5 %, and 35 ms at most.
+    /// The limit for slots that processes share: each period is longer by a reserve of 3.5 %, at most 35 ms.
     ///
-    /// A request leaves a little after its slot. As long as no request leaves later than by the reserve and one
-    /// interval, no period has more than `count + burst` requests.
+    /// A request leaves a little after its slot. While no request is later than the reserve plus one interval, no
+    /// period has more than `count + burst` requests.
     package var withReserve: RateLimit {
         RateLimit(count, per: period + reserve, burst: burst)
     }
 
-    /// How long after its slot a request that shares the limit with other processes may still use it.
+    /// How long after its slot a request that shares the limit with other processes may still use the slot.
     ///
-    /// Two thirds of the reserve are for the way from the limiter to the wire. On a busy machine timers are not more
-    /// exact than 10 ms. `Scripts/fleet-rate` measures what arrives at an origin.
+    /// A third of the reserve plus one interval: the other two thirds are for the way from the limiter to the wire. At
+    /// least 10 ms, since timers on a busy machine are no more exact. `Scripts/fleet-rate` measures what arrives at an
+    /// origin.
     package var lateness: Duration {
         max(.milliseconds(10), (.nanoseconds(Int64(clamping: interval)) + reserve) / 3)
     }
@@ -60,7 +61,7 @@ public struct RateLimit: Sendable, Hashable {
 }
 
 extension Duration {
-    /// Nanoseconds, from zero to some 146 years.
+    /// The duration in nanoseconds, limited to the range from zero to about 146 years.
     package var nanosecondCount: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -5,13 +5,13 @@ package protocol RateLimitBackend: Sendable {
     /// Takes the next slots of a key, one for each of `count` requests, in their order.
     ///
     /// - Returns: as many slots as were asked for, the earliest first.
-    /// - Throws: when the slots cannot be asked for: `fallback` then says what becomes of the requests.
+    /// - Throws: when the store cannot be used; `fallback` then decides about the requests.
     func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> RateLimitReply
     /// How long nothing may be sent for a key; `nil` for no pause.
     func pause(of key: String) async throws -> Duration?
-    /// Lets no process send anything for a key.
+    /// Stops all processes from sending for a key during `duration`.
     func setPause(_ duration: Duration, of key: String) async
-    /// What a request does that cannot have a slot.
+    /// What a request does when the store cannot be used.
     var fallback: RateLimitFallback { get }
 }
 
@@ -22,11 +22,11 @@ extension RateLimitBackend {
     }
 }
 
-/// What `RateLimitBackend.reserve` gives.
+/// The result of `RateLimitBackend.reserve`.
 package struct RateLimitReply: Sendable {
     /// The slots; their times count from the moment at which the store gave them.
     package let slots: [RateLimitSlot]
-    /// How long ago that was, as far as it is known; never more than the real time.
+    /// How long ago the store gave the slots; an estimate that is never too high.
     package let age: Duration
 
     package init(slots: [RateLimitSlot], age: Duration) {
@@ -43,7 +43,7 @@ package enum RateLimitSlot: Sendable, Equatable {
     case tooLate(Duration)
 }
 
-/// What a limiter does while the store of the shared limit is away.
+/// What a limiter does while the store of the shared limit cannot be used.
 public enum RateLimitFallback: Sendable, Hashable {
     /// Each process keeps to its share of the limit: the limit divided by the number of processes.
     case share(ofProcesses: Int)

@@ -13,19 +13,19 @@ package struct RateLimitFields: Sendable, Equatable {
 
     /// Seconds in which nothing may be sent; `nil` when the response does not ask for a pause.
     package private(set) var pause: TimeInterval?
-    /// The strictest of the quotas that the response names.
+    /// The strictest quota in `RateLimit`; without one, the quota of `RateLimit-…`, or else of `X-RateLimit-…`.
     package private(set) var quota: Quota?
 
     /// No server may hold requests back for longer than a day.
     package static let longestPause: TimeInterval = 86_400
 
-    /// A longer `RateLimit` or `RateLimit-Policy` is not looked at: heads are read on an event loop's thread.
+    /// A longer `RateLimit` or `RateLimit-Policy` is ignored, since heads are read on an event loop's thread.
     private static let longestField = 8192
 
     /// Reads the fields of a response.
     ///
     /// - Parameters:
-    ///   - status: the status; `Retry-After` counts with 429 and 503 alone.
+    ///   - status: the status; `Retry-After` counts only with 429 and 503.
     ///   - now: the date that dates are compared with.
     ///   - value: the value of a field by its name, several lines joined with commas; `nil` for none.
     package init(status: Int, now: Date, value: (String) -> String?) {
@@ -64,7 +64,7 @@ package struct RateLimitFields: Sendable, Equatable {
         return quotas.min { ($0.remaining, -$0.seconds) < ($1.remaining, -$1.seconds) }
     }
 
-    /// The parts of a text, without quoted commas and semicolons being taken for separators.
+    /// The parts of a text, which are not split at quoted separators.
     private static func split(_ text: String, at separator: Unicode.Scalar) -> [String] {
         var parts: [String.UnicodeScalarView] = [String.UnicodeScalarView()]
         var isQuoted = false
@@ -89,7 +89,7 @@ package struct RateLimitFields: Sendable, Equatable {
 
     // MARK: Single fields
 
-    /// A number of requests and when there are more.
+    /// The quota from two fields: the remaining requests, and the reset.
     private static func single(_ remaining: String?, _ reset: String?, now: Date) -> Quota? {
         guard let remaining = remaining.flatMap({ number(Substring($0)) }),
             let reset = reset.flatMap({ number(Substring($0)) })
@@ -97,7 +97,7 @@ package struct RateLimitFields: Sendable, Equatable {
         return Quota(remaining: remaining, seconds: seconds(until: reset, now: now))
     }
 
-    /// The seconds that a number says: many servers give the moment, as a Unix time in seconds or milliseconds.
+    /// The seconds until a reset; many servers send the moment instead, as a Unix time in seconds or milliseconds.
     private static func seconds(until reset: Int, now: Date) -> TimeInterval {
         let number = TimeInterval(reset)
         let seconds =

@@ -11,7 +11,7 @@ struct RateLimitPermit: Sendable {
     let key: String
     let clock: any SessionClock
     let completion: @Sendable (Result<URLRequest, any Error>) -> Void
-    /// Whether the request had a place in a line already: it then waits for any time.
+    /// Whether the request has already waited in a queue: the limit on its wait then no longer applies.
     var hasWaited = false
 
     /// False for a request that has ended.
@@ -35,7 +35,7 @@ struct RateLimitPermit: Sendable {
     func whenRequestEnds(_ body: @escaping @Sendable () -> Void) {
         guard let request else { return }
         request.mutable.withLock { state in state.withExtras { $0.endings.append(body) } }
-        // A request that has called its endings calls no later one. Twice does no harm.
+        // A request that has ended calls no closure that is added later. Calling `body` twice does no harm.
         if !isWanted { body() }
     }
 }

@@ -1,8 +1,8 @@
-// The queue of a rate limit, as a table.
+// The queue of a rate limit, as a pure state machine.
 
 /// The slots of one key and the requests that wait for them, in the order in which they came.
 ///
-/// Pure: every event brings the time, in nanoseconds of a clock that never goes back.
+/// Pure: every event carries the time, in nanoseconds of a monotonic clock.
 struct RateLimitQueue<Waiter: Sendable>: Sendable {
     enum Arrival: Sendable, Equatable {
         case send
@@ -16,9 +16,9 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     /// The moment of the next slot without any burst (the theoretical arrival time).
     private var nextSlot: UInt64 = 0
     private var pausedUntil: UInt64 = 0
-    /// What the server allows until a moment.
+    /// The server's quota: the requests that it still accepts until a moment.
     private var quota: (remaining: Int, until: UInt64)?
-    /// From `start` on; `nil` for a request that left, of which none is the first.
+    /// The requests from `start` on; `nil` for a request that left, except at `start`, which never has `nil`.
     private var waiting: [Waiter?] = []
     private var start = 0
     private var goneCount = 0
@@ -35,7 +35,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     /// The number of the request that began to wait last.
     var lastNumber: UInt64 { firstNumber &+ UInt64(waiting.count - start) &- 1 }
 
-    /// Whether the queue knows nothing that a new one would not.
+    /// Whether the queue can be removed: a new queue would decide in the same way.
     func isIdle(at now: UInt64) -> Bool {
         waitingCount == 0 && nextSlot <= now && pausedUntil <= now && (quota?.until ?? 0) <= now
     }
@@ -47,7 +47,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         return moment
     }
 
-    /// A request wants to be sent.
+    /// Decides about a request that wants to be sent.
     mutating func arrive(_ waiter: @autoclosure () -> Waiter, at now: UInt64, maximumWait: UInt64?) -> Arrival {
         let slot = slot(at: now)
         guard waitingCount > 0 || slot > now else {
@@ -62,14 +62,14 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     }
 
     enum QueueAction: Sendable {
-        /// The first request that waits may be sent: `take` or `drop` has to follow.
+        /// The first waiting request may be sent: `takeFirst` or `dropFirst` must follow.
         case due(Waiter)
         /// Nothing may be sent before this moment.
         case wait(until: UInt64)
         case empty
     }
 
-    /// What is to be done now.
+    /// The next action at a moment.
     func next(at now: UInt64) -> QueueAction {
         guard waitingCount > 0 else { return .empty }
         guard let first = waiting[start] else { return .empty }
@@ -77,13 +77,13 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         return slot <= now ? .due(first) : .wait(until: slot)
     }
 
-    /// The request of `next` is sent.
+    /// Removes the request that `next` returned, which is sent.
     mutating func takeFirst(at now: UInt64) {
         dropFirst()
         take(at: now)
     }
 
-    /// The request of `next` was cancelled: it leaves its slot to the one behind it.
+    /// Removes the request that `next` returned, which was cancelled: the request behind it gets the slot.
     mutating func dropFirst() {
         start += 1
         firstNumber += 1
@@ -101,7 +101,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// A request that waits leaves the line; `nil` when it does not wait any more.
+    /// Removes a waiting request from the queue; `nil` when the request no longer waits.
     mutating func remove(_ number: UInt64) -> Waiter? {
         guard number >= firstNumber,
             let index = Int(exactly: number - firstNumber).map({ start + $0 }), waiting.indices.contains(index),
@@ -121,18 +121,19 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         if let known = quota { quota = known.until > now ? (known.remaining - 1, known.until) : nil }
     }
 
-    /// How long the pause lasts that the server asked for; zero for none.
+    /// The nanoseconds that are left of the pause that the server asked for; zero for no pause.
     func pauseLeft(at now: UInt64) -> UInt64 {
         pausedUntil > now ? pausedUntil - now : 0
     }
 
-    /// Requests had slots elsewhere, up to a moment: the next slot comes an interval after it, without a burst.
+    /// Notes that requests have slots elsewhere up to a moment: the next slot here comes one interval after that
+    /// moment, without a burst.
     mutating func hold(until moment: UInt64) {
         let (next, isOver) = moment.addingReportingOverflow(limit.interval)
         nextSlot = max(nextSlot, (isOver ? .max / 2 : min(next, .max / 2)) + limit.tolerance)
     }
 
-    /// All requests leave the line; returns those that wait, in their order.
+    /// Removes all requests from the queue, and returns the waiting ones in their order.
     mutating func removeAll() -> [Waiter] {
         let all = waiting[start...].compactMap { $0 }
         firstNumber += UInt64(waiting.count - start)
@@ -140,15 +141,15 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         return all
     }
 
-    /// The server asks for a pause.
+    /// Starts a pause that the server asked for.
     mutating func pause(until moment: UInt64) {
         pausedUntil = max(pausedUntil, moment)
     }
 
-    /// The server says how many requests it takes until a moment.
+    /// Notes how many requests the server accepts until a moment.
     ///
-    /// Responses overtake each other, and requests that are under way may not be in the number: until the moment that
-    /// was named first, the number only goes down.
+    /// Responses overtake each other, and the server's number may not include requests in flight: until the moment of
+    /// the first response, the number only decreases.
     mutating func allow(_ count: Int, until moment: UInt64, at now: UInt64) {
         if let known = quota, known.until > now {
             quota = (min(known.remaining, count), known.until)

@@ -6,15 +6,15 @@ import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Holds requests back so that no more are sent than a rate allows, and than their servers ask for.
+/// Holds requests back so that they keep to a rate limit and to the limits that their servers announce.
 ///
 /// Every attempt of a request takes a slot, retries included. Requests of one key wait in the order in which they came,
 /// without a thread or a task of their own; a request that is cancelled while it waits ends at once and takes no slot.
-/// Waiting requests are told to event monitors by `request(_:isWaitingForRateLimit:)`.
+/// Event monitors are notified of waiting requests by `request(_:isWaitingForRateLimit:)`.
 ///
-/// Servers are obeyed by key: a 429 or 503 with `Retry-After` holds everything back until then, and so does a quota of
-/// `RateLimit` or `X-RateLimit-…` fields that is used up. The limiter retries nothing: combine it with a `RetryPolicy`,
-/// whose retries wait for their slots like other requests.
+/// A server's fields apply to all requests of a key: a 429 or 503 with `Retry-After` holds them back for that time, and
+/// so does a used-up quota in `RateLimit` or `X-RateLimit-…` fields. The limiter retries nothing: combine it with a
+/// `RetryPolicy`, whose retries wait for their slots like other requests.
 ///
 /// ```swift
 /// let session = Session(interceptor: RateLimiter(RateLimit(100, per: .seconds(1), burst: 10)))
@@ -33,7 +33,7 @@ public final class RateLimiter: RequestInterceptor {
         package var isByOrigin: Bool { if case .origin = self { true } else { false } }
     }
 
-    /// The limit of each key; `nil` when only the servers' own wishes hold requests back.
+    /// The limit of each key; `nil` when only the servers' fields hold requests back.
     public let limit: RateLimit?
     /// Which requests share a limit.
     public let scope: Scope
@@ -75,7 +75,7 @@ public final class RateLimiter: RequestInterceptor {
         self.scope = scope
         self.maximumWait = maximumWait
         self.maximumPause = maximumPause
-        // With a backend the queues have what this process may do alone.
+        // With a backend, the local queues apply the fallback: the limit of this process alone.
         let local =
             switch backend?.fallback {
             case .share(let count): LocalRateLimits(limit: limit?.share(of: count))
@@ -96,7 +96,7 @@ public final class RateLimiter: RequestInterceptor {
 
     // MARK: Interception
 
-    /// Gives the request back when its slot has come.
+    /// Calls `completion` with the unchanged request when its slot has come.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
@@ -105,7 +105,7 @@ public final class RateLimiter: RequestInterceptor {
         adapt(urlRequest, of: nil, for: session, completion)
     }
 
-    /// Gives the request back when its slot has come.
+    /// Calls `completion` with the unchanged request when its slot has come.
     ///
     /// Fails with `RateLimitError.waitTooLong(_:)`.
     @preconcurrency
@@ -159,7 +159,7 @@ public final class RateLimiter: RequestInterceptor {
     private func waiter(for passage: RateLimitPermit) -> LocalRateLimits.Waiter {
         var waiter = LocalRateLimits.Waiter(isWanted: { passage.isWanted }, proceed: { passage.proceed() })
         if let shared {
-            // The queues belong to the limiter: the reference ends with the wait.
+            // The limiter owns the queues: this reference cycle ends with the wait.
             waiter.retakes = {
                 var passage = passage
                 passage.hasWaited = true
@@ -171,7 +171,7 @@ public final class RateLimiter: RequestInterceptor {
 
     // MARK: What servers say
 
-    /// Looks at the heads that the request gets, until it has ended.
+    /// Reads the heads of the request's responses until the request has ended.
     private func observe(_ request: Request, key: String, clock: any SessionClock) {
         request.mutable.withLock { state in
             state.withExtras { extras in
@@ -184,7 +184,7 @@ public final class RateLimiter: RequestInterceptor {
     }
 
     private func note(_ head: ResponseHead, from url: URL, key: String, clock: any SessionClock) {
-        // A redirect may have led to another origin, which speaks for itself alone.
+        // After a redirect, the response is another origin's, and its fields apply to that origin alone.
         let key = if case .origin = scope { Self.origin(of: url) ?? key } else { key }
         let fields = RateLimitFields(status: head.status, now: clock.now) { name in
             let values = head.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)

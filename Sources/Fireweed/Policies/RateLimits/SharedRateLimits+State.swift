@@ -1,12 +1,12 @@
-// The callers that wait at a shared limit.
+// Requests that wait at a shared limit.
 
 import FireweedTransport
 
 extension SharedRateLimits {
-    /// A request and what it needs.
+    /// A request, and its handler for failures of the backend.
     struct Entry: Sendable {
         let passage: RateLimitPermit
-        /// What becomes of the request without the backend.
+        /// Takes the request when the backend fails.
         let otherwise: @Sendable (RateLimitPermit) -> Void
     }
 
@@ -16,7 +16,7 @@ extension SharedRateLimits {
         let clock: any SessionClock
         private var moment: UInt64 = 0
         private var machineMoment: UInt64 = 0
-        /// How often another slot was taken in place of one for which this process was late.
+        /// How often this slot replaced a slot for which this process was late.
         var lossCount = 0
 
         init(key: String, clock: any SessionClock) {
@@ -24,7 +24,7 @@ extension SharedRateLimits {
             self.clock = clock
         }
 
-        /// The slot at a time from now; less than zero for a moment that is over.
+        /// The slot at a time from now, which is negative for a moment in the past.
         func moved(to wait: Duration) -> Slot {
             var slot = self
             slot.moment = Self.moment(wait, after: clock.monotonicNanoseconds)
@@ -40,7 +40,7 @@ extension SharedRateLimits {
 
         /// How long the moment has been over; zero when it has not come.
         ///
-        /// A clock of tests jumps over moments: it is not late before the machine's clock is.
+        /// A test clock jumps over moments: a slot is late only when it is late on the machine's clock too.
         var lateness: Duration {
             let time = min(
                 Self.time(since: moment, now: clock.monotonicNanoseconds),
@@ -57,16 +57,16 @@ extension SharedRateLimits {
     }
 
     enum Question {
-        /// Other slots in place of those for which this process was late.
+        /// New slots, instead of these slots for which this process was late.
         case lost([Slot])
         case requests([Entry])
     }
 
-    /// The requests of all keys: those that no slot was taken for, and those whose slots are to come.
+    /// The requests of all keys: requests without a slot, and requests whose slots are to come.
     struct State {
         private struct Line {
             var isAsking = false
-            /// Requests that the next questions are for.
+            /// Requests without a slot, for the next questions.
             var asking: [Entry] = []
             var lost: [Slot] = []
             /// The numbers of requests whose slots are to come, some of which may have ended.
@@ -79,7 +79,7 @@ extension SharedRateLimits {
         private var entries: [UInt64: Entry] = [:]
         private var lastNumber: UInt64 = 0
 
-        /// Most slots that one question asks for.
+        /// The most slots that one question asks for.
         private let batchCount: Int
 
         init(batchCount: Int) {
@@ -95,7 +95,7 @@ extension SharedRateLimits {
         /// Notes a slot for which this process was late; true when no question is under way.
         mutating func lose(_ slot: Slot) -> Bool {
             guard let line = lines[slot.key], line.waitingCount > 0 else {
-                // It is the slot of a request that has ended.
+                // The request of this slot has ended.
                 _ = next(of: slot.key)
                 return false
             }
@@ -110,7 +110,7 @@ extension SharedRateLimits {
             return lines[key]?.isAsking == false
         }
 
-        /// What is to be asked next; `nil` for nothing, and then `enter` or `lose` begins to ask.
+        /// The next question; after `nil`, for none, the next `enter` or `lose` begins to ask again.
         mutating func nextQuestion(for key: String) -> Question? {
             guard let line = lines[key] else { return nil }
             if !line.lost.isEmpty {
@@ -139,7 +139,7 @@ extension SharedRateLimits {
             return lastNumber
         }
 
-        /// A request has ended: if it waits, its slot is left to the ones behind it.
+        /// Removes a request that has ended; if it waits, the requests behind it get its slot.
         mutating func leave(_ number: UInt64) {
             guard let entry = entries.removeValue(forKey: number) else { return }
             lines[entry.passage.key]?.waitingCount -= 1

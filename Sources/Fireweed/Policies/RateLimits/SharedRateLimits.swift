@@ -7,30 +7,31 @@ import Synchronization
 
 /// Asks a backend for slots, and lets requests through at their slots.
 ///
-/// One question for each key is under way at a time, for all requests that came before it: so requests take slots in
-/// the order in which they came. Each slot is used by the request that has waited longest. A slot is for its moment:
-/// when this process is late for a slot by more than `RateLimit.lateness`, another slot is taken instead, twice at
-/// most, so that a machine that is always late still sends.
+/// For each key, one question at a time asks for the slots of the oldest requests: so requests take slots in the order
+/// in which they came. Each slot is used by the request that has waited longest. When this process is late for a slot
+/// by more than `RateLimit.lateness`, it takes another slot instead, twice at most, so that a machine that is always
+/// late still sends.
 ///
 /// When the backend fails, the requests wait in this process's own queue, whose next slot comes after the last one that
-/// the backend gave. When the backend is back, those that still wait there ask it for slots: so a process never has
-/// slots of both at the same time.
+/// the backend gave. When the backend is back, requests that still wait in that queue ask the backend for slots: so a
+/// process never has slots of both at the same time.
 final class SharedRateLimits: Sendable {
     private let backend: any RateLimitBackend
     private let limit: RateLimit
     private let lateness: Duration
     private let maximumWait: Duration?
-    /// Knows the pauses that this process was asked for, before the backend does, and those that it has heard of.
+    /// Knows the pauses that servers asked this process for, before the backend does, and the pauses that the backend
+    /// has reported.
     private let local: LocalRateLimits
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "fireweed.shared-rate-limits")
 
-    /// A pause that another process was asked for may begin while a request waits for its slot: before a slot that is
-    /// farther away the process looks again.
+    /// Before a slot at least this far away, the process asks the backend again for a pause: another process may have
+    /// been asked for a pause meanwhile.
     private static let longWait = Duration.milliseconds(100)
-    /// How long before the slot the process looks.
+    /// How long before the slot the process asks for a pause.
     private static let lead = Duration.milliseconds(50)
-    /// So often a slot is taken again for which this process was late.
+    /// How often a slot is replaced for which this process was late.
     private static let lossLimit = 2
 
     init(_ backend: any RateLimitBackend, limit: RateLimit, maximumWait: Duration?, local: LocalRateLimits) {
@@ -38,13 +39,13 @@ final class SharedRateLimits: Sendable {
         self.local = local
         self.limit = limit.withReserve
         self.lateness = limit.lateness
-        // The slots of 80 ms: a process that had many in a row would lose them all together when it is late, and have
-        // all the work meanwhile. Fewer than eight are not worth a question, and more than 64 are enough at once.
+        // The slots of 80 ms, from 8 to 64: a process with many slots in a row would lose all of them when it is late,
+        // and would do all the work meanwhile. Fewer than 8 slots are not worth a question.
         state = Mutex(State(batchCount: Int(min(64, max(8, 80_000_000 / limit.interval)))))
         self.maximumWait = maximumWait
     }
 
-    /// Lets no process send anything for a key.
+    /// Stops all processes from sending for a key.
     func setPause(_ duration: Duration, of key: String) {
         Task { await backend.setPause(duration, of: key) }
     }
@@ -66,7 +67,7 @@ final class SharedRateLimits: Sendable {
 
     // MARK: Questions
 
-    /// Asks until nothing is left to ask for.
+    /// Asks for slots until no request or lost slot is left.
     private func ask(for key: String) async {
         while let question = state.withLock({ $0.nextQuestion(for: key) }) {
             switch question {
@@ -76,7 +77,7 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// Takes slots; requests that have waited in another queue wait for any time.
+    /// Takes slots; requests that have already waited in another queue may wait for any time.
     private func take(_ entries: [Entry], _ key: String) async {
         await take(entries.filter(\.passage.hasWaited), key, maximumWait: nil)
         await take(entries.filter { !$0.passage.hasWaited }, key, maximumWait: maximumWait)
@@ -94,7 +95,8 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// Takes slots for those that this process was late for; the requests have waited, and do so for any time.
+    /// Takes new slots for slots that this process was late for; their requests have waited already, and may wait for
+    /// any time.
     private func retake(_ slots: [Slot]) async {
         do {
             let reply = try await backend.reserve(slots[0].key, limit: limit, count: slots.count, maximumWait: nil)
@@ -109,7 +111,7 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// Keeps the queue of this process from slots before the last one that the backend gave.
+    /// Makes the queue of this process give no slot before the last slot that the backend gave.
     private func hold(_ reply: RateLimitReply, of key: String, clock: any SessionClock) {
         let last = reply.slots.compactMap { if case .after(let time) = $0 { time } else { nil } }.max()
         guard let last else { return }
@@ -168,7 +170,7 @@ final class SharedRateLimits: Sendable {
         slot.clock.schedule(.delay, after: slot.timeLeft, on: queue) { [self] in use(slot) }
     }
 
-    /// Asks whether there is a pause by now; a reply that does not come delays no request.
+    /// Asks the backend for a pause that began meanwhile; a missing reply delays no request.
     private func look(_ slot: Slot) async {
         guard let pause = try? await backend.pause(of: slot.key), pause > .zero else { return }
         local.pause(slot.key, for: pause.nanosecondCount, clock: slot.clock)

@@ -24,7 +24,7 @@ public final class RetryBudget: Sendable {
     ///   - perRequest: how many retries each request adds; a tenth by default.
     ///   - perSecond: how many retries each second adds; 1 by default.
     ///
-    /// What is negative or not a number counts as zero.
+    /// A negative value or NaN counts as zero.
     public init(burst: Double = 20, perRequest: Double = 0.1, perSecond: Double = 1) {
         let now = ProcessInfo.processInfo.systemUptime
         tokens = Mutex(Tokens(burst: burst, perRequest: perRequest, perSecond: perSecond, now: now))
@@ -44,7 +44,7 @@ public final class RetryBudget: Sendable {
 
     /// Records that the last attempt of a request was not sent: a guard or a queue refused it.
     ///
-    /// Who took is who gives back: the retry may have been another retrier's.
+    /// Only a retry that was taken from this budget is given back: another retrier may have caused the retry.
     func noteRefusal(of request: Request) {
         let isBudgeted = request.takeBudgetedRetry(of: self)
         tokens.withLock { $0.noteRefusal(ofRetry: isBudgeted) }
@@ -57,8 +57,8 @@ public final class RetryBudget: Sendable {
         private let burst: Double
         private let perRequest: Double
         private let perSecond: Double
-        /// May exceed the burst by what requests have added, until a retry is taken: those that are refused take back
-        /// what they have added.
+        /// The available retries, which may exceed `burst` by what requests have added, until a retry is taken: a
+        /// refused request takes back what it added.
         private var count: Double
         private var lastRefill: TimeInterval
         /// Granted retries that have not been sent yet: they add nothing to the budget when they are sent.
@@ -93,10 +93,10 @@ public final class RetryBudget: Sendable {
             return true
         }
 
-        /// A retry gives back what it took, and a request what it added.
+        /// Gives back what a refused retry took, or takes back what a refused request added.
         mutating func noteRefusal(ofRetry isRetry: Bool) {
             guard !isRetry else { return add(1) }
-            // A policy that is a retrier alone has not seen the request before.
+            // A policy that is only a retrier has not counted the request.
             guard requestCount > 0 else { return }
             requestCount -= 1
             count = max(0, count - perRequest)

@@ -22,7 +22,8 @@ struct RetryDelay {
         var random: Double
     }
 
-    /// Seconds to wait, or `nil` when the request should not be retried: it would come too late.
+    /// Seconds to wait; `nil`, for no retry, if `Retry-After` exceeds its limit or the retry would begin after the
+    /// deadline.
     func seconds(for circumstances: RetryContext) -> TimeInterval? {
         var delay = backoff(circumstances)
         if case .obey(let limit) = options.retryAfter, let field = circumstances.retryAfter,
@@ -37,7 +38,7 @@ struct RetryDelay {
 
     private func backoff(_ circumstances: RetryContext) -> TimeInterval {
         let exponential = pow(Double(base), Double(circumstances.retryCount)) * scale
-        // Not a number comes from infinity times zero: a scale of zero means no delay.
+        // Infinity times zero is NaN: a scale of zero means no delay.
         let bounded = exponential.isNaN ? 0 : max(0, min(exponential, options.maximumDelay?.seconds ?? .infinity))
         switch options.jitter {
         case .none: return bounded

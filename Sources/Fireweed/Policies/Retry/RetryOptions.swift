@@ -16,8 +16,8 @@ public struct RetryOptions: Sendable {
     public enum RetryAfter: Sendable, Equatable {
         /// The field is ignored.
         case ignore
-        /// The request waits as long as the field says, in seconds or until a date; it is not retried when that is
-        /// longer than this.
+        /// The request waits as long as the field says, in seconds or until a date; the request is not retried when
+        /// that time is longer than `upTo`.
         ///
         /// With `Jitter.full`, the jittered delay is added. The status must still be a retryable one: add 429 for
         /// services that use it.
@@ -32,7 +32,7 @@ public struct RetryOptions: Sendable {
         /// The bits of the set.
         public let rawValue: Int
 
-        /// Makes a set of its bits.
+        /// Makes a set from its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// A request that cannot have reached the server: no address was found for it, or no connection was made.
@@ -47,7 +47,7 @@ public struct RetryOptions: Sendable {
     public var retryAfter: RetryAfter
     /// The longest computed delay; `nil`, the default, sets no limit.
     ///
-    /// It does not shorten a server's `Retry-After`.
+    /// The limit does not shorten a server's `Retry-After`.
     public var maximumDelay: Duration?
     /// Longest time from the beginning of the first attempt to the beginning of a retry; `nil`, the default, sets no
     /// limit.
@@ -66,12 +66,12 @@ public struct RetryOptions: Sendable {
     ///
     /// - Parameters:
     ///   - jitter: the random part of a computed delay; none by default.
-    ///   - retryAfter: whether a server's `Retry-After` counts; it is ignored by default.
+    ///   - retryAfter: how a server's `Retry-After` is treated; ignored by default.
     ///   - maximumDelay: the longest computed delay; `nil`, the default, sets no limit.
     ///   - deadline: longest time from the first attempt's beginning to that of a retry; `nil`, the default, sets no
     ///     limit.
     ///   - budget: limits the retries of many requests together; `nil`, the default, sets no limit.
-    ///   - replays: what is retried although its method is not retryable; nothing by default.
+    ///   - replays: requests that are retried although their method is not retryable; none by default.
     public init(
         jitter: Jitter = .none, retryAfter: RetryAfter = .ignore, maximumDelay: Duration? = nil,
         deadline: Duration? = nil, budget: RetryBudget? = nil, replays: Replays = []

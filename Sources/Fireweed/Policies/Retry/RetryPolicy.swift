@@ -104,7 +104,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion(.success(urlRequest))
     }
 
-    /// Retries after a delay, while the limit is not reached, `shouldRetry` returns true, and no option forbids it.
+    /// Retries after a delay, if the limit is not reached, `shouldRetry` returns true, no option forbids the retry, and
+    /// the error is not the refusal of a guard or a queue.
     @preconcurrency
     open func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
@@ -136,7 +137,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
     /// Whether a failed request may be retried: its method, and its status or failure, are among the retryable ones.
     ///
-    /// The limit and the options are not considered here. Subclasses may override it.
+    /// ``RetryOptions/replays`` applies here; the limit and the other options do not. Subclasses may override this
+    /// method.
     ///
     /// - Parameters:
     ///   - request: the request that failed.
@@ -157,7 +159,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         return options.replays.contains(.keyed) && urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
     }
 
-    /// Whether no byte of the request was sent, neither to its origin nor to one that redirected it.
+    /// Whether no byte of the request was sent, neither to its origin nor to an origin that redirected the request.
     private func isUnsent(_ request: Request, _ code: URLError.Code) -> Bool {
         guard Self.connectFailures.contains(code) else { return false }
         let transactions = request.lastAttempt?.metrics?.transactionMetrics ?? []
@@ -171,7 +173,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
 /// Retries only when the connection was lost.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
-    // SAFETY: it adds no stored property.
+    // SAFETY: the class adds no stored property.
 
     /// Makes a policy as Alamofire has it.
     ///

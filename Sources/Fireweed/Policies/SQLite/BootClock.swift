@@ -9,10 +9,10 @@ import Glibc
 ///
 /// No program can set this time.
 ///
-/// Leases and slots in files go by this clock: a date that is set back would make them last for as long as it was set
-/// back. What was written before the machine began anew has another name, and counts as over.
+/// Leases and slots in files use this clock: with the date, they would last longer when the date is set back. Entries
+/// from before a restart of the machine have another identifier, and count as over.
 enum BootClock {
-    /// Nanoseconds since the machine began, times of sleep included.
+    /// Nanoseconds since the machine started, including suspended time.
     static var nanoseconds: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -21,7 +21,7 @@ enum BootClock {
 
     static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 
-    /// The kernel's random name for this run of the machine; empty where the kernel does not give one.
+    /// The kernel's random identifier of this start of the machine; empty if the kernel gives none.
     static let identifier: String = {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         return (text ?? "").trimmingCharacters(in: .whitespacesAndNewlines)

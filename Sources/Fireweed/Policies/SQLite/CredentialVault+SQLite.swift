@@ -18,13 +18,14 @@ extension CredentialVault {
         try self.init(file: file, name: name, keys: [key], options: options)
     }
 
-    /// Makes a vault in an SQLite file, with keys of which one takes the place of another.
+    /// Makes a vault in an SQLite file, with several keys, so that a key can be replaced.
     ///
     /// - Parameters:
     ///   - file: the database, which is made for this user alone if it does not exist.
     ///   - name: tells credentials in the same file apart.
-    ///   - keys: keys of 32 secret bytes: the first encrypts, and every one decrypts. To replace a key, give all
-    ///     processes the new one as the last, then as the first, then alone, when a credential has been stored since.
+    ///   - keys: keys of 32 secret bytes: the first key encrypts, and all keys decrypt. To replace a key, give all
+    ///     processes the new key as the last one, then as the first one, and alone once a credential has been stored
+    ///     after that.
     ///   - options: times and the event handler.
     /// - Throws: `CredentialVaultError.invalidKey`, also for no key; `.cannotOpen(path:reason:)`.
     public convenience init(

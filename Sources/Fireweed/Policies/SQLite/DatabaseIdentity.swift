@@ -13,7 +13,7 @@ struct DatabaseIdentity: Equatable {
     /// A new file may get the inode of a removed one.
     private let birth: UInt64
 
-    /// `nil` without a file at the path; a symbolic link there is a file of its own.
+    /// `nil` without a file at the path; a symbolic link is not followed.
     init?(path: String) {
         BlockingCall.check("statx")
         var (inode, birth): (UInt64, UInt64) = (0, 0)
@@ -21,7 +21,7 @@ struct DatabaseIdentity: Equatable {
         (self.inode, self.birth) = (inode, birth)
     }
 
-    /// Reads what `text` gives, spaces around it left out; `nil` for anything else.
+    /// Reads the format of `text`, without the spaces around it; `nil` for any other text.
     init?(text: String) {
         let numbers = text.split(separator: " ").map { UInt64($0) }
         guard numbers.count == 2, let inode = numbers[0], let birth = numbers[1] else { return nil }

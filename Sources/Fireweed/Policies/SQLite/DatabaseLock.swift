@@ -6,20 +6,19 @@ import Glibc
 
 /// The lock file of a database, whose name ends in `-lock`; for one thread at a time.
 ///
-/// Each use of the database shares the lock. Who replaces the database, or finds another file at its path than the lock
-/// file names, holds the lock alone: no transaction is under way then, and a journal beside the database is one that a
-/// dead process has left. The lock file names the database that this journal belongs to (`DatabaseIdentity`), and its
-/// own inode: a copy of it says nothing.
+/// Each use of the database takes the lock shared. A process takes the lock exclusively when it replaces the database,
+/// or when the file at the path is not the file that the lock file names. Then no transaction is under way, and a
+/// journal beside the database was left by a dead process. The lock file names the database that this journal belongs
+/// to (`DatabaseIdentity`), and its own inode, so that a copy of the lock file is not trusted.
 final class DatabaseLock: Sendable {
     enum Failure: Error {
-        /// Another process has kept the lock for as long as the lock is waited for, or the process has no descriptors.
+        /// Another process kept the lock for longer than the wait, or there is no descriptor or memory for the file.
         case busy
         /// The lock file cannot be opened or locked, or is another program's.
         case unusable
     }
 
-    /// The length of a lock file's text, which spaces fill: a text that is written over another one needs no space on
-    /// the disk.
+    /// The length of a lock file's text, padded with spaces: overwriting the text needs no further space on the disk.
     private static let byteCount = 64
 
     private let descriptor: Int32
@@ -29,7 +28,7 @@ final class DatabaseLock: Sendable {
     init(besideDatabaseAt database: String) throws(Failure) {
         BlockingCall.check("open")
         path = "\(database)-lock"
-        // A link could name a file of anybody, which would be overwritten.
+        // A link could name any file, which would be overwritten.
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         let code = errno
         descriptor = opened
@@ -56,10 +55,10 @@ final class DatabaseLock: Sendable {
 
     func release() { FileLock.release(descriptor) }
 
-    /// Whether the open file is the one at its path: another one would be another lock.
+    /// Whether the open file is the one at its path: another file there is another lock.
     var isAtPath: Bool { FileLock.isFile(descriptor, at: path) }
 
-    /// The identity in the lock file; `nil` where there is none, and in a copy.
+    /// The identity in the lock file; `nil` if the file has none, or is a copy.
     var identity: DatabaseIdentity? {
         let parts = text.split(separator: " ")
         guard parts.count == 3, UInt64(parts[2]) == inode else { return nil }
@@ -72,7 +71,7 @@ final class DatabaseLock: Sendable {
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    /// Writes an identity, or that none is known; says whether that was possible.
+    /// Writes an identity, or removes it for `nil`; false if writing failed.
     func note(_ identity: DatabaseIdentity?) -> Bool {
         BlockingCall.check("pwrite")
         let text = Array((identity.map { "\($0.text) \(inode ?? 0)" } ?? "").utf8)

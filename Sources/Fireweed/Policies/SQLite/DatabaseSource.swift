@@ -5,11 +5,11 @@ import FireweedTransport
 import Foundation
 import Glibc
 
-/// Opens the file of a database, and replaces a damaged file by an empty one where its content may be lost.
+/// Opens the file of a database, and replaces a damaged file by an empty one if its content is expendable.
 ///
-/// A database has a lock file, `…-lock`, beside it, and a journal, `…-journal`, while something is written. There is no
-/// log in front of the file (`PRAGMA journal_mode = WAL`): connections to a file that was moved, and to the one that
-/// has its place, would share that log's index, which belongs to a path.
+/// A database has a lock file, `…-lock`, beside it, and a journal, `…-journal`, while something is written. Write-ahead
+/// logging (`PRAGMA journal_mode = WAL`) is not used: connections to a moved file and to the file that replaced it
+/// would share the log's index, which belongs to a path.
 struct DatabaseSource: Sendable {
     /// Makes tables and sets options on a new connection.
     typealias Preparation = @Sendable (SQLiteConnection, Waiting) throws(SQLiteFailure) -> Void
@@ -27,12 +27,12 @@ struct DatabaseSource: Sendable {
     private let becomesPrivate: Bool
     private let prepare: Preparation
 
-    /// How often a file is opened that is replaced meanwhile.
+    /// How often opening is tried when the file is replaced meanwhile.
     static let tryCount = 3
 
-    /// Takes the path of the file; that of a symbolic link stands for its target.
+    /// Takes the path of the file; a symbolic link stands for its target.
     ///
-    /// Of several paths to one file, all have one lock, and the same journal. Two hard links of a file have not.
+    /// All paths to one file share one lock and one journal, except for hard links.
     ///
     /// - Parameters:
     ///   - path: the path.
@@ -46,7 +46,7 @@ struct DatabaseSource: Sendable {
         self.prepare = prepare
     }
 
-    /// The path of the file itself, now.
+    /// The path of the file itself now, with symbolic links resolved.
     private var target: String {
         switch try? FileDestination(at: URL(fileURLWithPath: path)) {
         case .file(let target, _), .vacant(let target): target
@@ -93,14 +93,14 @@ struct DatabaseSource: Sendable {
         return nil
     }
 
-    /// Opens a file while the lock is held that names it; `nil` where another file is there by now.
+    /// Opens a file while the caller holds the lock that names the file; `nil` if another file is at the path by now.
     private func makeConnection(
         _ path: String, _ expected: DatabaseIdentity?, _ lock: DatabaseLock?, _ waiting: Waiting
     ) throws(SQLiteFailure) -> CheckedConnection? {
         let connection = try SQLiteConnection(
             path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
-        // Before the first statement, which would use a journal. On an overlay a file gets another identity by being
-        // opened.
+        // Checked before the first statement, which would use a journal, and after opening, which changes a file's
+        // identity on an overlay file system.
         guard let identity = DatabaseIdentity(path: path), !connection.hasMoved else { return nil }
         guard expected == nil || identity == expected else { return nil }
         try prepare(connection, waiting)
@@ -130,16 +130,17 @@ struct DatabaseSource: Sendable {
 
     // MARK: Journals
 
-    /// The ends of the names of a journal, and of the log and the index that former versions made.
+    /// The suffixes of a journal, and of the log and the index that former versions made.
     private static let companions = ["-journal", "-wal", "-shm"]
 
-    /// Names the file at the path in the lock file, which the caller holds alone; makes the file if it is missing.
+    /// Writes the identity of the file at the path into the lock file, which the caller holds exclusively; makes a
+    /// missing file.
     ///
-    /// A journal that is not the file's goes away.
+    /// Removes or renames a journal of another file.
     ///
-    /// A file that is replaced by rename(2) leaves its journal in place where its process was killed, and SQLite would
-    /// write the old file's pages into the new one. Where nothing says whose journal it is, it goes away with the
-    /// file, if the content may be lost.
+    /// When a process was killed and its file is then replaced by rename(2), the journal stays in place, and SQLite
+    /// would write the old file's pages into the new file. If nothing shows which file the journal belongs to, the file
+    /// and the journal are set aside, if the content is expendable.
     private func claim(_ path: String, _ lock: DatabaseLock) throws(SQLiteFailure) -> DatabaseIdentity {
         let (present, known) = (DatabaseIdentity(path: path), lock.identity)
         if let present, present == known { return present }
@@ -155,12 +156,12 @@ struct DatabaseSource: Sendable {
         return identity
     }
 
-    /// Removes another file's journal; one of content that may not be lost is renamed.
+    /// Removes another file's journal, or renames it to `…-other` if its content must not be lost.
     private func removeCompanion(_ companion: String) {
         if replacesDamaged || rename(companion, "\(companion)-other") != 0 { unlink(companion) }
     }
 
-    /// Throws `.busy` where a connection is in the middle of a change: the journal is its own.
+    /// Throws `.busy` if a connection is in the middle of a change, which the journal then belongs to.
     private func checkUnused(_ path: String) throws(SQLiteFailure) {
         do throws(SQLiteFailure) {
             try SQLiteConnection(path: path, busyMilliseconds: 0).run("BEGIN IMMEDIATE; COMMIT")
@@ -171,7 +172,8 @@ struct DatabaseSource: Sendable {
 
     // MARK: Damage
 
-    /// Renames a damaged database to `…-damaged`, and makes an empty one; throws `error` where that is not wanted.
+    /// Renames a damaged database to `…-damaged`, so that the next connection makes an empty one; throws `error` if
+    /// this source does not replace databases.
     ///
     /// Two processes that find the damage at once must not rename each other's new file. A reader does not wait for the
     /// uses under way: it throws `.busy`.
@@ -181,8 +183,8 @@ struct DatabaseSource: Sendable {
         guard replacesDamaged else { throw error }
         let path = target
         guard let lock = try makeLock(path) else { throw .irreplaceable }
-        // A use that begins now finds that its file is not the named one, and waits: others cannot hold the lock for
-        // ever, one after the other.
+        // Clears the identity, so that each new use needs the exclusive lock and waits: otherwise uses that overlap
+        // could share the lock for ever.
         if waiting.lockMilliseconds > 0 { _ = lock.note(nil) }
         guard try Self.take(lock, .exclusive, waiting) else { throw .irreplaceable }
         defer { lock.release() }
@@ -192,8 +194,8 @@ struct DatabaseSource: Sendable {
 
     /// Renames the damaged file for inspection.
     ///
-    /// An older database there is removed. A file that is no database stays, since it may be a document whose path was
-    /// given by mistake: the new one gets the next free name.
+    /// An older database with the name `…-damaged` is removed. A file that is no database stays, since it may be a
+    /// document whose path was given by mistake: the damaged file then gets the next free name.
     private func setAside(_ path: String) throws(SQLiteFailure) {
         let names = (1...).lazy.map { $0 == 1 ? "\(path)-damaged" : "\(path)-damaged-\($0)" }
         guard let aside = names.first(where: { !Self.isForeign($0) }), rename(path, aside) == 0 else {
@@ -205,7 +207,7 @@ struct DatabaseSource: Sendable {
         }
     }
 
-    /// Whether there is something else than a database, damaged or not, at the path.
+    /// Whether the path has something other than a database, damaged or not.
     private static func isForeign(_ path: String) -> Bool {
         BlockingCall.check("lstat")
         var status = stat()

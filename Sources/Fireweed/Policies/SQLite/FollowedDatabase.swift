@@ -6,9 +6,9 @@ import Foundation
 /// A connection to the database that is at a path now; for one thread at a time.
 ///
 /// Someone may remove or replace the file while it is open: SQLite would use the old file, which no other process
-/// finds, for as long as the connection lives. So each use looks, under the lock beside the database, whether the open
-/// file is still the one at its path, which costs five system calls, and opens the other file otherwise. After damage,
-/// the database is replaced where its source says so.
+/// finds, for as long as the connection lives. So each use checks, under the lock beside the database and with five
+/// system calls, whether the open file is still at its path, and otherwise opens the new file. A damaged database is
+/// replaced if its source says so.
 struct FollowedDatabase {
     private let source: DatabaseSource
     /// How long a use waits for locks of other connections.
@@ -16,7 +16,7 @@ struct FollowedDatabase {
     private let busyPause: UInt64
     /// `nil` after the file was replaced and could not be opened.
     private var current: CheckedConnection?
-    /// Until when locks of other processes are not waited for, on the machine's clock in nanoseconds.
+    /// Until when uses fail with `.busy` without waiting, in nanoseconds of `BootClock`.
     private var busyUntil: UInt64 = 0
 
     /// Opens the file, or makes it.
@@ -25,7 +25,8 @@ struct FollowedDatabase {
     ///   - source: the database.
     ///   - waiting: how long a use waits for locks of other connections.
     ///   - opening: how long this first opening waits instead; as `waiting` by default.
-    ///   - busyPause: nanoseconds without waiting, after a lock was waited for in vain; a second by default.
+    ///   - busyPause: nanoseconds for which uses fail without waiting, after a wait in vain for a lock; one second by
+    ///     default.
     /// - Throws: `SQLiteFailure`.
     init(
         _ source: DatabaseSource, waiting: DatabaseSource.Waiting, opening: DatabaseSource.Waiting? = nil,
@@ -42,10 +43,10 @@ struct FollowedDatabase {
         current?.connection.wait(waiting.milliseconds)
     }
 
-    /// Uses the connection; after damage once more, on an empty database.
+    /// Calls `body` with the connection, and once more after the file was moved, or after damage, on an empty database.
     ///
-    /// Another process may keep the database locked. This then waits once, and throws `.busy` without waiting for a
-    /// while: callers would otherwise wait one after the other.
+    /// While another process keeps the database locked, one call waits, and later calls throw `.busy` without waiting
+    /// for a while: callers would otherwise wait one after the other.
     mutating func use<Value>(
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(SQLiteFailure) -> Value {
@@ -94,10 +95,10 @@ struct CheckedConnection {
     let connection: SQLiteConnection
     let path: String
     let identity: DatabaseIdentity
-    /// `nil` where the lock file cannot be used: the database of another user, for instance.
+    /// `nil` if the lock file cannot be used, for instance for the database of another user.
     let lock: DatabaseLock?
 
-    /// Shares the lock if the open file is the one at its path, and the one that the lock file names; says whether.
+    /// Takes the lock shared; false if the open file is not at its path, or is not the file that the lock file names.
     func enter(_ waiting: DatabaseSource.Waiting) throws(SQLiteFailure) -> Bool {
         guard let lock else { return DatabaseIdentity(path: path) == identity }
         guard try DatabaseSource.take(lock, .shared, waiting) else { return false }

@@ -6,9 +6,10 @@ import FireweedTransport
 import Glibc
 import Synchronization
 
-/// Closes connections to a file when the process has no other to it; who opens the file before gets one of them.
+/// Keeps unused connections to a file open until the process uses none of them; a caller that opens the file before
+/// then gets an unused one.
 ///
-/// SQLite 3.40 looks whether another connection of the process has a lock on the file, and closes its descriptor a
+/// SQLite 3.40 checks whether another connection of the process has a lock on the file, and closes its descriptor a
 /// moment later (`unixClose` in os_unix.c). A lock that another thread takes in between is lost, since closing any
 /// descriptor of a file releases the locks of the process (fcntl(2)): two processes then write at the same time.
 final class OpenDatabase: Sendable {
@@ -21,7 +22,7 @@ final class OpenDatabase: Sendable {
     struct Spare: @unchecked Sendable {
         // SAFETY: nothing else has the connection; SQLite does not care which thread calls.
         let handle: OpaquePointer
-        /// Its journal is named after the path.
+        /// The path that the connection was opened with, after which its journal is named.
         let path: String
     }
 
@@ -29,13 +30,13 @@ final class OpenDatabase: Sendable {
         /// The number of connections that are in use.
         var count = 0
         var spares: [Spare] = []
-        /// Whether the last connection was closed: the file has another object then.
+        /// Whether the last connection was closed: a new object then stands for the file.
         var isOver = false
     }
 
     private struct Table {
         var files: [File: OpenDatabase] = [:]
-        /// The process of the connections: in a child of fork(2) they cannot be used.
+        /// Identifies the process of the connections, which cannot be used in a child of fork(2).
         var forkCount = 0
     }
 
@@ -48,7 +49,7 @@ final class OpenDatabase: Sendable {
         self.file = file
     }
 
-    /// The file at a path, with one connection more; `nil` where there is none.
+    /// The object of the file at a path, which counts one more connection; `nil` if there is no file.
     static func adding(path: String) -> OpenDatabase? {
         BlockingCall.check("stat")
         ForkCount.watch()
@@ -79,7 +80,7 @@ final class OpenDatabase: Sendable {
         }
     }
 
-    /// Takes a connection back, or notes that none was made; the last one closes all.
+    /// Takes a connection back, or `nil` if none was opened; closes all connections when none is in use.
     func remove(_ handle: OpaquePointer?, path: String) {
         BlockingCall.check("sqlite3_close_v2")
         if let handle, sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }

@@ -6,10 +6,11 @@ public import Foundation
 extension RateLimiter {
     /// Makes a limiter that the processes of one machine share through an SQLite file.
     ///
-    /// Requests of all these processes take their slots from one line, and a 429 or 503 with `Retry-After` that one
+    /// Requests of all these processes take their slots from one sequence, and a 429 or 503 with `Retry-After` that one
     /// process gets holds all of them back for that key. The slot of a request that is cancelled while it waits stays
-    /// unused. A restart of the machine forgets slots and pauses, as does the removal of the file, which is made anew.
-    /// A damaged file is renamed to `…-damaged` and replaced by an empty one. A small file `…-lock` is beside it.
+    /// unused. A restart of the machine forgets slots and pauses, as does the removal of the file, which is then made
+    /// again. A damaged file is renamed to `…-damaged` and replaced by an empty one. A small file `…-lock` is beside
+    /// it.
     ///
     /// ```swift
     /// let file = URL(filePath: "/var/lib/service/limits.sqlite")

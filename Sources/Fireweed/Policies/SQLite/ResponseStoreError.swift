@@ -6,7 +6,7 @@ import Glibc
 
 /// Why a store's database could not be used.
 ///
-/// Only `SQLiteResponseStore.init` and the store's own methods throw it; for a session the cache is then empty.
+/// Only `SQLiteResponseStore.init` and the store's own methods throw it; a session then works as with an empty cache.
 public enum ResponseStoreError: Error, Sendable, Equatable {
     /// The file cannot be opened or made; the text is SQLite's or the system's.
     case cannotOpen(path: String, reason: String)
@@ -16,7 +16,7 @@ public enum ResponseStoreError: Error, Sendable, Equatable {
     case busy
     /// The file was not a database, or was damaged, and could not be replaced by an empty database.
     case damaged(path: String)
-    /// Another failure, for instance a full disk; SQLite's number and text.
+    /// Another failure, for instance a full disk; with SQLite's number and text.
     case failed(code: Int, reason: String)
 }
 
@@ -51,7 +51,7 @@ struct SQLiteFailure: Error {
         reason = error == 0 ? text : "\(text): \(String(cString: strerror(error)))"
     }
 
-    // `SQLITE_IOERR_SHORT_READ`, a sum that Swift does not import.
+    // `SQLITE_IOERR_SHORT_READ`, a macro that Swift cannot import, since it is an expression.
     private static let shortRead: Int32 = 10 | (2 << 8)
 
     /// Whether the file is not a database, or is damaged.
@@ -59,7 +59,8 @@ struct SQLiteFailure: Error {
         [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT].contains(code & 0xFF) || code == Self.shortRead
     }
 
-    // `SQLITE_READONLY_DBMOVED` and `SQLITE_IOERR_DELETE_NOENT`, sums that Swift does not import.
+    // `SQLITE_READONLY_DBMOVED` and `SQLITE_IOERR_DELETE_NOENT`, macros that Swift cannot import, since they are
+    // expressions.
     private static let movedCodes: [Int32] = [8 | (4 << 8), 10 | (23 << 8)]
 
     /// Whether the file, or its journal, was moved away during a use.
@@ -68,7 +69,7 @@ struct SQLiteFailure: Error {
     /// Whether the file is not a database.
     var isOfForeignFile: Bool { code & 0xFF == SQLITE_NOTADB }
 
-    /// Whether another connection had a lock for longer than was waited.
+    /// Whether another connection kept a lock for longer than the wait.
     var isBusy: Bool { code & 0xFF == SQLITE_BUSY }
 
     /// Whether the file cannot be opened, or made.

@@ -1,10 +1,10 @@
-// Checksums of what a row holds: SQLite has none of its pages.
+// Checksums of rows: SQLite has no checksums of its pages.
 
 #if SQLite
 import CZlib
 import Foundation
 
-/// The checksums of a row, by which damage is noticed: CRC-32, as in gzip.
+/// The checksums of a row, which show damage: CRC-32, as in gzip.
 ///
 /// They protect against flipped bits and misplaced pages. They do not protect against an attacker, who could write the
 /// checksum too.

@@ -60,8 +60,8 @@ final class SQLiteConnection: @unchecked Sendable {
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK && hasMoved != 0
     }
 
-    /// Gives up the log in front of the file that a former version had, unless a program of that version has the file
-    /// open: SQLite then uses the log.
+    /// Turns off the write-ahead logging of a former version, unless a program of that version has the file open:
+    /// SQLite then still uses the log.
     func leaveWriteAheadLog() throws(SQLiteFailure) {
         let milliseconds = busyWait.milliseconds
         busyWait.milliseconds = 0
@@ -116,7 +116,7 @@ final class SQLiteConnection: @unchecked Sendable {
         try transaction(beginning: "BEGIN IMMEDIATE", body)
     }
 
-    /// Runs queries on the state of one moment, whatever is written meanwhile.
+    /// Runs queries on a snapshot, which does not change when others write.
     func snapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
         try transaction(beginning: "BEGIN", body)
     }
@@ -130,7 +130,7 @@ final class SQLiteConnection: @unchecked Sendable {
             try step("COMMIT")
             return value
         } catch {
-            try? step("ROLLBACK")  // after some errors SQLite has done it already
+            try? step("ROLLBACK")  // after some errors SQLite has rolled back already
             throw error
         }
     }
@@ -148,7 +148,8 @@ final class SQLiteConnection: @unchecked Sendable {
 
 /// The wait for a lock of another connection, in short pauses.
 ///
-/// SQLite's own pauses grow to a tenth of a second, which is longer than a lock is held, and than a reader waits.
+/// SQLite's own pauses grow to a tenth of a second, which is longer than locks are held, and longer than a reader
+/// waits.
 private final class BusyWait {
     var milliseconds: Int32 = 0
     /// When the present wait began.

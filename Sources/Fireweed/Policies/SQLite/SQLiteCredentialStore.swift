@@ -7,8 +7,8 @@ import Synchronization
 
 /// Keeps sealed credentials in an SQLite file.
 ///
-/// Leases go by `BootClock`, and an owner's name begins with the name of the machine's run: a lock of an earlier run is
-/// over. A damaged file is an error and stays where it is: it may be all that is left of the credentials.
+/// Leases use `BootClock`, and an owner's name begins with `BootClock.identifier`: a lock from before a restart of the
+/// machine is over. A damaged file is an error and stays where it is: it may be all that is left of the credentials.
 final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
     // SAFETY: the database is touched on the serial queue alone.
     private var database: FollowedDatabase
@@ -38,7 +38,7 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
         }
     }
 
-    /// Does everything in one transaction on the queue.
+    /// Runs `body` in one transaction on the queue.
     private func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (SQLiteConnection, Int) throws(SQLiteFailure) -> Result
     ) async throws -> Result {

@@ -19,10 +19,10 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     /// Longest time that a request waits for the other processes.
     private static let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
     private static let opening = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
-    /// Nanoseconds after which no pause holds, whatever a damaged row says: a day, the most of
+    /// The longest pause in nanoseconds, whatever a damaged row says: one day, the maximum of
     /// `RateLimiter.maximumPause`.
     private static let longestPause: UInt64 = 86_400_000_000_000
-    /// After so many changes, keys without anything to remember are removed.
+    /// After this many changes, keys without anything to remember are removed.
     private static let sweepInterval = 1024
 
     /// Opens a file, or makes it for its owner alone.
@@ -38,7 +38,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         let source = DatabaseSource(path: file.path, replacesDamaged: true) {
             (connection, _) throws(SQLiteFailure) in
             try connection.leaveWriteAheadLog()
-            // After a power cut the slots are those of an earlier run of the machine, which count for nothing.
+            // After a power failure, the slots are from before the restart, and do not count.
             try connection.run("PRAGMA synchronous = OFF")
             try connection.run(
                 """
@@ -46,7 +46,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                     key TEXT PRIMARY KEY, boot TEXT NOT NULL, planned INTEGER NOT NULL, paused INTEGER NOT NULL)
                     WITHOUT ROWID
                 """)
-            // Even a removal of nothing would wait for all readers.
+            // Even a `DELETE` without matching rows would wait for all readers.
             let earlier = "FROM slots WHERE boot <> ?"
             if try connection.number("SELECT count(*) \(earlier)", .text(BootClock.identifier)) > 0 {
                 try connection.run("DELETE \(earlier)", .text(BootClock.identifier))
@@ -59,7 +59,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         }
     }
 
-    /// What is known of a key, in nanoseconds of the machine's clock.
+    /// The state of a key, in nanoseconds of `BootClock`.
     private struct Row: Sendable {
         /// The next slot without a burst.
         var planned: UInt64 = 0
@@ -107,7 +107,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     }
 
     package func setPause(_ duration: Duration, of key: String) async {
-        // The process that was asked for the pause keeps it in any case.
+        // If this fails, the process that was asked for the pause still keeps it.
         try? await change(key) { row, now in
             row.pausedUntil = max(row.pausedUntil, min(now &+ duration.nanosecondCount, UInt64(Int64.max)))
         }
@@ -115,7 +115,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
 
     // MARK: The file
 
-    /// Changes what is known of a key, in one transaction.
+    /// Changes the state of a key, in one transaction.
     private func change<Result: Sendable>(
         _ key: String, _ body: @escaping @Sendable (inout Row, _ now: UInt64) -> Result
     ) async throws -> Result {
@@ -166,7 +166,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         changeCount += 1
         guard changeCount.isMultiple(of: Self.sweepInterval) else { return }
         let now = Int(clamping: BootClock.nanoseconds)
-        // What is not removed now is removed later.
+        // Rows that are not removed now are removed later.
         try? database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run("DELETE FROM slots WHERE planned < ? AND paused < ?", .number(now), .number(now))
         }

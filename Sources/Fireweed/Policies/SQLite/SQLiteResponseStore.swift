@@ -11,13 +11,13 @@ import Synchronization
 /// Stores responses in a file, which any number of processes may share.
 ///
 /// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
-/// exceed the limit, or those of one URL are more than 128, the least recently used ones are removed. The file, which
+/// exceed the limit, or one URL has more than 128 responses, the least recently used ones are removed. The file, which
 /// only its owner can read, grows to a little more than the limit; beside it there is a journal while something is
 /// written, and a small lock file.
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
 /// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
-/// noticed. An older damaged database there is removed; a file that is no database is kept, under the next free name
+/// noticed. An older database with that name is removed; a file that is no database is kept, under the next free name
 /// (`…-damaged-2`).
 ///
 /// ```swift
@@ -42,7 +42,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
     private static let smallContent = 64 * 1024
-    /// Responses that one URL may have (`Vary`, users, cookies): each look reads the heads of all.
+    /// The most responses of one URL (`Vary`, users, cookies): each look-up reads the heads of all.
     static let variantLimit = 128
 
     /// Opens a store, or makes one.
@@ -51,8 +51,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: the file.
-    ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB by default. Of
-    ///     several processes, each enforces its own limit when it stores.
+    ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB by default. Each
+    ///     of several processes enforces its own limit when it stores.
     ///   - separatesCookies: whether a stored response answers only requests with the same cookies; true by default.
     ///     False is for a store that has one user (see ``ResponseStore/separatesCookies``).
     /// - Throws: ``ResponseStoreError`` when the file cannot be opened or made.
@@ -63,7 +63,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         self.separatesCookies = separatesCookies
         let folder = url.deletingLastPathComponent()
         if !FileManager.default.fileExists(atPath: folder.path) {
-            // Opening the file says why, if that fails.
+            // If this fails, opening the file reports the reason.
             try? FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
@@ -172,14 +172,15 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private struct Row {
         var number: Int
         var head: StoredHead
-        /// `nil` when it is large, or not the only one.
+        /// `nil` when the content is large, or the key has several responses.
         var content: Data?
     }
 
-    /// The index names the rows, and everything is read from the rows themselves, their keys too: asked for with the
-    /// index's own columns, SQLite reads the key from the index, and a damaged index gives the response of another key.
+    /// The index only finds the rows: everything, their keys too, is read from the rows themselves.
     ///
-    /// A content is read here where it is small, and the only one.
+    /// Otherwise SQLite would read the key from the index, and a damaged index would give the response of another key.
+    ///
+    /// The content is read here if it is small, and the key has only one response.
     private static let rowQuery = """
         SELECT row.key, row.tag, row.head, row.head_check, row.content_check,
             CASE WHEN length(row.content) <= \(smallContent)
@@ -199,7 +200,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             let content = try row.isNull(5) ? nil : Self.content(in: 5, check: row.number(4), of: row)
             rows.append(Row(number: row.number(6), head: head, content: content))
         }
-        // Not by the query: it would sort in a table of its own, even one row.
+        // Sorted here: the query would sort in a temporary table, even a single row.
         if rows.count > 1 { rows.sort { $0.number > $1.number } }
         return rows
     }
@@ -246,12 +247,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         while try connection.number("SELECT byte_count FROM \(StoreDatabase.totals)") > maximumByteCount {
             let oldest = try connection.number(
                 "SELECT rowid FROM \(StoreDatabase.responses) ORDER BY used_at, rowid LIMIT 1")
-            guard oldest != 0 else { throw .damagedRow }  // of nothing, the total is nothing
+            guard oldest != 0 else { throw .damagedRow }  // without rows, the total is zero
             try connection.run("DELETE FROM \(StoreDatabase.responses) WHERE rowid = ?", .number(oldest))
         }
     }
 
-    /// About how many bytes a row takes in the file: what does not fit on a page takes whole pages.
+    /// About how many bytes a row takes in the file: a large row takes whole pages.
     private static func size(of key: String, _ head: Data, _ content: Data) -> Int {
         let bytes = 2 * key.utf8.count + head.count + content.count + 160
         return bytes <= 1024 ? bytes : (bytes + 4095) / 4096 * 4096
@@ -276,7 +277,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     private static func write(_ noted: [Int: Int], _ connection: SQLiteConnection) throws(SQLiteFailure) {
-        // A row that was replaced meanwhile counts as used once more, no harm done.
+        // If a row was replaced meanwhile, its number marks another row as used, which does no harm.
         for (row, time) in noted {
             try connection.run(
                 "UPDATE \(StoreDatabase.responses) SET used_at = ? WHERE rowid = ?", .number(time), .number(row))
@@ -309,7 +310,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private func use<Value>(
         _ database: borrowing Mutex<FollowedDatabase>, _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        // Not the result of the closure, which the mutex would have to send.
+        // Not returned from the closure, since the mutex requires a sendable result.
         var result = Result<Value, SQLiteFailure>.failure(.busy)
         database.withLock { database in
             result = Result { () throws(SQLiteFailure) in try database.use(body) }

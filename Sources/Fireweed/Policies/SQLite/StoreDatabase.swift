@@ -10,18 +10,18 @@ enum StoreDatabase {
     static let reading = DatabaseSource.Waiting(milliseconds: 50, lockMilliseconds: 0)
     static let writing = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
 
-    /// The number of the form in which responses are stored, and of how they are found.
+    /// The version of the format in which responses are stored and found.
     ///
-    /// The tables of each form have names of their own, so that programs of different versions may use a file at the
-    /// same time: neither reads nor changes what the other has stored. Raise the number when the columns, an encoding
-    /// or the keys of stored responses change, and name the former tables in `formerResponses`. The first two forms had
-    /// their number as `user_version`, which is left alone: a program of that time removes its own tables when the
-    /// number is another.
+    /// The tables of each version have their own names, so that programs of different versions can use a file at the
+    /// same time: none reads or changes the responses of another. Raise the version when the columns, an encoding or
+    /// the keys of stored responses change, and add the former table to `formerResponses`. The first two versions had
+    /// their number in `user_version`, which stays unchanged: a program of that time removes its own tables when that
+    /// number differs.
     private static let form = 4
     static let responses = "responses_\(form)"
     static let totals = "totals_\(form)"
     private static let formerResponses = ["responses", "responses_3"]
-    /// Nanoseconds without use after which a response of a former form is removed, for its space: a week.
+    /// Nanoseconds without use after which a response of a former version is removed, to free its space: one week.
     private static let formerLifetime = 7 * 86_400 * 1_000_000_000
 
     /// The database of a store at a path.
@@ -29,8 +29,8 @@ enum StoreDatabase {
         DatabaseSource(path: path, replacesDamaged: true, becomesPrivate: true) {
             (connection, waiting) throws(SQLiteFailure) in
             try connection.leaveWriteAheadLog()
-            // A write is whole or not at all, whenever the process dies. After a power cut the file may be damaged,
-            // which is found, and is no loss in a cache.
+            // A write is done as a whole or not at all, whenever the process dies. After a power failure the file may
+            // be damaged; the damage is detected, and a cache can be filled again.
             try connection.run("PRAGMA synchronous = OFF")
             if try !has(totals, connection) {
                 try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) }
