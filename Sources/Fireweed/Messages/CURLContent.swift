@@ -4,7 +4,7 @@ import Foundation
 
 /// The content in a `curl` command.
 enum CURLContent: Sendable {
-    /// A run of content.
+    /// A piece of the content.
     enum Piece: Sendable {
         case bytes(Data)
         case file(URL)
@@ -17,7 +17,7 @@ enum CURLContent: Sendable {
 
     static func data(_ data: Data) -> CURLContent { .pieces([.bytes(data)]) }
 
-    /// Whether curl would send `Expect: 100-continue` first, which we never do.
+    /// Whether curl would send `Expect: 100-continue` for this content; we send it only if the request has the field.
     var isLarge: Bool {
         guard case .pieces(let pieces) = self else { return false }
         if pieces.count == 1, case .bytes(let data) = pieces[0] { return data.count > 1_000_000 }

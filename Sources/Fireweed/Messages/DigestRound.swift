@@ -6,11 +6,11 @@ import FireweedTransport
 struct DigestRound: Sendable {
     /// The value of the `Authorization` field.
     let authorization: String
-    /// The nonce that is answered.
+    /// The nonce of the challenge, with the count of this use.
     let use: DigestSessions.Use
     /// How often the server has declared a nonce stale.
     var staleCount = 0
-    /// Whether the nonce is an earlier message's, so that a challenge refuses the nonce and not the credentials.
+    /// Whether an earlier message used the nonce before: a new challenge then refuses the nonce, not the credentials.
     var isReused = false
 
     var nonce: String { use.answer.nonce }
@@ -18,7 +18,7 @@ struct DigestRound: Sendable {
     /// How often a server may declare a nonce stale that it has just issued.
     static let maximumStaleCount = 2
 
-    /// The fields, with the answer.
+    /// The fields with `Authorization` added.
     func authorizing(_ fields: FieldBlock) -> FieldBlock {
         FieldBlock(fields, adding: [Field(name: "Authorization", value: authorization)])
     }

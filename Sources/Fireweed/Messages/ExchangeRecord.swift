@@ -3,7 +3,7 @@
 package import FireweedTransport
 package import Foundation
 
-/// A message with its response, for the metrics; also one that was not sent.
+/// A message, sent or not, with its response, for the metrics.
 package struct ExchangeRecord: Sendable {
     var url: URL
     var method: String

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Gives its stream away once.
 final class OneShotStream: @unchecked Sendable {
-    // SAFETY: the stream goes to the first taker, and is not touched here before or after.
+    // SAFETY: the stream goes to the first caller of `take`, and is not touched here before or after.
     private let stream: InputStream
     private let isTaken = Atomic<Bool>(false)
 

@@ -4,9 +4,9 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// A message as the user, a redirect or an answer to a challenge made it, with the data that links need about it.
+/// A message that the user, a redirect or a challenge produced, with the data that links need about the message.
 ///
-/// Links never write their additions into it: a message that is sent again begins without their fields.
+/// Links never write their additions into this value: a message that is sent again begins without their fields.
 struct OutgoingMessage: Sendable {
     /// The message for the transport; the attempt sets its time limits.
     private(set) var wire: RequestMessage
@@ -16,17 +16,17 @@ struct OutgoingMessage: Sendable {
     }
     /// The public form of the request; `nil` until it is made.
     var urlRequest: URLRequest?
-    /// Whether the credentials were set on the request, and not found for it.
+    /// Whether the credentials were set on the request, instead of looked up for it.
     var hasOwnCredentials = false
     /// The credentials that this origin has refused.
     var refusedCredentials: [RequestMessage.Credentials] = []
-    /// The request's credential, to be stored once it was accepted.
+    /// The request's credential, to be stored once the server has accepted it.
     var remembered: URLCredential?
     /// The response whose challenge the message answers.
     var challenge: ResponseHead?
     /// The answer to a Digest challenge, which is valid only for this method and this target.
     var digest: DigestRound?
-    /// The schemes that are tried when Negotiate, whose turn it is, was not accepted; empty in any other turn.
+    /// The schemes to try after Negotiate, the present scheme, is refused; empty when another scheme is in use.
     var laterSchemes: AuthenticationSchemes = []
     /// How many redirects have led here.
     var redirectCount = 0
@@ -61,7 +61,7 @@ struct OutgoingMessage: Sendable {
         set { wire.credentials = newValue }
     }
 
-    /// Asks for a WebSocket; `nil` for every other kind of request.
+    /// The WebSocket that the message asks for; `nil` for every other kind of request.
     var webSocket: WebSocketOffer? {
         get { wire.webSocket }
         set { wire.webSocket = newValue }

@@ -11,15 +11,15 @@ enum Redirection {
         let message: OutgoingMessage
         /// Why the message cannot be sent; `nil` when it can.
         ///
-        /// A handler is asked nevertheless, since it may take the redirect as the response, or send another request:
-        /// sign-ins end with a redirect to the scheme of an app.
+        /// The redirect handler is called nevertheless, since it may take the redirect as the response, or send another
+        /// request: a sign-in may end with a redirect to an app's own scheme.
         var obstacle: TransferFailure?
     }
 
     /// The proposal of a redirect; a failure after too many redirects; `nil` when the response is not a redirect.
     ///
     /// At most `limit` redirects are followed. A message to another origin loses the fields in `credentialFieldNames`.
-    /// The proposal of a `Location` that is not a URL has the present URL.
+    /// When `Location` is not a URL, the proposal has the present URL and an obstacle.
     static func next(
         after message: OutgoingMessage, head: ResponseHead, limit: Int, credentialFieldNames: [String]
     ) -> Result<Proposal, TransferFailure>? {
@@ -40,9 +40,11 @@ enum Redirection {
         return .exchange(.unsupportedURL, detail: "a redirect leads to \(scheme), which is not HTTP", engineCode: 0)
     }
 
-    /// The next message after a redirect that names a whole request; a failure when it may not be followed.
+    /// The proposal of a redirect to a whole `URLRequest`, as a `URLProtocol` gives it; a failure after too many
+    /// redirects, or when the request cannot be sent.
     ///
-    /// The proposal of a request that is not for HTTP is that request, which only a redirect handler sees.
+    /// When the request's scheme is not HTTP, the proposal has that request and an obstacle: only a redirect handler
+    /// sees it.
     static func next(
         after message: OutgoingMessage, to request: URLRequest, limit: Int, credentialFieldNames: [String],
         settings: SessionSettings
@@ -102,8 +104,9 @@ enum Redirection {
 
     /// The message of a request that a redirect handler has chosen instead of `proposed`.
     ///
-    /// The handler's request is sent as it is. One that was made anew, and not from the proposed one, gets the
-    /// session's fields below its own, except those in `credentialFieldNames`. Throws when the request cannot be sent.
+    /// The handler's request is sent as it is. A request with none of the session's fields was not derived from
+    /// `proposed`: it gets the session's fields that it does not set itself, except the fields in
+    /// `credentialFieldNames`. Throws when the request cannot be sent.
     static func message(
         for request: URLRequest, replacing proposed: OutgoingMessage, credentialFieldNames: [String],
         settings: SessionSettings
@@ -125,7 +128,7 @@ enum Redirection {
         let shared =
             isMadeAnew
             ? RedirectRules.fields(settings.fields, dropping: credentialFieldNames, dropsContent: false).fields : []
-        // The field that names the proposed host is not for another one.
+        // A `Host` field copied from the proposed request is dropped for another origin.
         let own = headers.filter { field in
             isSame || !field.name.isEqualIgnoringASCIICase("Host") || field.value != proposed.fields.value(of: "Host")
         }

@@ -1,4 +1,4 @@
-// A request message as the session made it, with its `URLRequest` made when someone looks.
+// The request message that an attempt begins with, with a `URLRequest` made on demand.
 
 import Foundation
 import FoundationNetworking
