@@ -1,21 +1,22 @@
-// The contract of stores that take a while to reach.
+// The protocol of asynchronous response stores.
 
 import Foundation
 
-/// Keeps responses for a session's cache at a place that is reached over a network.
+/// Stores responses for a session's cache in a place that is reached over a network.
 ///
 /// The asynchronous counterpart of ``ResponseStore``. No queue and no thread waits for a call. Like a `ResponseStore`,
-/// an ``AsyncResponseStore`` decides nothing: RFC 9111 and the session decide what is kept and what answers. An error
-/// never fails a request: the cache then counts as empty.
+/// an ``AsyncResponseStore`` decides nothing: the session decides by RFC 9111 whether a response is stored and whether
+/// it answers a request. An error never fails a request: the cache then counts as empty.
 ///
-/// Methods run on the session's own tasks, any number of them at the same time. A task is cancelled when its time is
-/// over: ``timeout`` for a look, ten times as long for a change. The session does not wait longer, whatever the store
-/// does with the cancellation. Changes of one session are made one after the other, in their order. A change that
-/// failed or was too slow hides what the store has for the key from that session, until a later change has removed it.
+/// Methods run on the session's own tasks, any number of them at the same time. A task is cancelled after its time
+/// limit: ``timeout`` for a look-up, ten times as long for a change, ``fetchTimeout`` for a wait. The session does not
+/// wait longer, even if the store ignores the cancellation. Changes of one session are made one after the other, in
+/// their order. After a change failed or was too slow, that session ignores the store's responses for the key, until a
+/// later change has removed them.
 ///
-/// A session gets its store by the parameter `asyncResponseStore`.
+/// A session gets its store with the parameter `asyncResponseStore`.
 public protocol AsyncResponseStore: AnyObject, Sendable {
-    /// The bytes that one response may have at most, content and head together; larger ones are not offered.
+    /// The largest size of one response in bytes, head and content together; larger responses are not offered.
     var maximumEntryByteCount: Int { get }
 
     /// Whether a stored response answers only requests with the same cookies; true by default.
@@ -24,76 +25,77 @@ public protocol AsyncResponseStore: AnyObject, Sendable {
     /// - SeeAlso: ``ResponseStore/separatesCookies``.
     var separatesCookies: Bool { get }
 
-    /// Longest time for a look; 100 milliseconds by default.
+    /// Longest time for a look-up; 100 milliseconds by default.
     ///
-    /// A look that takes longer is a miss. Read when a session is made.
+    /// A look-up that takes longer is a miss. Read when a session is made.
     var timeout: Duration { get }
 
     /// Longest time for which a request waits for one fetch of another process; zero, the default, never waits.
     ///
-    /// After that the session looks again, and waits again as long as the look gives
-    /// ``ResponseLookup/Fetch/elsewhere``: so a claim has to end after this time, and one of those that wait
-    /// gets the next one. A slow origin is then asked once in this time, and not by all at once. A request waits no
-    /// longer than it would wait for the origin.
+    /// After that the session looks up the key again, and waits again if the result is
+    /// ``ResponseLookup/Fetch/elsewhere``. So a store must end a claim after this time, and give the next claim to one
+    /// of the waiting requests: a slow origin then gets one request in this time, and not all requests at once. A
+    /// request waits no longer than it would wait for the origin.
     ///
     /// Read when a session is made.
     /// - SeeAlso: ``ResponseLookup/Fetch``.
     var fetchTimeout: Duration { get }
 
-    /// Looks for a response of a key.
+    /// Looks up a response for a key.
     ///
     /// - Parameters:
-    ///   - key: the target URI in one spelling, without fragment and user information.
-    ///   - claimsFetch: whether the request is about to fetch what is missing, and would store it. A store that lets
-    ///     one process fetch for several may then answer with ``ResponseLookup/Fetch/claimed`` or
+    ///   - key: the normalised target URI, without user information. A fragment, if any, is a digest of the session's
+    ///     settings that affect which server answers.
+    ///   - claimsFetch: whether the request will fetch a missing response, and would store it. A store that lets one
+    ///     process fetch for several may then answer with ``ResponseLookup/Fetch/claimed`` or
     ///     ``ResponseLookup/Fetch/elsewhere``.
-    ///   - choose: gets the heads of all variants, the most recent first, and gives an index or `nil`.
-    /// - Returns: the response that `choose` picked, if there is one, and what else is known of the key.
-    /// - Throws: any error; the look is then a miss.
+    ///   - choose: takes the heads of all variants, the most recent first, and returns an index or `nil`.
+    /// - Returns: the response that `choose` picked, if any, the key's revision, and the claim on the fetch.
+    /// - Throws: any error; the look-up is then a miss.
     func lookUp(
         _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
     ) async throws -> ResponseLookup
 
     /// Waits until a fetch of another process may have ended.
     ///
-    /// Called after ``ResponseLookup/Fetch/elsewhere``; the session looks again when this returns or throws, or when
-    /// ``fetchTimeout`` is over.
+    /// Called after ``ResponseLookup/Fetch/elsewhere``; the session looks up the key again when this returns or throws,
+    /// or when ``fetchTimeout`` is over.
     ///
-    /// - Parameter key: the key of the look.
-    /// - Throws: any error; the session then looks again at once.
+    /// - Parameter key: the key of the look-up.
+    /// - Throws: any error; the session then looks up the key again at once.
     func waitForFetch(of key: String) async throws
 
-    /// Ends a fetch that ``ResponseLookup/Fetch/claimed`` gave to this session.
+    /// Ends a claim that ``ResponseLookup/Fetch/claimed`` gave to this session.
     ///
     /// Called once for each claim, after the response has been stored if it is stored.
     ///
     /// - Parameters:
-    ///   - key: the key of the look.
-    ///   - isShareable: false when the response was not for other requests, so that they need not wait for the next
-    ///     one either.
+    ///   - key: the key of the look-up.
+    ///   - isShareable: false when other requests cannot use the response; they need not wait for the next one either.
     /// - Throws: any error, which changes nothing for the session.
     func endFetch(of key: String, isShareable: Bool) async throws
 
-    /// Stores a response in place of any of the same key and variant; whole or not at all.
+    /// Stores a response, whole or not at all, instead of any of the same key and variant.
     ///
     /// - Parameters:
     ///   - response: the response.
     ///   - key: the key of the target.
-    ///   - revision: the revision of the look that preceded the request, or `nil` when there was no look. A store that
-    ///     several processes use must not store a response when the key was removed after that look: the response may
-    ///     be older than the change that caused the removal (RFC 9111 §4.4).
-    /// - Throws: any error; the session then takes nothing of what the store has for the key.
+    ///   - revision: the revision of the look-up that preceded the request, or `nil` when there was none. A store that
+    ///     several processes use must not store a response when the key was removed after that look-up: the response
+    ///     may be older than the change that caused the removal (RFC 9111 §4.4).
+    /// - Throws: any error; the session then ignores the store's responses for the key, until a later change has
+    ///   removed them.
     func store(_ response: StoredResponse, for key: String, revision: UInt64?) async throws
 
-    /// Stores another head for the content that the head's identifier stands for; does nothing when it is gone.
+    /// Replaces the head of the stored response with the same identifier; does nothing when the response is gone.
     ///
     /// A head that is older than the stored head (`StoredHead.responseTime`) must not replace it.
     func updateHead(_ head: StoredHead, for key: String) async throws
 
-    /// Forgets all responses of a key.
+    /// Removes all responses of a key.
     func removeResponses(for key: String) async throws
 
-    /// Forgets everything.
+    /// Removes all responses.
     func removeAllResponses() async throws
 }
 
@@ -120,21 +122,22 @@ public struct ResponseLookup: Sendable {
     public enum Fetch: Sendable {
         /// No process fetches the response: the request is sent.
         case unclaimed
-        /// This session: others wait, until ``AsyncResponseStore/endFetch(of:isShareable:)`` is called.
+        /// This session fetches the response: others wait until ``AsyncResponseStore/endFetch(of:isShareable:)`` is
+        /// called.
         case claimed
-        /// Another session, perhaps in another process: the request waits for it, within
+        /// Another session, perhaps in another process, fetches the response: the request waits for it, within
         /// ``AsyncResponseStore/fetchTimeout``.
         case elsewhere
     }
 
     /// The response that was chosen; `nil` when there is none.
     public var response: StoredResponse?
-    /// A number that changes when the key is removed; given back with what is stored.
+    /// A number that changes when the key is removed; passed to ``AsyncResponseStore/store(_:for:revision:)``.
     public var revision: UInt64?
-    /// Who fetches what is missing; means nothing when there is a response.
+    /// Who fetches a missing response; ignored when there is a response.
     public var fetch: Fetch
 
-    /// Makes the result of a look.
+    /// Makes the result of a look-up.
     ///
     /// - Parameters:
     ///   - response: the response that was chosen.

@@ -1,10 +1,10 @@
-// From completions to an asynchronous store.
+// Calls of an asynchronous store, with completions and time limits.
 
 import Dispatch
 import FireweedTransport
 import Synchronization
 
-/// Calls an asynchronous store for code that waits for a completion, each call within a limit.
+/// Calls an asynchronous store for code that waits for a completion, each call with a time limit.
 struct AsyncStoreCalls: Sendable {
     let store: any AsyncResponseStore
     let lookLimit: Duration
@@ -12,7 +12,7 @@ struct AsyncStoreCalls: Sendable {
     private let clock: any SessionClock
     private let queue: DispatchQueue
 
-    /// Limits are noticed on `queue`.
+    /// Time limits expire on `queue`.
     init(_ store: any AsyncResponseStore, clock: any SessionClock, queue: DispatchQueue) {
         self.store = store
         self.clock = clock
@@ -36,18 +36,18 @@ struct AsyncStoreCalls: Sendable {
     }
 }
 
-/// A task, to be cancelled as a scheduled call is.
+/// A task that can be cancelled like a scheduled call.
 private struct TaskCall: ScheduledCall {
     let task: Task<Void, Never>
 
     func cancel() { task.cancel() }
 }
 
-/// A call and its limit; the first of both to end counts.
+/// A call and its time limit: the first of the two to end decides the result.
 private final class BoundedCall<Value: Sendable>: Sendable {
     private struct State {
         var completion: (@Sendable (Value?) -> Void)?
-        /// What is cancelled at the end.
+        /// The task and the timer, both cancelled at the end.
         var parts: [any ScheduledCall] = []
     }
 

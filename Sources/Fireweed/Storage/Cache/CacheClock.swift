@@ -1,4 +1,4 @@
-// The time that caches go by.
+// The clock of caches, for tests.
 
 package import Foundation
 

@@ -4,13 +4,13 @@ package import Foundation
 
 /// The directives of a `Cache-Control` field that a private cache obeys.
 ///
-/// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). An argument that should be a
-/// number and is not makes a response stale (§4.2.1), and never makes a cache more generous. Of a directive that comes
+/// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). An invalid number never lets
+/// the cache use more responses; as `max-age` of a response, it makes the response stale (§4.2.1). If a directive comes
 /// twice, the first counts.
 package struct CacheControl: Equatable, Sendable {
-    /// How stale a response a request takes (§5.2.1.2).
+    /// How stale a response may be for a request (§5.2.1.2).
     package enum Staleness: Equatable, Sendable {
-        /// However stale.
+        /// Any staleness.
         case any
         /// Stale for at most this many seconds.
         case seconds(TimeInterval)
@@ -36,7 +36,7 @@ package struct CacheControl: Equatable, Sendable {
     /// RFC 5861 §3.
     package var staleWhileRevalidate: TimeInterval?
 
-    /// The greatest number of seconds that counts (§1.2.2).
+    /// The greatest number of seconds; a larger number is reduced to this one (§1.2.2).
     package static let greatestDelta: TimeInterval = 2_147_483_648
 
     package init() {}
@@ -72,7 +72,7 @@ package struct CacheControl: Equatable, Sendable {
         }
     }
 
-    /// The directives that mean something here.
+    /// The directives that this cache obeys.
     private enum Name: String, CaseIterable {
         case noStore = "no-store"
         case noCache = "no-cache"
@@ -112,7 +112,7 @@ package struct CacheControl: Equatable, Sendable {
     }
 }
 
-/// Takes directives off a list, one by one: `name`, `name=token` or `name="quoted"`.
+/// Reads the directives of a list, one by one: `name`, `name=token` or `name="quoted"`.
 private struct DirectiveScanner {
     typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -128,7 +128,7 @@ private struct DirectiveScanner {
         rest = rest.dropFirst()
         if skipSpace() { hasSpace = true }
         let argument = rest.first == 0x22 ? quoted() : token()
-        // The grammar has no white space around "=": the argument of `max-age = 60` is no number.
+        // The grammar has no white space around "=": the argument of `max-age = 60` is not a number.
         return (name, hasSpace ? "" : argument)
     }
 
@@ -145,7 +145,7 @@ private struct DirectiveScanner {
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// A quoted string; one without an end reaches to the end of the list.
+    /// A quoted string; without a closing quote it extends to the end of the list.
     private mutating func quoted() -> String {
         var bytes: [UInt8] = []
         rest = rest.dropFirst()

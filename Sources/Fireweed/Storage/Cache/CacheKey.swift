@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 
 /// The key of a message's target: the normalised URI, without fragment and user information (RFC 9110 §4.2.3), and a
-/// digest of what else decides which server answers.
+/// digest of everything else that decides which server answers.
 ///
 /// The target URI of a message with a `Host` field of its own is not its URL (RFC 9110 §7.1), and a session may connect
 /// to other places than its URLs name (``CacheScope``). Look-ups, storing and invalidation take keys of this type
@@ -30,9 +30,9 @@ struct CacheKey: Sendable {
         text = digest.map { "\(uri)#\($0)" } ?? uri
     }
 
-    /// The key of another target on the same origin that a response names; `nil` for a target of another origin.
+    /// The key of a target that a response names with a URI reference; `nil` when its origin differs.
     func named(by reference: String) -> CacheKey? {
-        // The server knows itself by the `Host` field.
+        // The server resolves references against its `Host` field.
         let base = host.flatMap { Self.replacing(authorityOf: url, by: $0) } ?? url
         guard let target = RedirectRules.target(of: reference, from: base) else { return nil }
         if RedirectRules.isSameOrigin(target, url) { return CacheKey(target, foreignHost: host, scope) }
@@ -44,7 +44,7 @@ struct CacheKey: Sendable {
 
     // MARK: Hosts
 
-    /// The normalised host of a `Host` field; `nil` for the URL's own.
+    /// The normalised host of a `Host` field; `nil` when it is the URL's host.
     private static func foreign(_ field: String, to url: URL) -> String? {
         let scheme = url.scheme?.lowercased() ?? ""
         let normalised = host(field[...], scheme: scheme)
@@ -71,7 +71,7 @@ struct CacheKey: Sendable {
         return text.withUTF8 { isNormal(UnsafeRawBufferPointer($0)) } ? text : normalised(text)
     }
 
-    /// Whether the text is its own normal form, as it is for most URLs.
+    /// Whether the text is normalised already, as most URLs are.
     private static func isNormal(_ text: UnsafeRawBufferPointer) -> Bool {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8),
             !text[..<colon].contains(where: { (0x41...0x5A).contains($0) })
@@ -96,7 +96,7 @@ struct CacheKey: Sendable {
         return "\(scheme)://\(host(authority, scheme: scheme))\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
 
-    /// The canonical host, and the port unless it is the scheme's own; without user information.
+    /// The canonical host, and the port unless it is the scheme's default; without user information.
     private static func host(_ authority: Substring, scheme: String) -> String {
         let place = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
         let colon = place.lastIndex(of: ":").flatMap { place[$0...].contains("]") ? nil : $0 } ?? place.endIndex

@@ -21,11 +21,11 @@ struct CacheQuery: Sendable {
         ])
 
         var control = CacheControl()
-        /// Whether the client itself validates or asks for a part (RFC 9110 §13.1, §14.2): the response is then passed
-        /// through.
+        /// Whether the request has a condition or a range of the client's own (RFC 9110 §13.1, §14.2): the response is
+        /// then passed through.
         var hasOwnCondition = false
         var hasRange = false
-        /// Whether the client validates a response of its own.
+        /// Whether the client has `If-None-Match` or `If-Modified-Since` of its own.
         var validatesOwn = false
 
         /// The first `Host` field.
@@ -62,7 +62,7 @@ struct CacheQuery: Sendable {
     /// The key of its stored responses.
     let key: CacheKey
     let facts: CacheDirectives
-    /// The names of the fields that say who the user is.
+    /// The names of the fields that identify the user.
     let credentialFields: CredentialFields
     /// The client identity that the server may ask for.
     let clientIdentity: ClientIdentity?
@@ -75,7 +75,7 @@ struct CacheQuery: Sendable {
     var method: String { message.method }
     var fields: FieldBlock { message.fields }
 
-    /// The fields that say who the user is, apart from cookies.
+    /// The fields that identify the user, apart from cookies.
     var userFields: [Field] {
         fields.fields.filter { if case .user = credentialFields.kind(of: $0.name) { true } else { false } }
     }
@@ -87,7 +87,7 @@ struct CacheQuery: Sendable {
     /// Credentials that are not among the fields, as text.
     var credentials: String? { message.credentials.map { "\($0.user):\($0.password)" } }
 
-    /// Whether a stored response may answer: the client asks for the whole representation, without conditions.
+    /// Whether a stored response may answer: a GET or HEAD without content, conditions and range.
     var isAnswerable: Bool {
         (method == "GET" || method == "HEAD") && !facts.hasOwnCondition && !hasContent
     }

@@ -3,32 +3,32 @@
 import FireweedTransport
 import Foundation
 
-/// The rules of a session about servers, and its identities.
+/// A session's rules for trusting servers, and its client identities.
 protocol CacheTrust: Sendable {
-    /// The rules; `nil` where the authorities decide alone.
+    /// The rules; `nil` when only the certificate authorities decide.
     var rules: ServerTrustRules? { get }
-    /// Whether requests may be made with client identities of a delegate.
+    /// Whether a delegate may supply client identities.
     var mayGiveIdentities: Bool { get }
-    /// Names the rules about a host; `nil` where the authorities decide alone.
+    /// A text that identifies the rules for a host; `nil` when only the certificate authorities decide.
     func cachePartition(forHost host: String) -> String?
 }
 
 /// Where a session connects to, which servers it trusts, and how it identifies itself.
 ///
 /// Sessions may share a store: a response must not answer a session that would have asked another server, that would
-/// have refused the server, or that is somebody else.
+/// have refused the server, or that has another identity.
 struct CacheScope: Sendable {
-    /// The fields that say who a request comes from.
+    /// The fields that identify the user of a request.
     let credentialFields: CredentialFields
     private let options: TransportOptions
     private let trust: (any CacheTrust)?
-    /// Whether connections go where URLs say.
+    /// Whether connections go to the origins of URLs: no socket path, no overrides, no routes.
     private let dialsOrigins: Bool
-    /// Whether the machine's authorities alone decide about servers.
+    /// Whether only the system's certificate authorities decide about servers.
     private let trustsSystem: Bool
     /// Whether messages may go through a proxy.
     private let mayHaveProxy: Bool
-    /// Names the addresses that are refused; `nil` where none is.
+    /// A text that lists the refused addresses; `nil` when no address is refused.
     private let refusedAddresses: String?
 
     init(_ options: TransportOptions = TransportOptions(), _ trust: (any CacheTrust)? = nil) {
@@ -37,7 +37,8 @@ struct CacheScope: Sendable {
         self.trust = trust
         dialsOrigins =
             options.unixSocketPath == nil && options.addressOverrides.isEmpty && options.connectionRoutes.isEmpty
-        // Requests take the authorities that were read last: a look at the file may wait, on the thread of a loop too.
+        // Read once here: requests use the authorities that were read last, since reading the file may block an event
+        // loop.
         if options.certificateAuthorities != .system { try? options.certificateAuthorities.prepare() }
         trustsSystem = trust?.rules == nil && options.certificateAuthorities.areOfMachine
         mayHaveProxy = options.mayHaveProxy
@@ -46,7 +47,7 @@ struct CacheScope: Sendable {
 
     /// The part of a stored response's key that comes from the session, for a URL, as text; `nil` for none.
     ///
-    /// `host` is the message's `Host` field where it is not the URL's.
+    /// `host` is the message's `Host` field if it differs from the URL's host.
     func place(of url: URL, host: String?) -> String? {
         if host == nil, dialsOrigins, trustsSystem, !mayHaveProxy, refusedAddresses == nil { return nil }
         let name = CanonicalHost.text(of: url.host ?? "")
@@ -61,12 +62,12 @@ struct CacheScope: Sendable {
         if isSecure, let digest = options.certificateAuthorities.contentDigest {
             parts.append("authorities \(digest.base64EncodedString())")
         }
-        // Behind any proxy, the authorities find the same server. In clear text the proxy decides which server answers,
-        // and rules of one's own need not check the server.
+        // With certificate authorities alone, the same server answers through every proxy. In clear text the proxy
+        // decides which server answers, and custom trust rules may not check the server.
         if mayHaveProxy, !isSecure || rules != nil, let proxy = options.proxyText(for: url) {
             parts.append("proxy \(proxy)")
         }
-        // The answer of a refused address must not come by way of the store.
+        // A response from a refused address must not come from the store either.
         if let refusedAddresses { parts.append(refusedAddresses) }
         return parts.isEmpty ? nil : parts.joined(separator: "\n")
     }
@@ -81,7 +82,7 @@ struct CacheScope: Sendable {
 }
 
 extension AddressGuard {
-    /// Names the addresses that are refused; `nil` where none is.
+    /// A text that lists the refused addresses; `nil` when no address is refused.
     fileprivate var cachePartition: String? {
         guard !refused.isEmpty else { return nil }
         let networks = [refused, exceptions].map { $0.map(\.description).sorted().joined(separator: " ") }

@@ -1,11 +1,12 @@
 // A message's use of the cache.
 
-/// The use that a message makes of the cache; the revision is the one of the look before.
+/// How a message uses the cache; `revision` comes from the look-up before.
 enum CacheUse: Sendable {
-    /// By RFC 9111, after a look.
+    /// By RFC 9111, after a look-up.
     case byRules
-    /// The message is sent without conditions: the 304 for an earlier one was about another response (RFC 9111 §4.3.4).
+    /// The message is sent without conditions: the 304 to the earlier message was about another response (RFC 9111
+    /// §4.3.4).
     case unconditional(revision: UInt64?)
-    /// The message validates a stored response that has been used (RFC 5861 §3).
+    /// The message validates a stored response that was already used as the answer (RFC 5861 §3).
     indirect case refreshing(StoredResponse, revision: UInt64?)
 }

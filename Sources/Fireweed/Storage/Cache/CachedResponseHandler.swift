@@ -11,13 +11,13 @@ public import FoundationNetworking
 public protocol CachedResponseHandler: Sendable {
     /// Decides whether a response is stored, and with which fields; called on the session's root queue.
     ///
-    /// The session stores each response that the handler gives, unless RFC 9111 forbids it. A stored response without a
-    /// lifetime (RFC 9111 §4.2.1) answers requests with the policies `returnCacheDataElseLoad` and
+    /// The session stores each response that the handler returns, unless RFC 9111 forbids it. A stored response without
+    /// a lifetime (RFC 9111 §4.2.1) answers requests with the policies `returnCacheDataElseLoad` and
     /// `returnCacheDataDontLoad`; for other requests, the handler gives it a lifetime with a field such as
     /// `Cache-Control: max-age=60`.
     ///
     /// - Parameters:
-    ///   - task: the task that brought the response.
+    ///   - task: the task that received the response.
     ///   - response: the whole response.
     ///   - completion: takes the response to store, or `nil` to store none. Call it once, on any thread: the request
     ///     ends after the decision.

@@ -32,9 +32,9 @@ extension StoredResponse {
         return changed
     }
 
-    /// Reads a response of a `URLCache`: one that we stored, or one of other code.
+    /// Reads a response of a `URLCache`, which a session or other code stored.
     ///
-    /// `nil` for one that another version of ours stored: for whom it is cannot be read.
+    /// `nil` when another version of this library stored it: the variant, and so the user, cannot be read.
     init?(_ cached: CachedURLResponse) {
         guard let response = cached.response as? HTTPURLResponse else { return nil }
         let own = (cached.userInfo?[Self.headKey] as? Data).flatMap { data in
@@ -48,17 +48,17 @@ extension StoredResponse {
 }
 
 extension CachedURLResponse {
-    /// Whether a session has stored it, of this version or another.
+    /// Whether a session of this library, in any version, stored the response.
     var isOwn: Bool { userInfo?[StoredResponse.headKey] != nil }
 }
 
 extension StoredHead {
-    /// The head of a response that other code stored, of which only the fields are known.
+    /// The head of a response that other code stored: only status, fields and `userInfo` are known.
     fileprivate init(foreign response: HTTPURLResponse, _ userInfo: [AnyHashable: Any]?) {
         let head = ResponseHead(status: response.statusCode, fields: response.fieldList)
         let date = head.value(of: "Date").flatMap { HTTPDate.parse($0) } ?? Date(timeIntervalSince1970: 0)
         self.init(
-            // The same each time it is read, since nothing is stored with it.
+            // A constant, since other code stores no identifier.
             identifier: 0, response: head, requestTime: date, responseTime: date,
             originDate: date, variant: ResponseVariant(names: [], selection: Data(), credentials: Data()),
             userInfo: Self.encodedUserInfo(userInfo))
@@ -75,7 +75,8 @@ extension StoredHead {
             requestTime: requestTime, responseTime: responseTime)
     }
 
-    /// `userInfo` as a property list; other values are left out, since only property lists can be written to a disk.
+    /// `userInfo` as a property list, the only form that can be written to a disk; `nil` when it is empty or has a
+    /// value of another kind.
     static func encodedUserInfo(_ userInfo: [AnyHashable: Any]?) -> Data? {
         var named = userInfo as? [String: Any] ?? [:]
         named[StoredResponse.headKey] = nil

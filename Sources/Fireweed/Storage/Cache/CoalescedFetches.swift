@@ -1,4 +1,4 @@
-// Equal requests that are under way at the same time (RFC 9111 §4).
+// Equal requests that are in flight at the same time (RFC 9111 §4).
 
 import FireweedTransport
 import Foundation
@@ -8,22 +8,22 @@ import Synchronization
 /// The fetches of a session whose responses other requests wait for.
 ///
 /// The first of several equal requests leads: it is sent. The others wait until its response is stored, and then look
-/// into the cache. A response that may not be reused, or is not stored, sends the others on their own.
+/// into the cache. If the response may not be reused or is not stored, each of the others is sent.
 final class CoalescedFetches: Sendable {
-    /// What two requests have in common when one response answers both, whatever the response's `Vary` names.
+    /// The properties that two requests must share so that one response answers both, whatever its `Vary` names.
     struct Key: Hashable, Sendable {
         let url: String
-        /// All fields, save those that identify a single request for tracing.
+        /// All fields except those for tracing, which differ in each request.
         fileprivate let fields: [String]
         fileprivate let credentials: String?
         fileprivate let certificate: Data?
         fileprivate let policy: URLRequest.CachePolicy
-        /// A request does not fail by the shorter time-out of another.
+        /// Part of the key, so that a request does not fail because of another's shorter time-out.
         fileprivate let idleTimeout: TimeInterval
 
         private static let tracingFields: Set<String> = ["traceparent", "tracestate", "baggage"]
 
-        /// `nil` where it is not possible that another one's response answers.
+        /// `nil` when another request's response cannot answer this request.
         init?(_ query: CacheQuery, idleTimeout: TimeInterval) {
             guard Self.isPossible(for: query) else { return nil }
             url = query.key.text
@@ -35,7 +35,7 @@ final class CoalescedFetches: Sendable {
             self.idleTimeout = idleTimeout
         }
 
-        /// False for a request that no stored response may answer without a question to the origin.
+        /// False for a request that always needs the origin, since no stored response may answer it without validation.
         static func isPossible(for query: CacheQuery) -> Bool {
             let control = query.facts.control
             return query.method == "GET" && query.isAnswerable && !control.noStore && !control.noCache
@@ -44,11 +44,11 @@ final class CoalescedFetches: Sendable {
         }
     }
 
-    /// The place of a request among its equals.
+    /// The role of a request among equal requests.
     enum FetchRole: Sendable {
         /// The request is sent, and others may wait for it.
         case leads(FetchLeader)
-        /// An equal request has been sent.
+        /// The request waits, since an equal request has been sent.
         case waits(FetchFollower)
         /// The request is sent, and no other request waits for it.
         case alone
@@ -68,15 +68,15 @@ final class CoalescedFetches: Sendable {
         var unshared: Set<String> = []
     }
 
-    /// Keys that are remembered as not shared.
+    /// The number of unshared keys that are remembered.
     private static let unsharedLimit = 4096
 
     private let state = Mutex(State())
 
-    /// The number of places that have been given so far.
+    /// The number of roles that have been assigned so far.
     var placeCount: Int { state.withLock { $0.placeCount } }
 
-    /// Gives a request its place; `mayLead` is true when the request's response would be stored.
+    /// Gives a request its role; `mayLead` is true when the request's response would be stored.
     func enter(_ key: Key, mayLead: Bool) -> FetchRole {
         enum Found { case flight(Int), waiter(FetchFollower), none }
         let found = state.withLock { state -> Found in
@@ -100,7 +100,7 @@ final class CoalescedFetches: Sendable {
         }
     }
 
-    /// Forgets a waiter that waits no longer.
+    /// Removes a waiter that no longer waits.
     func leave(_ key: Key, _ waiter: FetchFollower) {
         _ = state.withLock { $0.flights[key]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
     }
@@ -123,25 +123,26 @@ final class CoalescedFetches: Sendable {
     }
 }
 
-/// What a request that waits for another one's response is told.
+/// The outcome that is passed to a request that waits for another request's response.
 enum FetchOutcome: Sendable {
-    /// The response is stored, or was to be stored.
+    /// The response is complete, and is stored unless a handler or the store refused it.
     case stored
     /// The response is not for others, or there was no time to wait for it.
     case unshared
-    /// The first request has been cancelled, or stands still: one of the others leads.
+    /// The leader cannot finish for a reason of its own, such as a cancellation, a suspension or its deadline: one of
+    /// the others leads.
     case handedOver
     /// The exchange failed.
     case failed(TransferFailure)
-    /// The origin answered with an error, in place of which a stale response may be used.
+    /// The origin answered with an error; a stale response may be used instead.
     case stale
     /// The deadline of the request that waits has passed.
     case outOfTime
 }
 
-/// The duty of the first of several equal requests to say what became of its response.
+/// The first of several equal requests, which has to report the outcome of its fetch.
 ///
-/// The first call counts. A lead that is released without a call hands its fetch over.
+/// The first call of `end` counts. A leader that is released without a call reports `handedOver`.
 final class FetchLeader: Sendable {
     private let notify: Mutex<(@Sendable (FetchOutcome) -> Void)?>
 
@@ -185,7 +186,7 @@ final class FetchFollower: Sendable {
         if let outcome { handler(outcome) }
     }
 
-    /// The first call counts.
+    /// Sets the outcome; only the first call counts.
     func resolve(_ outcome: FetchOutcome) {
         let handler = state.withLock { state -> (@Sendable (FetchOutcome) -> Void)? in
             switch state {

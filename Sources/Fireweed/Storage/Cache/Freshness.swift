@@ -49,7 +49,7 @@ package enum Freshness {
         return CacheControl.delta(first) ?? 0
     }
 
-    /// When the response was made: its `Date`, else when it came (RFC 9110 §6.6.1).
+    /// When the response was made: its `Date`, else when it was received (RFC 9110 §6.6.1).
     package static func originDate(of head: ResponseHead, receivedAt time: Date) -> Date {
         head.values(of: "Date").first.flatMap { HTTPDate.parse($0, now: time) } ?? time
     }

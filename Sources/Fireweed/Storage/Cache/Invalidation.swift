@@ -8,7 +8,7 @@ enum Invalidation {
     /// The keys whose responses a message has invalidated: the target, and `Location` and `Content-Location` on the
     /// same origin.
     ///
-    /// None after an error, or when the method is safe.
+    /// None when the method is safe, or when the status is neither 2xx nor 3xx.
     static func keys(after head: ResponseHead, to request: CacheQuery) -> [CacheKey] {
         guard request.isUnsafe, (200..<400).contains(head.status) else { return [] }
         let named = ["Location", "Content-Location"].compactMap { name in

@@ -12,7 +12,7 @@ struct Invalidations {
     private(set) var count = 0
     /// The number of the latest invalidation of each key.
     private var latest: [String: Int] = [:]
-    /// Requests sent before this number may have been overtaken by a forgotten invalidation.
+    /// A request that was sent before this number may be older than a forgotten invalidation.
     private var forgotten = 0
 
     mutating func add(_ key: String) {

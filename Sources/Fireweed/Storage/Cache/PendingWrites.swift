@@ -1,4 +1,4 @@
-// Responses on their way into a store.
+// Writes that a store has not performed yet.
 
 import Foundation
 
@@ -9,12 +9,12 @@ import Foundation
 struct PendingWrites {
     /// One change of a store.
     enum Write: Sendable {
-        /// With the store's revision of the key before the request, if there was a look.
+        /// With the revision of the key from the look-up before the request, if there was one.
         case store(StoredResponse, revision: UInt64?)
         case updateHead(StoredHead)
         case remove
 
-        /// Carries the write out; `hasFailedBefore` removes what an earlier write should have replaced.
+        /// Performs the write; with `hasFailedBefore` it first removes the responses that a failed write left.
         func perform(on store: any ResponseStore, for key: String, hasFailedBefore: Bool) throws {
             if hasFailedBefore { try store.removeResponses(for: key) }
             switch self {
@@ -72,14 +72,14 @@ struct PendingWrites {
 
     /// Bytes of responses that may wait; further responses are not stored.
     private static let byteLimit = 16 << 20
-    /// Keys whose writes failed that are remembered.
+    /// The limit of remembered keys whose writes failed.
     private static let failureLimit = 4096
 
-    /// Changed together with the writes: a response is either invalidated when it is stored, or removed after that.
+    /// Changed under the same lock as the writes: an invalidated response is refused here, or removed by a later write.
     var invalidations = Invalidations()
     private var outcomes: [String: CombinedWrites] = [:]
     private var byteCount = 0
-    /// The writes by number; those from `nextNumber` on have not begun.
+    /// The writes that have not begun, by number, from `nextNumber` on.
     private var queue: [Int: (key: String, write: Write)] = [:]
     private var nextNumber = 0
 
@@ -88,7 +88,7 @@ struct PendingWrites {
 
     /// Adds a write, and returns the write that the store has to perform.
     ///
-    /// A response that is too much to wait becomes a removal of the response that it replaces.
+    /// A response beyond the byte limit is not stored: the key's stored responses are removed instead.
     mutating func add(_ write: Write, for key: String) -> Write {
         var accepted = write
         if case .store(let response, _) = write, byteCount + response.byteCount > Self.byteLimit { accepted = .remove }
@@ -111,7 +111,7 @@ struct PendingWrites {
 
     /// Records the end of a write.
     ///
-    /// A write that failed hides the store's responses of the key, until a later write has removed them.
+    /// After a failed write, the store's responses of the key are hidden until a later write has removed them.
     mutating func finish(_ key: String, hasFailed: Bool) {
         guard var outcome = outcomes.removeValue(forKey: key) else { return }
         outcome.writeCount -= 1

@@ -1,4 +1,4 @@
-// Looks into a session's cache.
+// Look-ups in a session's cache.
 
 import FireweedTransport
 import Foundation
@@ -9,24 +9,24 @@ struct CacheFinding: Sendable {
     let decision: CacheDecision
     /// The stored response that the decision is about.
     let stored: StoredResponse?
-    /// When the request is sent; made after the look.
+    /// When the request is sent; taken after the look-up.
     let moment: ResponseCache.Moment
-    /// Who fetches what is missing.
+    /// Who fetches a missing response.
     let fetch: ResponseLookup.Fetch
 }
 
 extension ResponseCache {
-    /// Whether a look takes longer than a disk.
+    /// Whether look-ups go to an asynchronous store.
     var isRemote: Bool { if case .remote = backing { true } else { false } }
 
-    /// The decision about a request; on the queue, and not for an asynchronous store.
+    /// The decision about a request; called on the queue, and only with a synchronous store.
     func finding(for request: CacheQuery) -> CacheFinding {
         finding(for: request, ResponseLookup(response: needsLook(request) ? localResponse(for: request) : nil))
     }
 
-    /// Calls `body` on the queue with the decision about a request, by an asynchronous store.
+    /// Calls `body` on the queue with the decision about a request; for an asynchronous store.
     ///
-    /// `claimsFetch` is true when the request would fetch what is missing for others too.
+    /// `claimsFetch` is true when the request would fetch a missing response for others too.
     func look(for request: CacheQuery, claimsFetch: Bool, _ body: @escaping @Sendable (CacheFinding) -> Void) {
         guard needsLook(request) else {
             queue.async { body(self.finding(for: request, ResponseLookup())) }
@@ -40,7 +40,8 @@ extension ResponseCache {
         select(for: request, claimsFetch: false) { body($0.response) }
     }
 
-    /// Calls `body` on the queue when another process may have fetched what is missing.
+    /// Calls `body` on the queue when another process may have fetched the missing response, or the time limit has
+    /// expired.
     func waitForFetch(of request: CacheQuery, _ body: @escaping @Sendable () -> Void) {
         guard case .remote(let calls) = backing else { return queue.async(execute: body) }
         let key = request.key.text
@@ -51,12 +52,12 @@ extension ResponseCache {
         }
     }
 
-    /// The lead of a fetch that other processes wait for.
+    /// The leader of a fetch that other processes wait for.
     func claimedLead(of request: CacheQuery) -> FetchLeader {
         let key = request.key.text
         return FetchLeader { outcome in
             let isShareable = if case .unshared = outcome { false } else { true }
-            // Behind the write of the response.
+            // Queued after the write of the response.
             self.change { try await $0.endFetch(of: key, isShareable: isShareable) }
         }
     }
@@ -67,7 +68,7 @@ extension ResponseCache {
             moment: moment(after: lookup.revision), fetch: lookup.fetch)
     }
 
-    /// A store that fails, or is busy for too long, has nothing.
+    /// A store that fails or exceeds its time limit counts as empty.
     private func select(
         for request: CacheQuery, claimsFetch: Bool, _ body: @escaping @Sendable (ResponseLookup) -> Void
     ) {
@@ -92,7 +93,7 @@ extension ResponseCache {
         }
     }
 
-    /// What a store without waits has for a request, or has yet to take; on the queue.
+    /// The response for a request in a synchronous store or its pending writes; called on the queue.
     private func localResponse(for request: CacheQuery) -> StoredResponse? {
         let selection = selection(for: request)
         guard selection.needsStore, case .direct(let store) = backing else { return selection.arriving }

@@ -8,15 +8,15 @@ import Synchronization
 
 /// Looks up stored responses and stores new ones, for one session.
 ///
-/// Look-ups run on `queue` and writes on a queue of their own, so that no look-up waits for a write. Neither queue
-/// waits for an ``AsyncResponseStore``. Every later look-up finds a response that was given to `save`, whether it is
-/// written or not (`PendingWrites`).
+/// Look-ups run on `queue` and writes on a queue of their own, so that no look-up waits for a write. No thread waits
+/// for an ``AsyncResponseStore``. Every later look-up finds a response that was given to `save`, whether it is written
+/// or not (`PendingWrites`).
 final class ResponseCache: Sendable {
     let queue = DispatchQueue(label: "fireweed.cache")
     let now: @Sendable () -> Date
     let separatesCookies: Bool
     let backing: CacheBacking
-    /// The clock of limits.
+    /// The clock of time limits.
     let clock: any SessionClock
     private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
     private let writes = Mutex(PendingWrites())
@@ -27,7 +27,7 @@ final class ResponseCache: Sendable {
     /// The session's own fields, which most requests send unchanged, and their parsed meaning.
     private let sharedFields: FieldBlock
     private let sharedFacts: CacheQuery.CacheDirectives
-    /// The number of the shared fields where none of them matters to a cache, else 0.
+    /// The number of the shared fields if none of them matters to a cache, else 0.
     private let neutralCount: Int
     /// The keys that are being validated while a stale response is used.
     private let refreshing = Mutex<Set<String>>([])
@@ -61,7 +61,7 @@ final class ResponseCache: Sendable {
         self.init(.direct(store), sharedFields: sharedFields, now: now)
     }
 
-    /// What a cache is made on.
+    /// The store behind a cache, synchronous or asynchronous.
     enum Backing {
         case direct(any ResponseStore)
         case remote(any AsyncResponseStore)
@@ -70,7 +70,7 @@ final class ResponseCache: Sendable {
     /// The cache of a session that has none: nothing is ever found.
     static let none = ResponseCache(store: EmptyResponseStore(), sharedFields: FieldBlock([])) { Date() }
 
-    /// The store that the session was given, else the configuration's `urlCache` if it has any capacity.
+    /// The store that the session was given, else the configuration's `urlCache` if it has any capacity, else `nil`.
     static func backing(
         _ asyncStore: (any AsyncResponseStore)?, _ store: (any ResponseStore)?,
         _ configuration: URLSessionConfiguration
@@ -88,7 +88,7 @@ final class ResponseCache: Sendable {
         }
     }
 
-    /// Whether a response can be stored that must not reach a disk.
+    /// Whether the store accepts responses that must not reach a disk.
     var storesInMemory: Bool {
         if case .direct(let store) = backing { store.isInMemory } else { false }
     }
@@ -126,14 +126,16 @@ final class ResponseCache: Sendable {
         var stored = stored
         stored.head = RevalidationRules.freshened(
             stored.head, by: answer, requestTime: requestTime, responseTime: responseTime)
-        // The answer may forbid what the response allowed (RFC 9111 §5.2.2.5).
+        // The updated `Cache-Control` may forbid storing the response (RFC 9111 §5.2.2.5).
         let isForbidden = CacheControl(stored.head.response.value(of: "Cache-Control")).noStore
         write(isForbidden ? .remove : .updateHead(stored.head), for: request.key.text)
         return stored
     }
 
-    /// Updates a stored response by a response that is not stored itself: to HEAD (RFC 9111 §4.3.5), or a 304 for the
-    /// client's own conditions (§4.3.4).
+    /// Updates a stored response with a response to HEAD (RFC 9111 §4.3.5), or a 304 to the client's own conditions
+    /// (§4.3.4).
+    ///
+    /// A response to HEAD about other content removes the stored response.
     func learn(
         from answer: ResponseHead, to request: CacheQuery, about stored: StoredResponse, requestTime: Date,
         responseTime: Date
@@ -155,18 +157,18 @@ final class ResponseCache: Sendable {
     struct Moment: Sendable {
         let time: Date
         fileprivate let invalidationCount: Int
-        /// The store's own number of the key, by the look before.
+        /// The store's revision of the key, from the look-up before.
         let revision: UInt64?
     }
 
     var moment: Moment { moment(after: nil) }
 
-    /// The present moment; `revision` is what the look gave that precedes the request.
+    /// The present moment; `revision` comes from the look-up before the request.
     func moment(after revision: UInt64?) -> Moment {
         Moment(time: now(), invalidationCount: invalidationCount.load(ordering: .acquiring), revision: revision)
     }
 
-    /// What a store has yet to take, with what it has.
+    /// The pending writes of the request's key, to be combined with the store's responses.
     func selection(for request: CacheQuery) -> StoreSelection {
         let key = request.key.text
         return StoreSelection(request, key: key, pending: writes.withLock { $0[key] } ?? .none)
@@ -174,7 +176,7 @@ final class ResponseCache: Sendable {
 
     /// Stores the response to a request that was sent at this moment; every later look-up finds it.
     ///
-    /// A response that a change at the origin may have overtaken is not stored.
+    /// A response that may be older than an invalidation of its key is not stored.
     func save(_ response: StoredResponse, for key: CacheKey, sentAt moment: Moment) {
         let key = key.text
         let accepted = writes.withLock { writes -> PendingWrites.Write? in
@@ -184,8 +186,8 @@ final class ResponseCache: Sendable {
         if let accepted { begin(accepted, for: key) }
     }
 
-    /// Removes the responses of keys that a change at the origin has invalidated (RFC 9111 §4.4), those on their way
-    /// included.
+    /// Removes the responses of keys that a change at the origin has invalidated (RFC 9111 §4.4), including responses
+    /// that are not stored yet.
     func invalidate(_ keys: [CacheKey]) {
         for key in keys.map(\.text) {
             let isWaiting = writes.withLock { writes in
@@ -199,7 +201,7 @@ final class ResponseCache: Sendable {
 
     /// Calls `completion` when everything that was given to be stored so far is written.
     func flush(_ completion: @escaping @Sendable () -> Void) {
-        // Looks come first: what they learn is written too.
+        // After the look-ups on `queue`, since a look-up may cause a write.
         queue.async { self.writeQueue.async(execute: completion) }
     }
 
@@ -212,7 +214,7 @@ final class ResponseCache: Sendable {
         writeQueue.async { self.performNextWrite() }
     }
 
-    /// On the queue for writes.
+    /// Called on the write queue.
     private func performNextWrite() {
         guard let (key, write, hasFailedBefore) = writes.withLock({ $0.next() }) else { return }
         // A cache that cannot store is no reason to fail a request.
@@ -229,13 +231,13 @@ final class ResponseCache: Sendable {
         }
     }
 
-    /// Changes something in an asynchronous store, behind everything that was given to be written so far.
+    /// Changes an asynchronous store, after all writes that were requested so far.
     func change(_ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void) {
         guard case .remote(let calls) = backing else { return }
         writeQueue.async { self.call(calls, work) { _ in } }
     }
 
-    /// On the queue for writes, which stands still until the call has ended.
+    /// Called on the write queue, which is suspended until the call has ended.
     private func call(
         _ calls: AsyncStoreCalls, _ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void,
         completion: @escaping @Sendable (Void?) -> Void
@@ -247,7 +249,7 @@ final class ResponseCache: Sendable {
         }
     }
 
-    /// Begins the validation of a target while its stale response is used; false when one is under way.
+    /// Begins the validation of a target while its stale response is used; false when a validation is in progress.
     ///
     /// `endRefresh` must follow when the result is true.
     func beginRefresh(of key: CacheKey) -> Bool {
@@ -259,7 +261,7 @@ final class ResponseCache: Sendable {
     }
 }
 
-/// The storage of a cache.
+/// The store behind a cache, with time limits for an asynchronous one.
 enum CacheBacking: Sendable {
     case direct(any ResponseStore)
     case remote(AsyncStoreCalls)

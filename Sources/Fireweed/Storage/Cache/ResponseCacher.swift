@@ -1,4 +1,4 @@
-// The usual decisions about what is stored.
+// The usual decisions about storing responses.
 
 public import FoundationNetworking
 
@@ -10,7 +10,7 @@ public struct ResponseCacher: CachedResponseHandler {
         case cache
         /// Do not store it.
         case doNotCache
-        /// Store what the closure gives, or nothing when that is `nil`.
+        /// Store the closure's result; with `nil`, store nothing.
         @preconcurrency case modify(
             @Sendable (_ task: URLSessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
     }
@@ -23,12 +23,12 @@ public struct ResponseCacher: CachedResponseHandler {
     /// What to do with a response that is about to be stored.
     public let behavior: Behavior
 
-    /// Makes a handler of a behaviour.
+    /// Makes a handler with a behaviour.
     public init(behavior: Behavior) {
         self.behavior = behavior
     }
 
-    /// Decides as the behaviour says.
+    /// Decides according to the behaviour.
     @preconcurrency
     public func dataTask(
         _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
@@ -48,7 +48,7 @@ extension CachedResponseHandler where Self == ResponseCacher {
     /// Stores no response.
     public static var doNotCache: ResponseCacher { .doNotCache }
 
-    /// Stores what the closure gives, or nothing when that is `nil`.
+    /// Stores the closure's result; with `nil`, stores nothing.
     @preconcurrency
     public static func modify(
         using closure: @escaping @Sendable (URLSessionDataTask, CachedURLResponse) -> CachedURLResponse?

@@ -1,4 +1,4 @@
-// From a response on its way through to a stored one.
+// The recording of a received response for the cache.
 
 import Dispatch
 import FireweedTransport
@@ -18,21 +18,22 @@ struct StoringPolicy {
     /// Whether responses that the cache would not store are recorded too.
     var isAboutAll: Bool { asks || tells }
 
-    /// Whether other requests may wait for the response: what a handler will store cannot be told by the head.
+    /// Whether other requests may wait for the response: false with a handler, since its decision comes after the whole
+    /// response.
     var mayLead: Bool { stores && !asks }
 }
 
-/// Gathers a response that is to be stored while it is being received, or that a handler may make storable.
+/// Collects a response while it is received, in order to store it or to pass it to a handler or monitor.
 ///
 /// The attempt that receives the response owns the recorder, so the recorder holds no reference to the attempt.
 final class ResponseRecorder: Sendable {
-    /// Work that ends before the request ends; the group is entered until then.
+    /// Work that must end before the request ends; the work stays in the group until it has ended.
     typealias DeferredWork = @Sendable (DispatchGroup) -> Void
 
     private let head: StoredHead
     /// False for a response that is stored only if a handler wants it.
     private let isStorable: Bool
-    /// Whether a handler is asked; monitors alone have nothing stored.
+    /// Whether a handler decides; monitors alone do not make a response storable.
     private let isAsked: Bool
     /// True for a response that must not reach a disk.
     private let isMemoryOnly: Bool
@@ -42,7 +43,7 @@ final class ResponseRecorder: Sendable {
     private let cache: ResponseCache
     /// When the request was sent.
     private let moment: ResponseCache.Moment
-    /// The content so far; `nil` once it is too much to be stored.
+    /// The content so far; `nil` once it is too large to be stored.
     private let content = Mutex<Data?>(Data())
 
     private init(
@@ -89,9 +90,10 @@ final class ResponseRecorder: Sendable {
         return recorder
     }
 
-    /// Begins to learn from an answer that is not stored itself; gives what has to end before the request ends.
+    /// Updates the stored response from an answer that is not stored itself; returns the work that must end before the
+    /// request ends.
     ///
-    /// A look into a ``ResponseStore`` comes after it in any case, since both are made on one queue.
+    /// `nil` for a ``ResponseStore``: later look-ups come after the update anyway, since both run on one queue.
     private static func learning(
         from head: ResponseHead, to request: CacheQuery, requestTime: Date, cache: ResponseCache
     ) -> DeferredWork? {
@@ -115,7 +117,7 @@ final class ResponseRecorder: Sendable {
         }
     }
 
-    /// A recorder for a response that is to be stored, or that a handler is asked about; `nil` for any other.
+    /// A recorder for a response that is to be stored, or passed to a handler or monitor; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isNewer: Bool,
         isMemoryOnly: Bool, cache: ResponseCache, storing policy: StoringPolicy
@@ -133,7 +135,7 @@ final class ResponseRecorder: Sendable {
             guard policy.isAboutAll,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
             else { return nil }
-            // Another one is made of what the handler gives.
+            // A placeholder: `changed` makes the variant from the handler's response.
             variant = variant ?? ResponseVariant(names: [], selection: Data(), credentials: nil)
         }
         guard let variant else { return nil }
@@ -148,7 +150,7 @@ final class ResponseRecorder: Sendable {
             moment: moment)
     }
 
-    /// Whether the response, once it is stored, answers a request that is equal to its own.
+    /// Whether the response, once it is stored, can answer a request equal to its own.
     var answersEqualRequests: Bool {
         guard isStorable, head.variant.matches(request) else { return false }
         return if case .answer = ReuseRules.decide(request, stored: head, now: cache.now()) { true } else { false }
@@ -179,12 +181,12 @@ final class ResponseRecorder: Sendable {
         }
         let response = StoredResponse(head: head, content: content, isMemoryOnly: isMemoryOnly)
         guard let decision, let cached = response.cachedURLResponse(for: request.url) else {
-            // Ahead of the end: a request that is made when this one is over finds the response.
+            // Before the request ends, so that a request made after its end finds the response.
             store(isStorable ? response : nil)
             return then()
         }
         decision(cached) { [self] chosen in
-            // The first answer counts, whenever another one comes.
+            // Only the first answer of the handler counts.
             guard self.content.withLock({ $0.take() }) != nil else { return }
             let isWanted = isStorable || isAsked
             store(isWanted ? chosen.flatMap { changed(response, by: $0 === cached ? nil : $0) } : nil)
@@ -197,10 +199,11 @@ final class ResponseRecorder: Sendable {
         if outdatesStored { cache.invalidate([request.key]) }
     }
 
-    /// The response that a handler wants to be stored, if RFC 9111 allows it; `nil` leaves it as it is.
+    /// The response that a handler wants to store, if RFC 9111 and the store allow it; with `chosen` `nil`, the
+    /// response as it is.
     ///
-    /// Not only what a later request could use by its fields: a policy such as `returnCacheDataElseLoad` uses it
-    /// whatever its age.
+    /// Its fields need not make the response reusable: a policy such as `returnCacheDataElseLoad` uses it whatever its
+    /// age.
     private func changed(_ response: StoredResponse, by chosen: CachedURLResponse?) -> StoredResponse? {
         guard var changed = chosen.map({ response.replaced(by: $0) }) ?? response,
             changed.content.count <= cache.maximumEntryByteCount, !changed.isMemoryOnly || cache.storesInMemory

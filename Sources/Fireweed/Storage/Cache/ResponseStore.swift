@@ -1,4 +1,4 @@
-// The contract of response stores.
+// The protocol of response stores.
 
 import Foundation
 
@@ -24,8 +24,8 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// RFC 9111 lets a private cache ignore cookies, since a browser has one user. A process on a server often acts for
     /// several users, and a response that is personal without saying so must not reach another user. So responses to
     /// requests with different `Cookie` fields are kept apart, unless the response has `Cache-Control: public`. The
-    /// price are misses where an origin renews a cookie with each response, as some load balancers do. A store that has
-    /// one user may return false: then only `Vary: Cookie` keeps responses apart.
+    /// price: misses when an origin renews a cookie with each response, as some load balancers do. A store with one
+    /// user may return false: then only `Vary: Cookie` keeps responses apart.
     ///
     /// Read when a session is made.
     var separatesCookies: Bool { get }
@@ -33,7 +33,8 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// Whether the store's responses stay in memory; false unless the store says otherwise.
     ///
     /// A response that a ``CachedResponseHandler`` or a `URLProtocol` allows in memory only
-    /// (`URLCache.StoragePolicy.allowedInMemoryOnly`) is stored nowhere else. Read when such a response comes.
+    /// (`URLCache.StoragePolicy.allowedInMemoryOnly`) is stored only if this is true. Read when such a response is
+    /// received.
     var isInMemory: Bool { get }
 
     /// Whether anything may be stored at all; false only when certainly nothing is. Read like `mayHoldResponse(for:)`.
@@ -59,7 +60,7 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// Called on any thread; must return at once.
     func expectResponse(for key: String)
 
-    /// Stores a response instead of any of the same key and variant; whole or not at all.
+    /// Stores a response, whole or not at all, instead of any of the same key and variant.
     ///
     /// - Parameters:
     ///   - response: the response.
@@ -70,7 +71,7 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// Replaces the head of a stored response, after a 304 (RFC 9111 §4.3.4); does nothing when the response is gone.
     ///
     /// - Parameters:
-    ///   - head: the new head; its `identifier` tells whose head it is.
+    ///   - head: the new head; it has the `identifier` of the stored response.
     ///   - key: the key, which the session makes of the URL.
     /// - Throws: any error; the older head then stays.
     func updateHead(_ head: StoredHead, for key: String) throws
@@ -89,10 +90,10 @@ extension ResponseStore {
     /// False: responses may reach a disk.
     public var isInMemory: Bool { false }
 
-    /// True: only a look-up tells.
+    /// True: only a look-up can decide.
     public var mayHoldResponses: Bool { true }
 
-    /// True: only a look-up tells.
+    /// True: only a look-up can decide.
     public func mayHoldResponse(for key: String) -> Bool { true }
 
     /// Does nothing: for stores whose `mayHoldResponse(for:)` is always true.

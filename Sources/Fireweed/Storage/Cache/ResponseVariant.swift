@@ -3,7 +3,7 @@
 package import FireweedTransport
 public import Foundation
 
-/// The properties that a request must share with the one that a stored response answered.
+/// The properties that a request must share with the request that a stored response answered.
 ///
 /// Only digests are kept, so that cookies and credentials do not reach a disk.
 public struct ResponseVariant: Sendable, Hashable {
@@ -25,7 +25,8 @@ public struct ResponseVariant: Sendable, Hashable {
     /// - Parameters:
     ///   - names: the names in `Vary`, in lower case, sorted.
     ///   - selection: the digest of the values that the request had for these names.
-    ///   - credentials: the digest of the request's credentials and cookies.
+    ///   - credentials: the digest of the request's credentials, cookies and client certificate; empty for a `public`
+    ///     response.
     public init(names: [String], selection: Data, credentials: Data?) {
         self.names = names
         self.selection = selection
@@ -34,14 +35,14 @@ public struct ResponseVariant: Sendable, Hashable {
 }
 
 extension ResponseVariant {
-    /// The variant of a response to this request; `nil` when `Vary` says that it answers no other request (§4.1).
+    /// The variant of a response to this request; `nil` when `Vary: *` excludes every other request (§4.1).
     init?(of head: ResponseHead, to request: CacheQuery, control: CacheControl) {
         let listed = Self.names(in: head)
         guard !listed.contains("*") else { return nil }
         names = Set(listed).sorted()
         selection = Self.selection(of: names, in: request.fields)
-        // Stricter than §3.5, which lets a private cache ignore it: one process here may well ask in the names of
-        // several users.
+        // Stricter than §3.5, which lets a private cache ignore credentials: one process may send requests for several
+        // users.
         credentials = control.isPublic ? Data() : Self.credentials(of: request)
     }
 
@@ -82,7 +83,7 @@ extension ResponseVariant {
 
     private static func selection(of names: [String], in fields: FieldBlock) -> Data {
         guard !names.isEmpty else { return Data() }
-        // An absent field is not an empty one; several of a name are one list (§4.1).
+        // An absent field differs from an empty field; several fields of one name are one list (§4.1).
         let lines = names.map { name in
             let values = fields.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
             return values.isEmpty ? name : "\(name):\(normalised(values.joined(separator: ",")))"
@@ -90,7 +91,7 @@ extension ResponseVariant {
         return digest(lines.joined(separator: "\n"))
     }
 
-    /// A list with its white space in one form; quoted strings are left alone, since white space means something there.
+    /// A list without white space around its members; unchanged if it has a quoted string, where white space counts.
     private static func normalised(_ value: String) -> String {
         guard !value.contains("\"") else { return value }
         return value.split(separator: ",", omittingEmptySubsequences: false)

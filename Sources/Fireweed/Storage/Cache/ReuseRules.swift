@@ -5,7 +5,7 @@ import FoundationNetworking
 
 /// The cache's decision about a request.
 enum CacheDecision: Sendable {
-    /// Answer with the stored response; `refreshes` when it is validated meanwhile (RFC 5861 §3).
+    /// Answer with the stored response; with `refreshes`, it is validated meanwhile (RFC 5861 §3).
     case answer(StoredHead, refreshes: Bool)
     /// Validate the stored response; with `toleratesError`, it also answers when the origin fails (RFC 5861 §4).
     case validate(StoredHead, toleratesError: Bool)
@@ -19,7 +19,7 @@ enum CacheDecision: Sendable {
 
 /// The rules for using stored responses, on plain values.
 enum ReuseRules {
-    /// Decides; `stored` is the response that was selected (§4.1), if there is one.
+    /// Decides about a request; `stored` is the selected response (§4.1), if there is one.
     static func decide(_ request: CacheQuery, stored: StoredHead?, now: Date) -> CacheDecision {
         switch request.policy {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .fetch
@@ -30,7 +30,7 @@ enum ReuseRules {
         }
     }
 
-    /// Validates in any case, except a fresh response that the origin has declared `immutable` (RFC 8246 §2).
+    /// Validates every response except a fresh one that is `immutable` (RFC 8246 §2) and has no `no-cache`.
     private static func reload(_ stored: StoredHead, now: Date) -> CacheDecision {
         let state = FreshnessState(stored, now: now)
         if state.control.isImmutable, state.isFresh, !state.control.noCache {
@@ -84,7 +84,7 @@ private struct FreshnessState {
         case .seconds(let limit) where staleness <= limit: return .suitable
         case .seconds, nil: break
         }
-        // A client that says how old is too old takes nothing stale without `max-stale` (§5.2.1.1).
+        // A request with `max-age` accepts a stale response only if it has `max-stale` too (§5.2.1.1).
         if let window = control.staleWhileRevalidate, staleness <= window, policy.maxAge == nil {
             return .suitableWhileRevalidating
         }
@@ -93,7 +93,7 @@ private struct FreshnessState {
 
     /// Whether the response may be used when the origin fails (RFC 5861 §4), as the response or the request says.
     func toleratesError(_ policy: CacheControl) -> Bool {
-        // A request with `no-cache` takes nothing that was not validated (RFC 9111 §5.2.1.4).
+        // A request with `no-cache` accepts no stored response without validation (RFC 9111 §5.2.1.4).
         guard !control.mustRevalidate, !control.noCache, !policy.noCache else { return false }
         let windows = [control.staleIfError, policy.staleIfError].compactMap { $0 }
         return windows.contains { staleness <= $0 }

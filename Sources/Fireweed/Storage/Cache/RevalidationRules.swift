@@ -1,14 +1,15 @@
-// Asking whether a stored response is still good, and what the answer changes (RFC 9111 §4.3, RFC 9110 §13).
+// The revalidation of stored responses and their update (RFC 9111 §4.3, RFC 9110 §13).
 
 import FireweedTransport
 import Foundation
 
 /// The rules for validating stored responses, on plain values.
 enum RevalidationRules {
-    /// The fields with the conditions that validate a stored response (§4.3.1); the same block when it has no
+    /// The fields with the conditions that validate a stored response (§4.3.1); unchanged when the response has no
     /// validator that can be sent.
     ///
-    /// A validator with a control character was accepted as it came, and would have every later request refused.
+    /// A received validator may have a control character, with which the transport would refuse the request: it is left
+    /// out.
     static func fields(_ fields: FieldBlock, asking stored: StoredHead) -> FieldBlock {
         var conditions: [Field] = []
         if let tag = stored.response.values(of: "ETag").first {
@@ -51,10 +52,10 @@ enum RevalidationRules {
     static func freshened(
         _ stored: StoredHead, by answer: ResponseHead, requestTime: Date, responseTime: Date
     ) -> StoredHead {
-        // The content is stored with its coding off: what describes it stays as it was (§3.2).
+        // The content is stored with its codings removed: the fields that describe it stay as they are (§3.2).
         let protected = StoringRules.connectionFields(of: answer) + contentFields
         let news = answer.fields.filter { field in !protected.contains { field.name.isEqualIgnoringASCIICase($0) } }
-        // An age that the newer answer does not repeat was that of the older one.
+        // An `Age` without a new value belongs to the older response.
         let replaced = news.map(\.name) + ["Age", "Date"]
         let date = news.contains { $0.name.isEqualIgnoringASCIICase("Date") }
         var stored = stored

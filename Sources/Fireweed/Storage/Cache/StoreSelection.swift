@@ -1,16 +1,16 @@
-// The choice among stored responses, those on their way into the store included.
+// The choice among the responses of a store and of its pending writes.
 
 import FireweedTransport
 import Foundation
 
 /// The choice among the stored responses of a key (RFC 9111 §4, §4.1).
 ///
-/// `Vary` and credentials select; of several responses, the one with the latest `Date` counts.
+/// `Vary` and credentials must match; of several such responses, the one with the latest `Date` is chosen.
 struct StoreSelection: Sendable {
     let key: String
     private let request: CacheQuery
     private let pending: PendingWrites.CombinedWrites
-    /// The best of the responses that the store has yet to take.
+    /// The best of the responses that are still to be written to the store.
     let arriving: StoredResponse?
 
     init(_ request: CacheQuery, key: String, pending: PendingWrites.CombinedWrites) {
@@ -21,10 +21,10 @@ struct StoreSelection: Sendable {
         arriving = Self.latest(of: waiting.indices, in: waiting, for: request).map { pending.responses[$0] }
     }
 
-    /// False when nothing counts that the store has.
+    /// False when all responses of the key in the store are obsolete.
     var needsStore: Bool { !pending.hidesStored }
 
-    /// The index of the store's response that is better than what is arriving.
+    /// The index of the store's best response; `nil` when none matches or `arriving` is newer.
     func choose(_ heads: [StoredHead]) -> Int? {
         let heads = heads.map { pending.heads[$0.identifier] ?? $0 }
         let kept = heads.indices.filter { index in
@@ -34,7 +34,7 @@ struct StoreSelection: Sendable {
         return arriving.map { Self.isOlder($0.head, heads[index]) } ?? true ? index : nil
     }
 
-    /// The response, after the store gave what `choose` has picked.
+    /// The chosen response; `found` is the store's response that `choose` picked.
     func merged(with found: StoredResponse?) -> StoredResponse? {
         guard var found else { return arriving }
         found.head = pending.heads[found.head.identifier] ?? found.head

@@ -6,10 +6,10 @@ package import Foundation
 extension StoredHead {
     /// The version of the encoding; heads of another version are not read.
     ///
-    /// 2: keys and variants know hosts, places, trust and credential fields.
+    /// Version 2: keys and variants cover hosts, routes, trust and credential fields.
     private static let form: UInt8 = 2
 
-    /// The head as bytes: numbers in little-endian order, everything of varying length after its length.
+    /// The head as bytes: numbers in little-endian order, data of variable length after its length.
     package var encoded: Data {
         var bytes = ByteWriter()
         bytes.append(Self.form)
@@ -27,7 +27,7 @@ extension StoredHead {
         return bytes.data
     }
 
-    /// Reads a head; `nil` when the bytes are not a head, or when a date in them is damaged.
+    /// Reads a head; `nil` when the bytes are not a head, or when a date is out of range.
     package init?(encoded: UnsafeRawBufferPointer) {
         var bytes = ByteReader(rest: encoded[...])
         guard bytes.number(as: UInt8.self) == Self.form, let identifier = bytes.number(as: UInt64.self),
@@ -51,7 +51,7 @@ extension StoredHead {
         guard hasSoundDates else { return nil }
     }
 
-    /// True when all dates are within the years 0 to 9999, which is all that a field can say (RFC 9110 §5.6.7).
+    /// True when all dates are within the years 0 to 9999, the range of a `Date` field (RFC 9110 §5.6.7).
     ///
     /// A flipped bit on a disk can turn a date into infinity.
     var hasSoundDates: Bool {
@@ -81,7 +81,7 @@ private struct ByteWriter {
     }
 }
 
-/// Reads what `ByteWriter` wrote; never beyond the end.
+/// Reads the output of `ByteWriter`; never beyond the end.
 private struct ByteReader {
     var rest: Slice<UnsafeRawBufferPointer>
 

@@ -1,11 +1,11 @@
-// A stored response on its way to the consumer.
+// The delivery of a stored response.
 
 import FireweedTransport
 import Foundation
 
-/// The rest of a stored response, delivered piece by piece; for one queue.
+/// The rest of a stored response, delivered piece by piece; used on one queue.
 struct StoredPlayback: Sendable {
-    /// The bytes that are offered at a time, so that a consumer can stop the delivery.
+    /// The bytes delivered at a time; a consumer can stop the delivery between two pieces.
     private static let pieceSize = 64 * 1024
 
     private let head: ResponseHead
@@ -14,7 +14,7 @@ struct StoredPlayback: Sendable {
     private var offset = 0
     private let startNanoseconds: UInt64
 
-    /// Without content for HEAD, whatever is stored.
+    /// `content` must be empty for HEAD.
     init(_ head: ResponseHead, content: Data, startNanoseconds: UInt64) {
         self.head = head
         self.content = content

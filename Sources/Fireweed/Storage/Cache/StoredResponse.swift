@@ -1,25 +1,25 @@
-// A response as it is stored.
+// A stored response and its head.
 
 public import FireweedTransport
 public import Foundation
 
 /// The head of a stored response, with its times and its variant (RFC 9111 §3).
 public struct StoredHead: Sendable {
-    /// The identity of the stored response: no other stored response has it, and the content of this one never changes.
+    /// The identity of the stored response: the content for one identifier never changes.
     public let identifier: UInt64
     /// Status and fields, without those that belong to a connection.
     public private(set) var response: ResponseHead
-    /// When the request was sent whose response this is.
+    /// When the request for this response was sent.
     public private(set) var requestTime: Date
-    /// When the response's head came.
+    /// When the response's head was received.
     public private(set) var responseTime: Date
     /// When the origin made the response: its `Date`, or `responseTime` without one.
     ///
     /// Stored, since parsing a date takes longer than reading everything else.
     public private(set) var originDate: Date
-    /// The properties that a request must share with the one that was answered.
+    /// The properties that a request must share with the answered request.
     public var variant: ResponseVariant
-    /// What a ``CachedResponseHandler`` put into `CachedURLResponse.userInfo`, as a binary property list.
+    /// The `CachedURLResponse.userInfo` that a ``CachedResponseHandler`` set, as a binary property list.
     public var userInfo: Data?
 
     /// Makes a head with a new identifier.
@@ -27,8 +27,8 @@ public struct StoredHead: Sendable {
     /// - Parameters:
     ///   - response: status and fields.
     ///   - requestTime: when the request was sent.
-    ///   - responseTime: when the head of the response came.
-    ///   - variant: what a request must have in common with the one that was answered.
+    ///   - responseTime: when the head of the response was received.
+    ///   - variant: the properties that a request must share with the answered request.
     ///   - userInfo: a binary property list of a ``CachedResponseHandler``; `nil`, the default, for none.
     public init(
         response: ResponseHead, requestTime: Date, responseTime: Date, variant: ResponseVariant, userInfo: Data? = nil
@@ -49,7 +49,7 @@ public struct StoredHead: Sendable {
         replace(with: response, requestTime: old.requestTime, responseTime: old.responseTime)
     }
 
-    /// Replaces fields and times, for the same content.
+    /// Replaces status, fields and times, for the same content.
     mutating func replace(with response: ResponseHead, requestTime: Date, responseTime: Date) {
         self.response = response
         self.requestTime = requestTime

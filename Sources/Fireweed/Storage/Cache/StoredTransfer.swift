@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Delivers a stored response like a response of the wire: it can be suspended, discarded and cancelled.
+/// Delivers a stored response like a response from the network: it can be suspended, discarded and cancelled.
 final class StoredTransfer: TransferControl {
     private enum Phase { case ready, playing, ended }
 

@@ -6,11 +6,11 @@ import FoundationNetworking
 
 /// The rules for storing, on plain values.
 package enum StoringRules {
-    /// The statuses whose caching we know how to do, for `must-understand` (§5.2.2.3).
+    /// The statuses whose caching requirements we meet, for `must-understand` (§5.2.2.3).
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
-    /// Whether RFC 9111 §3 allows storing the response, whether that is useful or not.
+    /// Whether RFC 9111 §3 allows storing the response, useful or not.
     static func mayStore(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
             head.status != 206, head.status != 304
@@ -28,8 +28,8 @@ package enum StoringRules {
         guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
         guard Freshness.heuristicStatuses.contains(head.status) else { return false }
-        // Allowed by its status alone: of use only if it can be validated, guessed about, or is wanted whatever its
-        // age.
+        // Only the status allows storing: the response is useful only if it can be validated, has a heuristic lifetime,
+        // or is used whatever its age.
         return control.noCache || head.contains("ETag") || head.contains("Last-Modified")
             || request.policy == .returnCacheDataElseLoad
     }

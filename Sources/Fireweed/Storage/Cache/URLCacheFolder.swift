@@ -8,14 +8,14 @@ import Glibc
 /// The folder of a `URLCache`.
 ///
 /// Foundation on Linux makes the folder with mode 0755 and its files with mode 0644: every user of the machine could
-/// read stored responses. So both are changed: the folder when a session gets the cache, a file as soon as it was
-/// written.
+/// read stored responses. So this type changes both modes: the folder's when a session gets the cache, a file's after
+/// it was written.
 struct URLCacheFolder: Sendable {
     private let url: URL
 
     private static let suffix = ".storedcachedurlresponse"
 
-    /// Finds the folder and makes it unreadable for other users; `nil` when the cache has no disk.
+    /// Finds the folder and makes it unreadable for other users; `nil` when the cache has no disk capacity or folder.
     ///
     /// A folder with a file that Foundation's cache has not written keeps its mode: other programs may need it.
     init?(of cache: URLCache) {

@@ -9,9 +9,9 @@ import Synchronization
 ///
 /// Foundation's cache on Linux keeps one response for each host and path, whatever the scheme, query and method. So the
 /// response that it returns for one URL may belong to another: this is checked here, and counts as a miss. A look-up
-/// that finds nothing takes it a good part of a millisecond, and a write to its disk some milliseconds. So misses are
-/// remembered for a second, during which responses that other code stores are not found, and the disk is written in the
-/// background, while the memory has the response immediately.
+/// that finds nothing takes most of a millisecond, and a write to the disk some milliseconds. So misses are remembered
+/// for a second, during which responses that other code stores are not found. The disk is written in the background,
+/// while the memory has the response immediately.
 final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // SAFETY: `URLCache` synchronises itself; everything else here is a `let` or behind the lock.
     private let cache: URLCache
@@ -23,7 +23,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         var misses = NegativeLookupCache()
         /// How many responses of each key are being stored: a miss of such a key is not remembered.
         var expected: [String: Int] = [:]
-        /// How often a response has begun or finished being stored: a miss that saw it change is not remembered.
+        /// The number of begun and finished stores: a miss is not remembered if this number changed during the look-up.
         var changeCount = 0
         /// Responses that are still to be written to the disk; the last of each key.
         var unwritten = UnwrittenResponses()
@@ -42,7 +42,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         max(cache.memoryCapacity, cache.diskCapacity) / 20
     }
 
-    /// True: responses that must not reach the disk are kept off it here.
+    /// True: this store keeps responses that must not reach the disk in memory only.
     var isInMemory: Bool { true }
 
     var mayHoldResponses: Bool {
@@ -88,7 +88,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// An expected response was stored, or will not be.
+    /// Ends an expectation: the response was stored, or will not be.
     private func endExpectation(of key: String) {
         state.withLock { state in
             state.misses.forget(key)
@@ -128,7 +128,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: Misses
 
     private func noteMiss(of key: String, since changeCount: Int) {
-        // Not asked again once there were responses: the usage of the disk is the sum over all files of a folder.
+        // Not computed again once there were responses: Foundation sums up the sizes of all files in the folder.
         let isFilled = state.withLock(\.isFilled)
         let isEmpty =
             !isFilled && cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
@@ -141,7 +141,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     // MARK: The disk
 
-    /// Stores a response in the memory, and in the background on the disk; under the lock of changes.
+    /// Stores a response in the memory, and in the background on the disk; called with `changing` held.
     private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
         guard cache.diskCapacity > 0 else { return replace(by: response, for: request, key: key) }
         guard response.storagePolicy == .allowed else {
@@ -187,14 +187,15 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     /// The replacements of this process, since sessions share caches.
     private static let replacements = Mutex(Replacements())
-    /// Held while a response is stored, removed or written: none comes back that was removed or replaced.
+    /// Held while a response is stored, removed or written to the disk, so that the background write cannot restore a
+    /// response that was removed or replaced.
     private static let changing = Mutex(())
 
-    /// Removes the response of a request and stores another one, which look-ups find meanwhile; under the lock of
-    /// changes.
+    /// Removes the response of a request and stores another one, which look-ups find meanwhile; called with `changing`
+    /// held.
     ///
-    /// Foundation's cache (swift-corelibs-foundation 6.3) puts a key that is stored twice into the order of its memory
-    /// twice. It ends the process when it removes the second one, once the memory is full.
+    /// Foundation's cache (swift-corelibs-foundation 6.3) adds a key that is stored twice to its eviction order twice.
+    /// Once the memory is full, it crashes when it evicts the second entry.
     private func replace(by response: CachedURLResponse, for request: URLRequest, key: String) {
         Self.replacements.withLock { $0.begin(response, for: key, in: cache) }
         cache.removeCachedResponse(for: request)
@@ -213,7 +214,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     }
 }
 
-/// The last response of each key that is still to be written, in the order of their coming.
+/// The last response of each key that is still to be written, in order of arrival.
 private struct UnwrittenResponses {
     private var responses: [String: (number: Int, response: CachedURLResponse)] = [:]
     private var order: [(key: String, number: Int)] = []
@@ -245,7 +246,7 @@ private struct UnwrittenResponses {
 
 /// The response that is being stored instead of another one.
 private struct Replacements {
-    /// How many have begun.
+    /// The number of replacements that have begun.
     private(set) var count = 0
     private var present: (cache: ObjectIdentifier, key: String, response: CachedURLResponse)?
 
@@ -266,7 +267,7 @@ private struct Replacements {
 private struct NegativeLookupCache {
     private var keys: Set<String> = []
     private var isEmpty = false
-    /// When they are forgotten, in nanoseconds of the monotonic clock.
+    /// When the keys are forgotten, in nanoseconds of the monotonic clock.
     private var end: UInt64 = 0
 
     private static let limit = 4096

@@ -1,10 +1,10 @@
-// Dates of cookies, which are read more kindly than those of other fields.
+// Dates of cookies, which are parsed more leniently than dates of other fields.
 
 package import Foundation
 
 /// Parses the value of `Expires` (RFC 6265 §5.1.1): its parts in any order, with any delimiters.
 package enum CookieDate {
-    /// The date; `nil` when a part is missing or the date does not exist.
+    /// The date; `nil` when a part is missing, the date does not exist, or the year is before 1601.
     package static func parse(_ text: String) -> Date? {
         var parts = Parts()
         for token in text.utf8.prefix(1024).split(whereSeparator: isDelimiter) { parts.take(token) }
@@ -64,7 +64,7 @@ package enum CookieDate {
             field.count <= 2 ? number(field, digits: 1...2).flatMap { field.allSatisfy(isDigit) ? $0 : nil } : nil
         }
 
-        /// A number at the beginning, of as many digits as `digits` allows, and no more.
+        /// The number at the beginning of a token; `nil` when the count of its digits is not in `digits`.
         private static func number(_ token: Token, digits: ClosedRange<Int>) -> Int? {
             let leading = token.prefix(while: isDigit)
             guard digits.contains(leading.count) else { return nil }

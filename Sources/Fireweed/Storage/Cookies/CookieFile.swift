@@ -31,8 +31,7 @@ public final class CookieFile: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: the file. Its folder is made, with mode 0700, when the first cookie is stored.
-    ///   - keepsSessionCookies: whether cookies without an end of their own are written too; false by default, as in
-    ///     browsers.
+    ///   - keepsSessionCookies: whether cookies without an expiry are written too; false by default, as in browsers.
     /// - Throws: `CocoaError` when the file cannot be read, `DecodingError` when it holds something else.
     public init(at url: URL, keepsSessionCookies: Bool = false) throws {
         self.url = url
@@ -74,7 +73,7 @@ final class CookieFileWriter: Sendable {
             in: FileContent.read(url), now: Date(), keepsSessionCookies: keepsSessionCookies)
     }
 
-    /// Saves, and stores the error if that fails.
+    /// Saves, and keeps the error for `lastError`, or `nil` after a success.
     func saveChanges(of storage: HTTPCookieStorage) {
         let error: (any Error)?
         do {

@@ -5,7 +5,7 @@ package import FoundationNetworking
 
 /// Cookies as JSON, and back; pure.
 package enum CookieFileContent {
-    /// A cookie in the file; its domain has a dot before it unless the cookie is for one host alone.
+    /// A cookie in the file; its domain has a leading dot unless the cookie is host-only.
     private struct Entry: Codable {
         var name: String
         var value: String
@@ -23,7 +23,7 @@ package enum CookieFileContent {
     /// - Parameters:
     ///   - data: the content of a file.
     ///   - now: the time by which cookies expire.
-    ///   - keepsSessionCookies: whether cookies without an end of their own are among them.
+    ///   - keepsSessionCookies: whether cookies without an expiry are returned too.
     /// - Returns: the cookies that have not expired.
     /// - Throws: `DecodingError` when the bytes are something else.
     package static func cookies(in data: Data, now: Date, keepsSessionCookies: Bool) throws -> [HTTPCookie] {
@@ -48,9 +48,9 @@ package enum CookieFileContent {
     /// - Parameters:
     ///   - cookies: the cookies, in any order.
     ///   - now: the time by which cookies expire.
-    ///   - keepsSessionCookies: whether cookies without an end of their own are kept.
-    /// - Returns: the content of a file with those of the cookies that are kept.
-    /// - Throws: `EncodingError` when one of them cannot be written.
+    ///   - keepsSessionCookies: whether cookies without an expiry are kept.
+    /// - Returns: the content of a file with the cookies that are kept.
+    /// - Throws: `EncodingError` when a cookie cannot be written.
     package static func data(of cookies: [HTTPCookie], now: Date, keepsSessionCookies: Bool) throws -> Data {
         let entries = cookies.compactMap { cookie -> Entry? in
             guard cookie.expiresDate.map({ $0 > now }) ?? keepsSessionCookies else { return nil }

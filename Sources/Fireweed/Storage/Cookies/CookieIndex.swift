@@ -4,19 +4,19 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Finds the cookies of a host without reading those of others, and decides what new cookies change; pure.
+/// Finds the cookies of a host without a search through all cookies, and decides which changes new cookies make; pure.
 struct CookieIndex {
-    /// A change of the storage; changes are in order.
+    /// A change of the storage; the order of changes matters.
     enum Change {
         case set(HTTPCookie)
         case delete(HTTPCookie)
     }
 
-    /// The limits for one domain, for one response and for all cookies (§6.1 asks for 50 and 3,000 at least).
+    /// The limits: for one domain and for one response, and for all cookies (RFC 6265 §6.1: at least 50 and 3,000).
     static let maximumCountOfDomain = 180
     static let maximumCount = 3_000
 
-    /// By identity's domain, each list in the order in which its cookies are sent.
+    /// By the domain of the identity; each list is in the order in which its cookies are sent.
     private var byDomain: [String: [IndexedCookie]] = [:]
     private var known: [ObjectIdentifier: IndexedCookie] = [:]
 
@@ -25,15 +25,15 @@ struct CookieIndex {
     /// Whether this cookie, and not one that has replaced it, is in the index.
     func contains(_ cookie: HTTPCookie) -> Bool { known[ObjectIdentifier(cookie)] != nil }
 
-    /// Whether the index has a cookie that Foundation's storage takes for the same one: it compares domains with the
-    /// dot.
+    /// Whether the index has a cookie that is the same for Foundation's storage, which compares domains with their
+    /// leading dot.
     func containsOne(like cookie: HTTPCookie) -> Bool {
         let identity = CookieIdentity(cookie)
         return byDomain[identity.domain]?.contains { $0.identity == identity && $0.cookie.domain == cookie.domain }
             ?? false
     }
 
-    // MARK: What the storage says
+    // MARK: The cookies of the storage
 
     /// Takes over the cookies of the storage; false when nothing has changed.
     mutating func replaceAll(with cookies: [HTTPCookie]) -> Bool {
@@ -59,10 +59,11 @@ struct CookieIndex {
 
     // MARK: Sending (§5.4)
 
-    /// The cookies for a host, by its `CanonicalHost.identity(of:)`, and a path, in the order of their field.
+    /// The cookies for a host and a path, in the order in which they are sent; `host` is a
+    /// `CanonicalHost.identity(of:)`.
     func cookies(forHost host: String, path: String, isSecure: Bool, now: Date) -> [IndexedCookie] {
         var found: [IndexedCookie] = []
-        // Nothing is above an address (§5.1.3).
+        // An IP address has no parent domain (§5.1.3).
         for domain in CanonicalHost.domains(of: host) {
             for entry in byDomain[String(domain)] ?? []
             where (!entry.isHostOnly || domain.utf8.count == host.utf8.count) && (isSecure || !entry.isSecure)
@@ -78,7 +79,8 @@ struct CookieIndex {
 
     /// Adds the cookies of one response, in its order, and returns the changes of the storage.
     mutating func add(_ cookies: [HTTPCookie], isSecure: Bool, now: Date) -> [Change] {
-        // Of several with one identity the last one counts; beyond the limit the earlier ones would be the first to go.
+        // Of several cookies with one identity, the last counts. Of too many cookies, the last ones are kept, since
+        // eviction would remove the earlier ones first.
         var seen: Set<CookieIdentity> = []
         let latest = cookies.reversed().filter { seen.insert(CookieIdentity($0)).inserted }
         let secure = isSecure ? [:] : Dictionary(grouping: known.values.filter(\.isSecure), by: \.identity.name)
@@ -91,8 +93,9 @@ struct CookieIndex {
             if replaced.count == 1, !entry.isExpired(at: now), entry.says(theSameAs: replaced[0]) { continue }
             for old in replaced {
                 remove(old)
-                // Foundation tells host-only cookies and others of one domain apart; here one replaces the other. What
-                // it replaces itself is not deleted: there must be no moment without the cookie.
+                // Foundation keeps a host-only cookie and another cookie of one domain side by side; here one replaces
+                // the other. A cookie that Foundation itself replaces is not deleted first, so that the storage always
+                // has one of the two.
                 if entry.isExpired(at: now) || old.cookie.domain != cookie.domain { removed.append(old.cookie) }
             }
             if entry.isExpired(at: now) { continue }
@@ -106,14 +109,14 @@ struct CookieIndex {
         if known.count > Self.maximumCount {
             removed += evict(from: Array(known.values), keeping: Self.maximumCount, now: now)
         }
-        // A cookie that came and went is never set.
+        // A cookie that was added and evicted in this call is never set.
         let kept = added.filter { known[ObjectIdentifier($0.cookie)] != nil }
         let dropped = Set(added.map { ObjectIdentifier($0.cookie) })
         return kept.map { .set($0.cookie) }
             + removed.filter { !dropped.contains(ObjectIdentifier($0)) }.map(Change.delete)
     }
 
-    /// Makes room when there are too many cookies: the expired go first, then the oldest (§5.3, at its end).
+    /// Evicts cookies beyond the limit: first expired ones, then the oldest (§5.3, at its end).
     private mutating func evict(from pool: [IndexedCookie], keeping limit: Int, now: Date) -> [HTTPCookie] {
         guard pool.count > limit else { return [] }
         let keyed = pool.map { (entry: $0, age: $0.isExpired(at: now) ? 0 : $0.made) }

@@ -1,4 +1,4 @@
-// Cookies of a session, on their way out and in.
+// Sending and storing of a session's cookies.
 
 import Dispatch
 import FireweedTransport
@@ -7,8 +7,8 @@ import FoundationNetworking
 
 /// The cookies of a session (RFC 6265 §5).
 ///
-/// They are in Foundation's storage, as configured, where users see and set them. `CookieRules` and `CookieIndex`
-/// decide which cookies are stored and which are sent; the sessions of one storage share a `CookieStore`.
+/// The cookies are in the configured Foundation storage, where users can read and set them. `CookieRules` and
+/// `CookieIndex` decide which cookies are stored and which are sent; the sessions of one storage share a `CookieStore`.
 final class CookieJar: Sendable {
     private let store: CookieStore?
     private let clock: any SessionClock
@@ -20,7 +20,7 @@ final class CookieJar: Sendable {
 
     /// The fields with a `Cookie` field, when there are cookies for the URL and the fields have none of their own.
     ///
-    /// `isWanted` says whether the request wants cookies. It is evaluated only when cookies for the URL exist.
+    /// `isWanted` is whether the request wants cookies; it is evaluated only when cookies for the URL exist.
     func addingCookies(
         to fields: FieldBlock, for url: URL, urlText: String, settings: SessionSettings,
         isWanted: @autoclosure () -> Bool = true
@@ -34,8 +34,8 @@ final class CookieJar: Sendable {
 
     /// Stores the cookies of a response, as the accept policies of session and storage allow.
     ///
-    /// Requests that begin from now on carry the cookies; they are in the storage when `completion` is called, once, on
-    /// any queue.
+    /// Requests that begin from now on send the cookies. `completion` is called once, on any queue, when the cookies
+    /// are in the storage.
     func store(
         _ head: ResponseHead, for url: URL, mainDocument: URL?, settings: SessionSettings,
         completion: @escaping @Sendable () -> Void

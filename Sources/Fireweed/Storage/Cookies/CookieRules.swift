@@ -6,9 +6,9 @@ package import FoundationNetworking
 
 /// The rules of RFC 6265 §5, on plain values.
 ///
-/// They replace Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two digits as one
-/// of the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a field at every
-/// comma, and sends `Secure` cookies over clear text and `/app` cookies to `/apple`.
+/// These rules replace Foundation's, which on Linux (Swift 6.3, measured) ignores `Max-Age`, reads a two-digit year as
+/// a year of the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a field at
+/// every comma, and sends `Secure` cookies over clear text and `/app` cookies to `/apple`.
 package enum CookieRules {
     // MARK: Keeping (§5.3)
 
@@ -22,11 +22,12 @@ package enum CookieRules {
         guard let host = url.host.map(CanonicalHost.identity), !host.isEmpty, !host.hasPrefix(".")
         else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
-        // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
+        // RFC 6265bis, not RFC 6265: a response in clear text must not set a `Secure` cookie.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
-        // A domain with a dot at its end is for hosts with such a dot alone, and the other way round, as in browsers.
+        // As in browsers, a domain with a trailing dot matches only hosts with a trailing dot, and a domain without it
+        // only hosts without it.
         var domain = cookie.domain.map(CanonicalHost.identity)
-        // An address has no parent domain, and a public suffix would be the parent of everything.
+        // An IP address has no parent domain, and a public suffix would be the parent of unrelated hosts.
         if let named = domain, isAddress(named) || PublicSuffixes.contains(CanonicalHost.text(of: named)) {
             guard named == host else { return nil }  // step 5
             domain = nil
@@ -34,7 +35,7 @@ package enum CookieRules {
         if let domain, !domainMatches(host, ".\(domain)") { return nil }  // step 6
         var properties: [HTTPCookiePropertyKey: Any] = [
             .name: cookie.name, .value: cookie.value, .path: cookie.path ?? defaultPath(of: url),
-            // A dot before the domain is Foundation's way to say that it is no host-only cookie.
+            // To Foundation, a leading dot of the domain means that the cookie is not host-only.
             .domain: domain.map { ".\($0)" } ?? host,
         ]
         if cookie.isSecure { properties[.secure] = "TRUE" }
@@ -55,16 +56,17 @@ package enum CookieRules {
         return cookie.expires.map { min($0, latest) }
     }
 
-    /// The folder of the request's path (§5.1.4).
+    /// The default path of a cookie: the folder of the request's path (§5.1.4).
     static func defaultPath(of url: URL) -> String {
         let path = requestPath(of: url)
         guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
     }
 
-    /// Whether a cookie has the attributes that a name with `__Secure-` or `__Host-` promises.
+    /// Whether a cookie has the attributes that the prefix `__Secure-` or `__Host-` of its name requires.
     ///
-    /// A value without a name must not look like such a name: it is sent as it is (RFC 6265bis §5.7, step 22).
+    /// The value of a cookie without a name must not begin with a prefix, since the value alone is sent (RFC 6265bis
+    /// §5.7, step 22).
     static func prefixAllows(_ cookie: SetCookie) -> Bool {
         if cookie.name.isEmpty {
             let value = cookie.value.lowercased().utf8
@@ -85,7 +87,7 @@ package enum CookieRules {
         return areRelated && pathMatches(cookie.path, present.path)
     }
 
-    /// Whether the policy lets a response of this host set cookies for a request of this document.
+    /// Whether the policy lets a response of this host set cookies for a request with this main document.
     static func allows(_ policy: HTTPCookie.AcceptPolicy, host: String, mainDocument: URL?) -> Bool {
         switch policy {
         case .never: return false
@@ -105,10 +107,11 @@ package enum CookieRules {
         return path.isEmpty ? "/" : path
     }
 
-    /// Host-only without a leading dot, else the domain and everything below it (§5.1.3); never below an address.
+    /// Whether a host matches a cookie's domain (§5.1.3): without a leading dot only the same host, else also
+    /// subdomains, but never of an IP address.
     ///
-    /// The host is in the form of `CanonicalHost.identity(of:)`, the domain in any. Byte by byte, as paths are too: a
-    /// character may reach across a dot.
+    /// `host` is a `CanonicalHost.identity(of:)`; `domain` has any form. Compared byte by byte, like paths, since a
+    /// Swift `Character` can contain a dot and a combining mark.
     package static func domainMatches(_ host: String, _ domain: String) -> Bool {
         guard domain.utf8.first == UInt8(ascii: ".") else { return host == CanonicalHost.identity(of: domain) }
         let domain = CanonicalHost.identity(of: String(domain.unicodeScalars.dropFirst())).utf8
@@ -117,7 +120,7 @@ package enum CookieRules {
         return rest.isEmpty || rest.last == UInt8(ascii: ".") && !isAddress(host)
     }
 
-    /// The path itself, or a folder above it (§5.1.4).
+    /// Whether the cookie's path is the path itself or a folder above it (§5.1.4).
     package static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
         let (path, folder) = (path.utf8, cookiePath.utf8)
         guard path.starts(with: folder) else { return false }

@@ -1,4 +1,4 @@
-// One `HTTPCookieStorage`, as the sessions that use it see it.
+// The cookies of one `HTTPCookieStorage`, for the sessions that share it.
 
 import CLinux
 import Dispatch
@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// Foundation's storage copies all of its cookies for every query, and on Linux it posts no notification when one
 /// changes (Swift 6.3, measured). So the index compares itself with the storage: before each request while the storage
-/// holds at most 32 cookies, else at most once in as many microseconds as it holds cookies. Cookies that other code
-/// puts into the storage are sent after that time at the latest; cookies of responses are sent immediately.
+/// holds at most 32 cookies, else at most once in an interval of one microsecond for each cookie. Cookies that other
+/// code puts into the storage are sent after that time at the latest; cookies of responses are sent immediately.
 ///
 /// A storage with a file writes all of it for each cookie that changes, which takes 90 ms with 100 cookies. So the
 /// storage is written on a queue of its own, a few cookies of each response at a time, and requests are answered from
@@ -24,7 +24,7 @@ final class CookieStore: @unchecked Sendable {
     private let queue = DispatchQueue(label: "fireweed.cookies")
     private let state = Mutex(State())
 
-    /// A `Cookie` field that was made before; valid until a cookie changes.
+    /// A cached `Cookie` field; valid until a cookie changes.
     private struct MadeField {
         let base: FieldBlock
         /// `nil` when there are no cookies for the URL.
@@ -43,7 +43,8 @@ final class CookieStore: @unchecked Sendable {
         /// undoes them.
         var isSnapshotOutdated = false
         var askedAt: UInt64 = 0
-        /// Numbers the comparisons: one that began before the last change, or before a finished one, is out of date.
+        /// Numbers the comparisons: a comparison is out of date if it began before the last change, or before a
+        /// comparison that has ended.
         var tickets = 0
         var latest = 0
         /// The number of responses whose cookies are being written.
@@ -79,12 +80,12 @@ final class CookieStore: @unchecked Sendable {
         self.storage = storage
     }
 
-    /// Writes the file after each change of a response.
+    /// Makes the store write the file after each response that changes cookies.
     func attach(_ file: CookieFileWriter) {
         state.withLock { $0.file = file }
     }
 
-    // MARK: Out
+    // MARK: Sending
 
     /// `base` with a `Cookie` field; `nil` when there are no cookies for the URL, or `base` has a `Cookie` field of its
     /// own.
@@ -109,7 +110,7 @@ final class CookieStore: @unchecked Sendable {
     }
 
     private static func field(of found: [IndexedCookie]) -> Field? {
-        // Other code may put anything into a storage: what would forge a field is never sent.
+        // Other code may put anything into a storage: a cookie that could forge a field is never sent.
         let cookies = found.filter { $0.text.staysInLine }
         guard !cookies.isEmpty else { return nil }
         var field = Field(name: "Cookie", value: cookies.map(\.text).joined(separator: "; "))
@@ -144,9 +145,9 @@ final class CookieStore: @unchecked Sendable {
         }
     }
 
-    // MARK: In
+    // MARK: Storing
 
-    /// Takes in the cookies of one response; requests that begin from now on carry them.
+    /// Adds the cookies of one response; requests that begin from now on send them.
     ///
     /// - Parameters:
     ///   - cookies: the cookies of the response, in the order of its fields.

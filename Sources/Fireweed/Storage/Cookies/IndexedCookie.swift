@@ -1,4 +1,4 @@
-// A stored cookie, read once.
+// A stored cookie with its parsed properties.
 
 import FireweedTransport
 import Foundation
@@ -7,7 +7,7 @@ import FoundationNetworking
 /// The identity of a cookie (RFC 6265 §5.3, step 11): name, domain and path.
 struct CookieIdentity: Hashable {
     let name: String
-    /// By its `CanonicalHost.identity(of:)`, without a dot before it.
+    /// A `CanonicalHost.identity(of:)`, without a leading dot.
     let domain: String
     let path: String
 
@@ -26,18 +26,19 @@ final class IndexedCookie: Sendable {
     let isHostOnly: Bool
     let isSecure: Bool
     let expires: Date?
-    /// When the cookie was made, or the first one that it replaces; in seconds of Foundation's reference date.
+    /// The creation time of the cookie, or of the first cookie that it replaced; in seconds since Foundation's
+    /// reference date.
     let made: TimeInterval
     /// The cookie's part of a `Cookie` field.
     let text: String
-    /// The same where it is not UTF-8.
+    /// The same as bytes, when it is not UTF-8; else `nil`.
     let octets: [UInt8]?
 
     /// Reads a cookie; it gets the creation time of an earlier cookie that it replaces (RFC 6265 §5.3, step 11.3).
     init(_ cookie: HTTPCookie, replacing replaced: IndexedCookie? = nil) {
         self.cookie = cookie
         identity = CookieIdentity(cookie)
-        // A dot before the domain is Foundation's way to say that it is no host-only cookie.
+        // To Foundation, a leading dot of the domain means that the cookie is not host-only.
         isHostOnly = cookie.domain.utf8.first != UInt8(ascii: ".")
         isSecure = cookie.isSecure
         expires = cookie.expiresDate

@@ -1,4 +1,4 @@
-// A `Set-Cookie` field, taken apart.
+// The parsing of a `Set-Cookie` field.
 
 package import Foundation
 
@@ -6,17 +6,17 @@ package import Foundation
 package struct SetCookie: Equatable {
     package let name: String
     package let value: String
-    /// From `Expires`; `nil` without one that can be read.
+    /// From `Expires`; `nil` when it is absent or cannot be parsed.
     package private(set) var expires: Date?
-    /// From `Max-Age`, in seconds; zero and less mean at once.
+    /// From `Max-Age`, in seconds; with zero or less, the cookie expires at once.
     package private(set) var maximumAge: TimeInterval?
-    /// From `Domain`, without a dot before it and in lower case.
+    /// From `Domain`, without a leading dot and in lower case.
     package private(set) var domain: String?
-    /// From `Path`; `nil` where the default path is meant.
+    /// From `Path`; `nil` for the default path.
     package private(set) var path: String?
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
-    /// Name and value as they came, when they are not UTF-8; `name` and `value` then show octets as characters of
+    /// Name, `=` and value as received, when they are not UTF-8; `name` and `value` then show octets as characters of
     /// ISO-8859-1.
     package private(set) var octets: [UInt8]?
 
@@ -25,7 +25,7 @@ package struct SetCookie: Equatable {
     /// Longest value of an attribute; an attribute with a longer one is ignored.
     private static let maximumAttributeByteCount = 1024
 
-    /// Reads a field's value as it came; `nil` as below.
+    /// Reads the received bytes of a field's value; `nil` in the same cases as `init(_:)` for a string.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         if let line = String(validating: bytes, as: UTF8.self) {
             self.init(line)
@@ -34,7 +34,7 @@ package struct SetCookie: Equatable {
         }
     }
 
-    /// Reads a field; `nil` for one with neither name nor value, too long, or with control characters in it.
+    /// Reads a field; `nil` when it has neither name nor value, is too long, or has control characters.
     ///
     /// Without `=` before the first semicolon there is no name, and everything is the value (RFC 6265bis §5.6).
     package init?(_ line: String) {
@@ -42,9 +42,9 @@ package struct SetCookie: Equatable {
     }
 
     private init?(_ line: String, isLatin1: Bool) {
-        // RFC 6265 does not say what becomes of control characters; its successor drops the cookie.
+        // RFC 6265 has no rule for control characters; RFC 6265bis drops the cookie.
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
-        // By scalars: a character that combines with a semicolon does not hide it.
+        // Split by scalars: in a `Character`, a combining mark would hide a semicolon.
         let parts = line.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false)
         guard let pair = parts.first, let halves = Self.halves(pair) else { return nil }
         name = halves.value == nil ? "" : halves.name
@@ -73,11 +73,11 @@ package struct SetCookie: Equatable {
         case "path": path = value.utf8.first == UInt8(ascii: "/") ? value : nil
         case "secure": isSecure = true
         case "httponly": isHTTPOnly = true
-        default: break  // `SameSite` too: requests here are not made by pages of another site
+        default: break  // also `SameSite`: no request here is made by a page of another site
         }
     }
 
-    /// Digits with or without `-` before them (§5.2.2).
+    /// A number of digits, with or without a leading `-` (§5.2.2).
     private static func seconds(_ text: String) -> TimeInterval? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
