@@ -7,7 +7,7 @@ import FoundationNetworking
 /// The values of a configuration when the session was made; a `URLSessionConfiguration` is slow to read.
 final class SessionSettings: Sendable {
     let fields: FieldBlock
-    /// The first field of the session that must not be sent; every request fails with it.
+    /// The error for the first field of the session that must not be sent, if any; every request fails with it.
     let fieldViolation: AFError?
     let idleTimeout: TimeInterval
     let resourceTimeout: TimeInterval
@@ -19,13 +19,13 @@ final class SessionSettings: Sendable {
     /// Whether cookies of responses go into the storage.
     let storesCookies: Bool
     let maximumRedirectCount: Int
-    /// The fields that a redirect to another origin drops, besides those of RFC 9110.
+    /// The fields that a redirect to another origin drops, besides those that it always drops.
     let credentialFieldNames: [String]
-    /// Those of them that only this session's logs and archives hide, in lower case.
+    /// The names in `credentialFieldNames` that only this session's logs and archives hide, in lower case.
     let ownHiddenFieldNames: Set<String>
     private let requestCachePolicy: URLRequest.CachePolicy
 
-    /// The value of `URLRequest.timeoutInterval` where it was not set.
+    /// The value of `URLRequest.timeoutInterval` when it was not set.
     private static let unsetTimeout: TimeInterval = 60
 
     /// The default limit on redirects in one attempt: the limit of browsers.
@@ -59,7 +59,7 @@ final class SessionSettings: Sendable {
         return own
     }
 
-    /// The deadline of an attempt that begins at this moment of a monotonic clock.
+    /// The deadline of an attempt that begins at `start`, both on a monotonic clock; `nil` for none.
     func deadlineNanoseconds(after start: UInt64) -> UInt64? {
         guard resourceTimeout > 0, resourceTimeout < 1e9 else { return nil }
         return start.addingSaturating(resourceTimeout.nanoseconds)

@@ -1,8 +1,8 @@
-// An answer that a completion handler gives to a task, which may be cancelled before.
+// An answer from a completion handler to a task, which may be cancelled first.
 
 import Synchronization
 
-/// The first answer to one question; the task that awaits it does not outwait its own cancellation.
+/// Holds the first answer to one question; a task that awaits the answer continues when the task is cancelled.
 final class OneAnswer<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -29,7 +29,7 @@ final class OneAnswer<Value: Sendable>: Sendable {
         continuation?.resume(returning: value)
     }
 
-    /// The answer, or `cancelled` where the task is cancelled before it comes; awaited once.
+    /// The answer, or `cancelled` when the task is cancelled before the answer is given; may be awaited only once.
     func value(ifCancelled cancelled: Value) async -> Value {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in

@@ -1,4 +1,4 @@
-// Elements on their way from one side to one waiting reader.
+// A buffer of elements for one waiting reader.
 
 import FireweedTransport
 import Synchronization
@@ -21,7 +21,7 @@ extension AsyncStream.Continuation.BufferingPolicy {
     }
 }
 
-/// A buffer between any threads and one waiting reader.
+/// A buffer that any thread may fill, and that one reader awaits.
 final class StreamBuffer<Element: Sendable>: Sendable {
     private struct State {
         var elements = ElementQueue<Element>()
@@ -41,7 +41,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// How many elements wait.
+    /// The number of buffered elements.
     var count: Int { state.withLock { $0.elements.count } }
 
     func push(_ element: Element) {
@@ -64,7 +64,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         reader?.resume(returning: element)
     }
 
-    /// Ends the sequence, after the elements that wait or without them.
+    /// Ends the sequence after the buffered elements; with `discarding`, without them.
     func finish(discarding: Bool = false) {
         let reader = state.withLock { state in
             state.isFinished = true
@@ -76,11 +76,11 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     func next() async -> Element? {
-        // Unsafe: resumed once by construction, by the thread that takes it out of the state.
+        // An unsafe continuation: it is resumed exactly once, by the thread that takes it out of the state.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Element?, Never>) in
             let step = state.withLock { state -> Reply in
                 if let element = state.elements.popFirst() { return .give(element) }
-                // A second reader would take the first one's place: it gets the end instead.
+                // A second reader would replace the first reader: it gets the end of the sequence instead.
                 if state.isFinished || state.reader != nil { return .give(nil) }
                 state.reader = continuation
                 return .wait

@@ -1,11 +1,12 @@
-// Async sequences of what happens to a request.
+// Async sequences of a request's events.
 
 import Synchronization
 
-/// An async sequence of the events of a request; each iterator gets all events from its making on.
+/// An async sequence of the events of a request; each iterator gets all events since it was made.
 ///
-/// Nothing happens before an iterator is made. An iterator that is released before the end, or whose task is cancelled,
-/// ends its own sequence; for a stream's content it also cancels the request, unless that was turned off.
+/// The sequence subscribes to events when an iterator is made, not before. An iterator that is released before the end,
+/// or whose task is cancelled, ends its own sequence; for a stream's content it also cancels the request, unless that
+/// was turned off.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     /// The iterator.
     public typealias AsyncIterator = Iterator

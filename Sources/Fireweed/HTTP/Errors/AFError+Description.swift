@@ -33,8 +33,8 @@ extension AFError: LocalizedError {
 }
 
 extension AFError: CustomStringConvertible {
-    /// The same as `localizedDescription`: `print(error)` shows neither credentials nor queries, which the values of
-    /// the cases may have.
+    /// The same as `localizedDescription`: `print(error)` shows neither credentials nor queries, which the associated
+    /// values may contain.
     public var description: String { localizedDescription }
 }
 

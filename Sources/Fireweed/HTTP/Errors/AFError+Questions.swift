@@ -1,4 +1,4 @@
-// Questions that users ask of an error.
+// Properties that classify an error.
 
 public import Foundation
 
@@ -133,12 +133,12 @@ extension AFError {
         }
     }
 
-    /// The content type that came, for failed validations of the type.
+    /// The response's content type, for failed validations of the type.
     public var responseContentType: String? {
         if case .responseValidationFailed(.unacceptableContentType(_, let type)) = self { type } else { nil }
     }
 
-    /// The status that came, for failed validations of the status.
+    /// The response's status, for failed validations of the status.
     public var responseCode: Int? {
         if case .responseValidationFailed(.unacceptableStatusCode(let code)) = self { code } else { nil }
     }
@@ -186,7 +186,7 @@ extension Error {
     /// The error as an ``AFError``, if it is one.
     public var asAFError: AFError? { self as? AFError }
 
-    /// The error as an ``AFError``; a programmer's error when it is another one.
+    /// The error as an ``AFError``; ends the program when the error has another type.
     ///
     /// - Parameters:
     ///   - message: the text with which the program ends; evaluated only then.

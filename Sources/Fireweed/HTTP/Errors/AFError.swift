@@ -37,7 +37,7 @@ public indirect enum AFError: Error, Sendable {
     case sessionDeinitialized
     /// The session was invalidated, with the cause if there is one.
     case sessionInvalidated(error: (any Error)?)
-    /// The exchange failed; the error is a `URLError`.
+    /// The exchange failed; the error is mostly a `URLError`, else an `OverloadError` or the error of a `URLProtocol`.
     case sessionTaskFailed(error: any Error)
     /// The `URLRequest` must not be sent.
     case urlRequestValidationFailed(reason: URLRequestValidationFailureReason)
@@ -52,13 +52,13 @@ extension AFError {
         case bodyPartFilenameInvalid(in: URL)
         /// The file of a part cannot be reached.
         case bodyPartFileNotReachable(at: URL)
-        /// Asking whether the file of a part can be reached failed.
+        /// The check whether the file of a part can be reached failed.
         case bodyPartFileNotReachableWithError(atURL: URL, error: any Error)
         /// The file of a part is a directory.
         case bodyPartFileIsDirectory(at: URL)
         /// The file of a part has no size.
         case bodyPartFileSizeNotAvailable(at: URL)
-        /// Asking for the size of a part's file failed.
+        /// The size of a part's file could not be read.
         case bodyPartFileSizeQueryFailedWithError(forURL: URL, error: any Error)
         /// No stream could be made for a part's file.
         case bodyPartInputStreamCreationFailed(for: URL)
@@ -82,7 +82,7 @@ extension AFError {
         case jsonEncodingFailed(error: any Error)
         /// A custom encoding failed.
         ///
-        /// Encodings of your own can throw this case; the library never makes it. Another error of an encoding is
+        /// Your own encodings can throw this case; the library never does. Other errors that an encoding throws become
         /// `AFError.createURLRequestFailed(error:)`, as with Alamofire.
         case customEncodingFailed(error: any Error)
     }

@@ -1,4 +1,4 @@
-// Failures that another try may not meet.
+// Failures that a retry may avoid.
 
 import Foundation
 

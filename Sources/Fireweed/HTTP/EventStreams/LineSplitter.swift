@@ -1,10 +1,10 @@
-// Lines out of bytes that come in pieces; pure.
+// The splitting of received bytes into lines; pure.
 
 /// Splits bytes into lines, wherever the pieces of content begin and end.
 ///
 /// A byte order mark at the start of the content is dropped (WHATWG Encoding, "UTF-8 decode").
 package struct LineSplitter: Sendable {
-    /// What ends a line.
+    /// The bytes that end a line.
     package enum Terminator: Sendable {
         /// LF only: in JSON Lines a CR is white space inside or at the end of a value (RFC 8259 §2).
         case lineFeed
@@ -15,10 +15,10 @@ package struct LineSplitter: Sendable {
     private let terminator: Terminator
     private let maximumByteCount: Int
     private var bytes: [UInt8] = []
-    /// Where the present line begins, and up to where no terminator was found.
+    /// The start of the present line, and the end of the bytes that were searched for a terminator.
     private var start = 0
     private var scanned = 0
-    /// The last line ended with a CR; an LF that follows belongs to it.
+    /// Whether the last line ended with a CR; an LF that follows belongs to that terminator.
     private var skipsLineFeed = false
     private var hasSeenStart = false
 
@@ -88,7 +88,7 @@ package struct LineSplitter: Sendable {
         }
     }
 
-    /// False while it cannot be said yet whether the content begins with a mark.
+    /// False while there are too few bytes to decide whether the content begins with a mark.
     private mutating func skipByteOrderMark() -> Bool {
         guard !hasSeenStart else { return true }
         let mark = Self.byteOrderMark

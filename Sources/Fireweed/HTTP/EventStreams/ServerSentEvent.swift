@@ -1,8 +1,8 @@
-// An event that a server sent, and what a client does when the connection ends.
+// A server-sent event, and the rule for reconnecting.
 
 /// One event of a `text/event-stream` (WHATWG HTML §9.2).
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The type of the event: what its `event` field says, else `message`.
+    /// The type of the event: the value of its `event` field, else `message`.
     public var event: String
     /// The values of its `data` fields, joined by line feeds.
     public var data: String
@@ -11,7 +11,7 @@ public struct ServerSentEvent: Sendable, Hashable {
     ///
     /// `nil` when no event has set one, or when it was set to the empty string.
     public var id: String?
-    /// The reconnection time that came with this event, if one did.
+    /// The reconnection time that this event set with `retry`, if any.
     public var retry: Duration?
 
     /// Makes an event.
@@ -37,15 +37,16 @@ extension ServerSentEvent {
     public struct Reconnection: Sendable, Equatable {
         /// Whether the source connects again at all.
         public var isEnabled: Bool
-        /// The wait before connecting again, until the server sets another one (`retry`), of at least 100 ms.
+        /// The wait before connecting again, until the server's `retry` sets another wait, which is at least 100 ms.
         ///
         /// Default: 3 seconds.
         public var delay: Duration
-        /// The longest wait after failed connections, each of which doubles the wait.
+        /// The longest wait after failed connections; from the second failure in a row on, each failure doubles the
+        /// wait.
         ///
         /// Default: 1 minute. A longer delay that the server or `delay` sets is not shortened.
         public var maximumDelay: Duration
-        /// How many connections may fail in a row before the sequence ends with the last error.
+        /// The number of failed connections in a row at which the sequence ends with the last error.
         ///
         /// `nil`, the default, sets no limit, as in browsers.
         public var maximumFailureCount: Int?
@@ -54,7 +55,7 @@ extension ServerSentEvent {
         ///
         /// - Parameters:
         ///   - isEnabled: whether the request connects again at all; true by default.
-        ///   - delay: the wait before it does, until the server's `retry` says otherwise; 3 seconds by default.
+        ///   - delay: the wait before it does, until the server's `retry` sets another one; 3 seconds by default.
         ///   - maximumDelay: the longest wait; failed connections double the wait up to it. 1 minute by default.
         ///   - maximumFailureCount: after how many failed connections in a row the sequence ends; `nil`, the default,
         ///     for never.

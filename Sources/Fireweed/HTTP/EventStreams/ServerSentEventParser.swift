@@ -15,16 +15,16 @@ package struct ServerSentEventParser: Sendable {
     private var hasData = false
     private var type = ""
     private var retry: Duration?
-    /// Set by an `id` field, and in force from the next empty line on.
+    /// Set by an `id` field, and in effect from the next empty line on.
     private var idBuffer: String
 
-    /// A reconnection begins with the last event ID that is in force, as browsers do; the standard would begin with
+    /// A reconnection begins with the last event ID in effect, as in browsers; by the standard it would begin with
     /// none.
     package init(lastEventID: String = "", maximumEventByteCount: Int) {
         self.lastEventID = lastEventID
         idBuffer = lastEventID
         self.maximumEventByteCount = maximumEventByteCount
-        // The longest line that can be of use: a field name, a colon and a space before the data.
+        // The longest line that can be valid: a field name, a colon and a space before the data.
         lines = LineSplitter(terminator: .any, maximumByteCount: max(maximumEventByteCount, maximumEventByteCount &+ 8))
     }
 
@@ -79,7 +79,7 @@ package struct ServerSentEventParser: Sendable {
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
         var value = colon.map { line[($0 + 1)...] } ?? []
         if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
-        // Names are compared as they are: `Data` is no field.
+        // Names are compared with case: `Data` is not a known field.
         switch String(decoding: line[..<(colon ?? line.endIndex)], as: UTF8.self) {
         case "data": try takeData(value)
         case "event": type = String(decoding: value, as: UTF8.self)
@@ -90,7 +90,7 @@ package struct ServerSentEventParser: Sendable {
     }
 
     private mutating func takeData(_ value: ArraySlice<UInt8>) throws(StreamedContentError) {
-        // The line feeds between the lines count.
+        // The line feeds between data lines count too.
         guard data.utf8.count + value.count + (hasData ? 1 : 0) <= maximumEventByteCount else {
             throw .eventTooLong(limit: maximumEventByteCount)
         }

@@ -4,7 +4,7 @@ public import Foundation
 
 /// Why the content of a stream could not be cut into lines or events.
 ///
-/// It travels in `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+/// It is wrapped in `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
 public enum StreamedContentError: Error, Sendable, Equatable {
     /// A line holds more bytes than `limit`; raise `maximumLineByteCount` if such lines are to be expected.
     case lineTooLong(limit: Int)

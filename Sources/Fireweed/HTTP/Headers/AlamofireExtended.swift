@@ -3,7 +3,7 @@
 import Foundation
 public import FoundationNetworking
 
-/// A wrapper whose members this library adds to a type under `af`.
+/// Wraps a value or a type; its members are what this library offers under `value.af`.
 public struct AlamofireExtension<ExtendedType> {
     /// The wrapped value.
     public private(set) var type: ExtendedType
@@ -43,9 +43,9 @@ extension URLSessionConfiguration: AlamofireExtended {}
 extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
     /// `.default` with the default header fields, and with cookies and responses in memory.
     ///
-    /// The sessions of the process that are made with it share cookies and stored responses; neither is written to a
-    /// disk. Foundation's own `.default` stores both in files that every program in a folder of the same name shares,
-    /// and that other users can read. For cookies that outlive the process use a ``CookieFile``, and for responses a
+    /// Sessions of the process that use this configuration share cookies and stored responses; neither is written to a
+    /// disk. Foundation's own `.default` stores both in files that other users can read, and that programs share when
+    /// their folders have the same name. For cookies that outlive the process use a ``CookieFile``, and for responses a
     /// ``SQLiteResponseStore``. Code that reads `HTTPCookieStorage.shared` after a login sets `httpCookieStorage =
     /// .shared`.
     public static var `default`: URLSessionConfiguration {
@@ -73,7 +73,7 @@ private final class ProcessStores: @unchecked Sendable {
     let responses: URLCache?
 
     private init() {
-        // The only way to a storage without a file, which has no public initialiser.
+        // The only way to get a storage without a file, since `HTTPCookieStorage` has no public initialiser.
         let configuration = URLSessionConfiguration.ephemeral
         cookies = configuration.httpCookieStorage
         responses = configuration.urlCache

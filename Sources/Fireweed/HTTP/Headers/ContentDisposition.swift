@@ -1,8 +1,8 @@
-// The field `Content-Disposition`, read.
+// The parsing of a `Content-Disposition` field.
 
 /// The file name in a `Content-Disposition` field (RFC 6266 §4).
 ///
-/// The field is parsed byte by byte: a character that combines with a semicolon or a quote does not hide it.
+/// The field is parsed byte by byte: in a Swift `Character`, a combining mark would hide a semicolon or a quote.
 package struct ContentDisposition: Equatable, Sendable {
     /// The name from the server: it may be a path, have control characters, or be empty.
     ///
@@ -61,7 +61,7 @@ package struct ContentDisposition: Equatable, Sendable {
     }
 }
 
-/// Takes `name=token` and `name="quoted"` off what follows the type, one by one.
+/// Reads the parameters after the type, `name=token` or `name="quoted"`, one by one.
 private struct ParameterScanner {
     private var rest: ArraySlice<UInt8>
 

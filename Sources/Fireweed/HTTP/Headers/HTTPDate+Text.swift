@@ -1,9 +1,10 @@
-// The one form of a date that is written (RFC 9110 §5.6.7).
+// The form in which dates are written (RFC 9110 §5.6.7).
 
 package import Foundation
 
 extension HTTPDate {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever locale the process has; for years from 1970 to 9999.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever locale the process has; a date outside the years 1970 to 9999 becomes
+    /// the nearest one inside.
     package static func text(of date: Date) -> String {
         let time = date.timeIntervalSince1970.rounded(.down)
         let seconds = time.isNaN ? 0 : Int(min(max(time, 0), 253_402_300_799))

@@ -33,7 +33,7 @@ package enum HTTPDate {
     }
 
     // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is
-    // meant.
+    // taken.
     private static func rfc850(weekday: String, _ reader: inout DateReader, now: Date) -> Date? {
         guard longWeekdays.contains(weekday), reader.take(" "), let day = reader.number(2), reader.take("-"),
             let month = reader.month(), reader.take("-"), let digits = reader.number(2), reader.take(" "),
@@ -105,7 +105,7 @@ private struct DateReader {
         return true
     }
 
-    /// Takes letters, in lower case; `nil` for none, and for more than the longest name has.
+    /// Takes letters, in lower case; `nil` for none, and for more than the 9 of the longest name.
     mutating func name() -> String? {
         let start = position
         while let next, (0x61...0x7A).contains(next | 0x20) { position += 1 }
@@ -116,12 +116,12 @@ private struct DateReader {
         }
     }
 
-    /// Takes the name of a month; gives its number, from 1.
+    /// Takes the name of a month; returns its number, from 1.
     mutating func month() -> Int? {
         name().flatMap { HTTPDate.months.firstIndex(of: $0) }.map { $0 + 1 }
     }
 
-    /// Takes so many digits.
+    /// Takes exactly `digitCount` digits.
     mutating func number(_ digitCount: Int) -> Int? {
         var number = 0
         for _ in 0..<digitCount {
@@ -132,7 +132,7 @@ private struct DateReader {
         return number
     }
 
-    /// Takes a time of day; gives its second.
+    /// Takes a time of day; returns it as seconds since midnight.
     mutating func time() -> Int? {
         guard let hour = number(2), take(":"), let minute = number(2), take(":"), let second = number(2), hour < 24,
             minute < 60, second <= 60

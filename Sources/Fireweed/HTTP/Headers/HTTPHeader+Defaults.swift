@@ -1,4 +1,4 @@
-// The three fields that every request carries unless it says otherwise.
+// The three fields that every request has by default.
 
 import Foundation
 import Glibc
@@ -13,11 +13,11 @@ extension HTTPHeader {
         #endif
     }()
 
-    /// `Accept-Language` with the first six of the user's languages, with falling weights; `*` without any.
+    /// `Accept-Language` with the first six of the user's languages, with decreasing weights; `*` without any.
     ///
-    /// The environment has the languages, as for gettext(3): that of the first of `LC_ALL`, `LC_MESSAGES` and `LANG`
-    /// that is set and not empty, behind those that `LANGUAGE` lists. The locales `C` and `POSIX` have none, and
-    /// ``HTTPHeaders/default`` then has no such field.
+    /// The languages come from the environment, as for gettext(3): first those that `LANGUAGE` lists, then that of the
+    /// first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set and not empty. The locales `C` and `POSIX` have no
+    /// language, and ``HTTPHeaders/default`` then has no such field.
     public static let defaultAcceptLanguage = languageOfUser ?? .acceptLanguage("*")
 
     /// `Accept-Language` with the user's languages; `nil` without any.
@@ -39,7 +39,7 @@ extension HTTPHeader {
         let systemText = "Linux \(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
         let library = "Fireweed/\(AFInfo.version)"
         let text = "\(executable)/\(version) (\(bundle); build:\(build); \(systemText)) \(library)"
-        // A program's name may hold anything; a field value may not.
+        // A program's name may have any characters; a field value may not.
         return .userAgent(String(text.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }.map(Character.init)))
     }()
 

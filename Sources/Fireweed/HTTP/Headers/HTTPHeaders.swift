@@ -7,12 +7,12 @@ public import FoundationNetworking
 /// Header fields in the order in which they were added; each name, compared without case, occurs once.
 public struct HTTPHeaders: Equatable, Hashable, Sendable {
     private var headers: [HTTPHeader] = []
-    /// The position of each name; `nil` while there are few.
+    /// The position of each name; `nil` while there are few fields.
     ///
     /// A search through all names for each added field takes seconds for 10,000 fields.
     private var positions: [FieldName: Int]?
 
-    /// The number of fields from which on positions are kept.
+    /// The number of fields at which positions begin to be kept.
     private static let indexedCount = 32
 
     /// Makes an empty set.
@@ -96,7 +96,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         return headers.firstIndex { $0.name.isEqualIgnoringASCIICase(name) }
     }
 
-    /// Makes the positions anew, where there are enough fields for them.
+    /// Makes new positions, if there are enough fields.
     private mutating func indexNames() {
         guard headers.count >= Self.indexedCount else { return positions = nil }
         positions = Dictionary(headers.indices.map { (FieldName(headers[$0].name), $0) }) { first, _ in first }
@@ -153,8 +153,8 @@ extension HTTPHeaders: CustomStringConvertible {
 }
 
 extension HTTPHeaders {
-    /// The fields that every request of a default session carries: encodings, languages, where the user has any, and
-    /// user agent.
+    /// The fields that every request of a default session carries: encodings, languages if the user has any, and user
+    /// agent.
     public static let `default` = HTTPHeaders(
         [.defaultAcceptEncoding, .languageOfUser, .defaultUserAgent].compactMap(\.self))
 }
@@ -164,8 +164,8 @@ extension URLRequest {
     public var headers: HTTPHeaders {
         get { HTTPHeaders(allHTTPHeaderFields ?? [:]) }
         set {
-            // One by one, Foundation would write every name in its own way (`Soapaction`), and take a quadratic time
-            // for it.
+            // All at once: with single calls, Foundation changes the case of names (`Soapaction`), and takes quadratic
+            // time.
             allHTTPHeaderFields = newValue.isEmpty ? nil : newValue.dictionary
         }
     }
@@ -183,10 +183,10 @@ extension HTTPURLResponse {
 }
 
 extension URLSessionConfiguration {
-    /// The header fields that every request of the session carries, unless it has its own.
+    /// The header fields that every request of the session carries, unless the request has its own.
     ///
-    /// Of `httpAdditionalHeaders`, values that are numbers count as their text (`true` as `1`). Names and values that
-    /// are neither text nor numbers are left out.
+    /// Numbers among the values of `httpAdditionalHeaders` become text (`true` becomes `1`). Names and values that are
+    /// neither text nor numbers are left out.
     public var headers: HTTPHeaders {
         get {
             HTTPHeaders(

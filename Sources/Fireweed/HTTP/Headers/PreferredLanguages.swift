@@ -1,13 +1,13 @@
-// The languages of the user, by the environment.
+// The languages of the user, from the environment.
 
 /// Reads the variables by which gettext(3) chooses the language of messages.
 enum PreferredLanguages {
     /// The languages in the order of preference, as tags of RFC 5646; empty in the locales `C` and `POSIX`.
     ///
-    /// `variable` gives the value of an environment variable.
+    /// `variable` returns the value of an environment variable.
     static func list(_ variable: (_ name: String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty } ?? "C"
-        // As for gettext(3), `LANGUAGE` counts only beside a locale that has a language.
+        // As for gettext(3), `LANGUAGE` counts only if the locale has a language.
         guard let own = tag(of: locale) else { return [] }
         let listed = (variable("LANGUAGE") ?? "").unicodeScalars.split(separator: ":").compactMap {
             tag(of: String($0))
@@ -15,7 +15,7 @@ enum PreferredLanguages {
         return (listed + [own]).reduce(into: []) { list, tag in if !list.contains(tag) { list.append(tag) } }
     }
 
-    /// The tag of a locale, `language[_TERRITORY][.codeset][@modifier]`; `nil` where there is none.
+    /// The tag of a locale, `language[_TERRITORY][.codeset][@modifier]`; `nil` when the locale has no language.
     private static func tag(of locale: String) -> String? {
         let halves = locale.unicodeScalars.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(halves[0].prefix { $0 != "." })

@@ -39,9 +39,9 @@ public struct TraceContext: Sendable, Hashable {
         self.state = state
     }
 
-    /// Parses a `traceparent` field; `nil` for a value with which W3C Trace Context begins a new trace.
+    /// Parses a `traceparent` field; `nil` for an invalid value, for which W3C Trace Context begins a new trace.
     ///
-    /// A version above 00 is read by its first four parts.
+    /// Of a version above 00, only the first four parts are read.
     ///
     /// - Parameters:
     ///   - traceparent: the field value.
@@ -70,7 +70,7 @@ public struct TraceContext: Sendable, Hashable {
             traceID: traceID, spanID: Self.hexadecimal(UInt64.random(in: 1 ... .max)), flags: flags & 1, state: state)
     }
 
-    /// The value, if it has at most 32 members and 512 visible characters; else `nil`.
+    /// The value, if it has at most 32 members and 512 printable characters; else `nil`.
     private static func passable(_ state: String) -> String? {
         let text = state.trimmingCharacters(in: .whitespaces)
         let isFit =

@@ -10,20 +10,20 @@ public protocol RedirectHandler: Sendable {
     /// `nil`, the default, leaves it to the session.
     var maximumRedirectCount: Int? { get }
 
-    /// The fields that a redirect to another origin drops, besides `Authorization` and `Cookie`; names have no case.
+    /// The credential fields that a redirect to another origin drops; names are compared without case.
     ///
-    /// `nil`, the default, leaves them to `TransportOptions.credentialFieldNames`; an empty array drops no further
-    /// ones.
+    /// `nil`, the default, uses `TransportOptions.credentialFieldNames`. `Authorization`, `Proxy-Authorization`,
+    /// `Cookie`, `Sec-WebSocket-Protocol` and `Host` are always dropped, even with an empty array.
     var credentialFieldNames: [String]? { get }
 
     /// Decides about one redirect; called on the session's root queue.
     ///
-    /// It is called too for a `Location` that cannot be followed, such as `app://signed-in`, or text that is not a URL:
-    /// `request` then has that URL, or for such text the URL of the redirected message. To follow it as it is ends the
-    /// attempt with `URLError.unsupportedURL` or `.redirectToNonExistentLocation`.
+    /// It is also called for a `Location` that cannot be followed, such as `app://signed-in`, or text that is not a
+    /// URL: `request` then has that URL, or for such text the URL of the redirected message. A handler that returns it
+    /// unchanged ends the attempt with `URLError.unsupportedURL` or `.redirectToNonExistentLocation`.
     ///
-    /// A changed `request` is sent as it is. One that was made anew, and so has none of the session's own fields, gets
-    /// those below its own, except the fields in ``credentialFieldNames``.
+    /// A changed `request` is sent as it is. A new request, which has none of the session's fields, gets the session's
+    /// fields that it does not set itself, except the fields in ``credentialFieldNames``.
     ///
     /// - Parameters:
     ///   - task: the task that is redirected.
@@ -40,7 +40,7 @@ public protocol RedirectHandler: Sendable {
 extension RedirectHandler {
     /// `nil`: leaves it to the session.
     public var maximumRedirectCount: Int? { nil }
-    /// `nil`: leaves them to `TransportOptions.credentialFieldNames`.
+    /// `nil`: uses `TransportOptions.credentialFieldNames`.
     public var credentialFieldNames: [String]? { nil }
 }
 
@@ -52,7 +52,7 @@ public struct Redirector: RedirectHandler {
         case follow
         /// Take the redirect itself as the response.
         case doNotFollow
-        /// Send what the closure gives, or take the redirect itself when that is `nil`.
+        /// Send the request that the closure returns; with `nil`, the redirect itself is the response.
         @preconcurrency case modify(@Sendable (URLSessionTask, URLRequest, HTTPURLResponse) -> URLRequest?)
     }
 
@@ -67,24 +67,24 @@ public struct Redirector: RedirectHandler {
     /// How many redirects of one attempt are followed; `nil` leaves it to the session.
     public let maximumRedirectCount: Int?
 
-    /// The fields that a redirect to another origin drops, besides `Authorization` and `Cookie`.
+    /// The credential fields that a redirect to another origin drops, besides those that are always dropped.
     ///
-    /// `nil` leaves them to `TransportOptions.credentialFieldNames`.
+    /// `nil` uses `TransportOptions.credentialFieldNames`.
     public let credentialFieldNames: [String]?
 
-    /// Makes a handler of a behaviour, which leaves limits and fields to the session.
+    /// Makes a handler with a behaviour; the limit and the fields are the session's.
     public init(behavior: Behavior) {
         self.init(behavior: behavior, maximumRedirectCount: nil)
     }
 
-    /// Makes a handler of a behaviour.
+    /// Makes a handler with a behaviour.
     ///
     /// - Parameters:
     ///   - behavior: what to do with a redirect.
     ///   - maximumRedirectCount: how many redirects of one attempt are followed; `nil`, the default, leaves it to the
     ///     session. With zero or less, the first redirect is one too many.
-    ///   - credentialFieldNames: fields that a redirect to another origin drops, besides `Authorization` and `Cookie`;
-    ///     `nil`, the default, leaves them to `TransportOptions.credentialFieldNames`.
+    ///   - credentialFieldNames: fields that a redirect to another origin drops, besides those that are always dropped;
+    ///     `nil`, the default, uses `TransportOptions.credentialFieldNames`.
     public init(
         behavior: Behavior, maximumRedirectCount: Int? = nil, credentialFieldNames: [String]? = nil
     ) {
@@ -93,7 +93,7 @@ public struct Redirector: RedirectHandler {
         self.credentialFieldNames = credentialFieldNames
     }
 
-    /// Decides as the behaviour says.
+    /// Decides according to the behaviour.
     @preconcurrency
     public func task(
         _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,

@@ -26,7 +26,7 @@ package enum RedirectRules {
     /// The target: `location` resolved against the present URL, whose fragment is kept unless the target has one
     /// (§10.2.2).
     ///
-    /// Across origins the target has no userinfo: a server must not choose the credentials for another one.
+    /// Across origins the target has no userinfo: a server must not choose the credentials for another server.
     package static func target(of location: String, from base: URL) -> URL? {
         guard var target = URLReference.resolve(location, against: base) else { return nil }
         if !isSameOrigin(target, base), let split = Userinfo.split(target.absoluteString) {
@@ -44,10 +44,10 @@ package enum RedirectRules {
             && left.effectivePort == right.effectivePort
     }
 
-    /// The fields that the next message may carry; `credentialFieldNames` is `nil` where the next message has the same
+    /// The fields that the next message may carry; `credentialFieldNames` is `nil` when the next message has the same
     /// origin.
     ///
-    /// The caller's `Host` names the host of one origin.
+    /// For another origin, a `Host` field of the caller is dropped too, since it names the host of one origin.
     static func fields(
         _ fields: FieldBlock, dropping credentialFieldNames: [String]?, dropsContent: Bool
     ) -> FieldBlock {

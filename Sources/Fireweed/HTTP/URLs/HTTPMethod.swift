@@ -4,7 +4,8 @@
 ///
 /// Methods are compared with case, as the RFC says.
 public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
-    /// `CONNECT`, which makes a tunnel and not a request: it fails with `URLError.badURL` before anything is sent.
+    /// `CONNECT`, which opens a tunnel instead of sending a request: it fails with `URLError.badURL` before anything is
+    /// sent.
     public static let connect = HTTPMethod(rawValue: "CONNECT")
     /// `DELETE`.
     public static let delete = HTTPMethod(rawValue: "DELETE")
@@ -25,7 +26,7 @@ public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// `TRACE`.
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
-    /// Whether the method of a name is safe: asks for no change (RFC 9110 §9.2.1); false for an unknown method.
+    /// Whether a method is one of the safe methods of RFC 9110 §9.2.1; false for every other, also for `QUERY`.
     static func isSafe(_ name: String) -> Bool {
         switch name {
         case "GET", "HEAD", "OPTIONS", "TRACE": true
@@ -39,7 +40,7 @@ public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// The method as it is sent.
     public let rawValue: String
 
-    /// Makes a method of a token, which is checked when the request is sent.
+    /// Makes a method from a token, which is checked when the request is sent.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

@@ -27,7 +27,7 @@ extension URL: URLConvertible {
 }
 
 extension URLComponents: URLConvertible {
-    /// The URL of these components; throws `AFError.invalidURL(url:)` when they make none.
+    /// The URL of these components; throws `AFError.invalidURL(url:)` when they do not form a URL.
     public func asURL() throws -> URL {
         guard let url else { throw AFError.invalidURL(url: self) }
         return url

@@ -1,4 +1,4 @@
-// References to a URL, as `Location` and its kin carry them.
+// URI references, such as that in `Location`.
 
 package import Foundation
 
@@ -8,7 +8,7 @@ package import Foundation
 /// `?f[n]=a%20b` becomes `?f%5Bn%5D=a%2520b`. Here an escape stays an escape, and only characters outside of escapes
 /// are encoded.
 package enum URLReference {
-    /// The target of a reference in a field.
+    /// The target of a reference in a field; `nil` when the reference is empty or invalid.
     package static func resolve(_ reference: String, against base: URL) -> URL? {
         let text = reference.unicodeScalars.drop { $0.value <= 0x20 }
         guard let last = text.lastIndex(where: { $0.value > 0x20 }), let own = URLParts(base.absoluteString),
@@ -17,8 +17,8 @@ package enum URLReference {
         return URLParts(String(text[...last]))?.resolved(against: own).url
     }
 
-    /// A URL or a reference whose path, query and fragment are percent-encoded where they were not; scheme and
-    /// authority are unchanged.
+    /// A URL or a reference with path, query and fragment percent-encoded where needed; scheme and authority are
+    /// unchanged.
     package static func encoded(_ text: String) -> String {
         let scalars = text.unicodeScalars
         let authority = scalars.firstRange(of: "://".unicodeScalars)?.upperBound ?? scalars.startIndex
@@ -38,14 +38,14 @@ struct URLParts {
 
     struct Authority {
         var userinfo: String?
-        /// Without escapes: Foundation turns what is not ASCII into its IDNA form.
+        /// Without escapes: Foundation converts a host outside of ASCII to its IDNA form.
         var host: String
         var port: String?
     }
 
-    /// Takes a reference apart, as the expression of RFC 3986, appendix B, does; `nil` when its authority is malformed.
+    /// Parses a reference like the regular expression of RFC 3986, appendix B; `nil` when its authority is malformed.
     ///
-    /// By scalars: a character that combines with a delimiter does not hide it.
+    /// Parsed by scalars: in a `Character`, a combining mark would hide a delimiter.
     init?(_ text: String) {
         var rest = text.unicodeScalars[...]
         if let colon = rest.firstIndex(where: { ":/?#".unicodeScalars.contains($0) }), rest[colon] == ":",
@@ -122,7 +122,7 @@ struct URLParts {
             text += authority.host
             if let port = authority.port { text += ":\(port)" }
         } else if path.utf8.starts(with: "//".utf8) {
-            return nil  // Dot segments are gone, and what was behind them would be read as an authority.
+            return nil  // A path that begins with `//` only without its dot segments would be read as an authority.
         }
         text += path
         if let query { text += "?\(query)" }
@@ -139,10 +139,10 @@ struct URLParts {
             && text.allSatisfy { isASCIILetter($0) || isDigit($0) || "+-.".unicodeScalars.contains($0) }
     }
 
-    /// Userinfo, host and port; `nil` when host or port have characters that cannot stand there.
+    /// Userinfo, host and port; `nil` when host or port have characters that are not allowed there.
     private static func authority(_ text: Text) -> Authority? {
         guard !text.contains("\\") else { return nil }
-        // Before the last `@`, as browsers have it: the host is never a part of what looks like a password.
+        // Userinfo ends at the last `@`, as in browsers: no part of a password is taken for the host.
         let at = text.lastIndex(of: "@")
         let userinfo = at.map { encoded(text[..<$0], allowing: ":") }
         var host = at.map { text[text.index(after: $0)...] } ?? text

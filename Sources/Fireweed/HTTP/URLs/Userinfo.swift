@@ -15,11 +15,11 @@ package enum Userinfo {
         return String(shown.unicodeScalars[at...].dropFirst())
     }
 
-    /// The most parts that are removed from the front of one text.
+    /// The passes over one text; each pass removes one userinfo, and the last one must find none.
     private static let passLimit = 4
 
-    /// A URL, or a reference to one, without userinfo: also `//user@host`, `http:/user@host` and `user:password@host`,
-    /// which are malformed or relative, and come from users and servers all the same.
+    /// A URL, or a reference to one, without userinfo: also from malformed and relative ones, which users and servers
+    /// send too: `//user@host`, `http:/user@host` and `user:password@host`.
     ///
     /// The rest of a text may begin with userinfo again, which is removed too. The result is `nil` for a text with more
     /// than three of them.
@@ -57,7 +57,7 @@ package enum Userinfo {
         return String(scalars[..<place]) + String(scalars[at...].dropFirst())
     }
 
-    /// Whether the text before an `@` has a password: an address of mail, and a sentence with one, have none.
+    /// Whether the text before an `@` has a password; a mail address, or a sentence with one, has none.
     private static func isUserinfo(_ text: Substring.UnicodeScalarView) -> Bool {
         text.contains(":") && !text.contains(where: \.properties.isWhitespace)
     }
@@ -65,7 +65,7 @@ package enum Userinfo {
     /// The URL without its userinfo, and user and password without percent-encoding; `nil` when the URL has no
     /// userinfo.
     package static func split(_ text: String) -> (url: String, user: String, password: String)? {
-        // By scalars: a character that combines with a slash or an `@` does not hide it.
+        // Parsed by scalars: in a `Character`, a combining mark would hide a slash or an `@`.
         let scalars = text.unicodeScalars
         guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return nil }
         let rest = scalars[scheme.upperBound...]

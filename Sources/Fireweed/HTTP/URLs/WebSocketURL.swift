@@ -8,9 +8,9 @@ package enum WebSocketURL {
     /// too.
     static let schemes = ["ws", "wss", "http", "https"]
 
-    /// The URL of the handshake: `http` for `ws`, `https` for `wss`, and no fragment.
+    /// The URL of the handshake: `http` for `ws`, `https` for `wss`, without fragment and userinfo.
     ///
-    /// It decides about cookies, origins and proxies, as RFC 6455 §4.1 asks.
+    /// Cookies, origins and proxies depend on this URL, as RFC 6455 §4.1 requires.
     package static func onTheWire(_ url: URL) -> URL {
         guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
         switch components.scheme?.lowercased() {

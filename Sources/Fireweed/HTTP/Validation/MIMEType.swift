@@ -11,9 +11,9 @@ package struct MIMEType: Equatable {
     /// Whether there is a `boundary` parameter (RFC 2046 §5.1.1).
     package let hasBoundary: Bool
 
-    /// Reads `type/subtype; charset=…`; `nil` when there is no slash.
+    /// Reads `type/subtype; charset=…`; `nil` when type or subtype is missing, except for `*` alone.
     package init?(_ text: String) {
-        // By scalars: a character that combines with a semicolon or a slash does not hide it.
+        // Split by scalars: in a `Character`, a combining mark would hide a semicolon or a slash.
         let parts = text.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false).map { String($0) }
         let essence = parts[0].trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "*" {
