@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// The cache's state of an exchange, for the moment when the response comes.
+/// The cache's notes about an exchange, which it needs when the response comes.
 struct CacheNote: Sendable {
     /// The result of the look-up; `nil` for most messages, since nothing is stored for them.
     let lookup: CacheLookup?
@@ -54,7 +54,7 @@ struct CacheLink: Link {
         guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
         let cache = cache ?? .none
         guard cache.scope.clientIdentity(for: exchange.url) == nil else {
-            // The look at an identity's file may wait for a disk.
+            // Reading an identity's file may wait for a disk.
             return .deferred(on: cache.queue) { exchange in
                 let query = CacheQuery(exchange, policy: policy, in: cache)
                 exchange.clientCertificate = query.certificate
@@ -100,9 +100,9 @@ struct CacheLink: Link {
         case .answered: exchange.lead?.end(.stored)
         case .abandoned: exchange.lead?.end(.handedOver)
         case .failed(let failure):
-            // A deadline of this request alone is no failure of the requests that wait for it.
+            // The deadline of this request must not fail the requests that wait for it.
             let isOwn = failure.isTimeout && (host.deadlineNanoseconds ?? .max) <= cache.clock.monotonicNanoseconds
-            // Nor is a refusal, which depends on the request's priority and deadline.
+            // Neither must a refusal, which depends on this request's priority and deadline.
             let isHandedOver = isOwn || failure.isCancel || failure.overload != nil
             exchange.lead?.end(isHandedOver ? .handedOver : .failed(failure))
             guard failure.isOfNetwork, let stored = exchange.cacheNote?.staleAnswer,
@@ -120,13 +120,13 @@ extension ChainContext {
         if case .byRules = cacheUse { originFailure != nil } else { true }
     }
 
-    /// Adds the conditions that validate a stored response, and notes what the cache has to know of the answer.
+    /// Adds the conditions that validate a stored response, and sets the notes that the cache needs for the response.
     ///
-    /// `lookup` is `nil` where nothing is stored; `moment` is when the message is sent.
+    /// `lookup` is `nil` when nothing is stored; `moment` is when the message is sent.
     mutating func ask(_ lookup: CacheLookup?, at moment: ResponseCache.Moment, for host: any LinkContext) {
         if let stored = lookup?.stored { fields = RevalidationRules.fields(fields, asking: stored.head) }
         cacheNote = CacheNote(lookup: lookup, moment: moment)
-        // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
+        // Most responses to a plain GET do not concern the cache, unless a handler or monitor wants every response.
         if lookup?.stored != nil || method != "GET" || host.cachePolicy != .useProtocolCachePolicy
             || host.storingPolicy.isAboutAll || lead != nil
         {
@@ -156,13 +156,13 @@ extension FieldBlock {
 extension CacheQuery {
     /// The message of an exchange that has reached the cache.
     ///
-    /// `facts` are those of the exchange's fields, where they are known already. May wait for a disk when there is a
-    /// client identity.
+    /// `facts` are the directives of the exchange's fields, if they are known already. May wait for a disk when there
+    /// is a client identity.
     init(
         _ exchange: ChainContext, policy: URLRequest.CachePolicy, in cache: ResponseCache,
         facts known: CacheQuery.CacheDirectives? = nil
     ) {
-        // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
+        // The answer to a Digest challenge differs each time; the message's credentials identify the user instead.
         let fields =
             exchange.digest == nil
             ? exchange.fields
@@ -186,13 +186,14 @@ extension TransferFailure {
 
     fileprivate var isTimeout: Bool { if case .exchange(.timedOut, _, _) = self { true } else { false } }
 
-    /// Whether the origin could not be reached, did not answer, or was to be spared; false for a refused certificate.
+    /// Whether the origin could not be reached, did not answer, or was protected from overload; false for a refused
+    /// certificate.
     var isOfNetwork: Bool {
         guard overload == nil else { return true }
         let code: URLError.Code? =
             switch self {
             case .exchange(let code, _, _): code
-            // A stub's failure, and that of a `URLProtocol`.
+            // The failure of a stub or of a `URLProtocol`.
             case .reported(let error): (error as? URLError)?.code
             case .cancelled, .unreadableBody, .untrusted, .refused: nil
             }

@@ -1,10 +1,10 @@
-// One message in the cache.
+// The steps of one message in the cache.
 
 import Dispatch
 import FireweedTransport
 import Foundation
 
-/// The way of one message through the cache: the look-up, the wait for other processes, and what the rules say.
+/// The steps of one message in the cache: the look-up, the wait for other processes, and the decision by the rules.
 struct CacheWalk: Sendable {
     private let query: CacheQuery
     private let host: any LinkContext
@@ -24,7 +24,7 @@ struct CacheWalk: Sendable {
         }
     }
 
-    /// Looks into the store, and does what the rules say.
+    /// Looks up a stored response, and acts by the rules.
     private func look() -> Decision {
         guard cache.isRemote else {
             return .deferred(on: cache.queue) { act(on: cache.finding(for: query), &$0) }
@@ -36,7 +36,7 @@ struct CacheWalk: Sendable {
             })
     }
 
-    /// On the cache's queue.
+    /// Called on the cache's queue.
     private func act(on finding: CacheFinding, _ exchange: inout ChainContext) -> Decision {
         switch finding.decision {
         case .answer(_, let refreshes):
@@ -95,10 +95,10 @@ struct CacheWalk: Sendable {
         }
     }
 
-    /// Waits for the fetch of another process, and looks again; `nil` when the request has waited long enough.
+    /// Waits for the fetch of another process, and repeats the look-up; `nil` when the request has waited long enough.
     ///
-    /// One wait lasts for the store's `fetchTimeout` at most; one of the requests that wait then takes the fetch over,
-    /// and the others wait on.
+    /// One wait lasts for the store's `fetchTimeout` at most; one of the waiting requests then takes over the fetch,
+    /// and the others continue to wait.
     private func waitElsewhere(_ exchange: inout ChainContext) -> Decision? {
         let wait = exchange.fetchWait ?? FetchWait(of: host, by: cache.clock)
         if let limit = wait.limit, limit.rest(by: cache.clock) == .zero { return nil }
@@ -109,7 +109,7 @@ struct CacheWalk: Sendable {
             })
     }
 
-    /// Asks the origin whatever is stored; about a stored response, if there is one.
+    /// Sends the message to the origin, with conditions to validate `stored` if there is one.
     private func ask(
         about stored: StoredResponse?, after revision: UInt64?, _ exchange: inout ChainContext
     ) -> Decision {
@@ -123,7 +123,7 @@ struct CacheWalk: Sendable {
 
     /// The rule for storing the response.
     ///
-    /// Nothing is stored for an identity that a delegate gave after the look: for whom the response is was not known.
+    /// Nothing is stored when a delegate gave a client identity after the look-up, which did not know the user.
     var storingPolicy: StoringPolicy {
         query.clientIdentity == cache.scope.clientIdentity(for: query.url)
             ? host.storingPolicy : StoringPolicy(stores: false)
@@ -133,7 +133,8 @@ struct CacheWalk: Sendable {
     func confirm(
         _ stored: StoredResponse, by head: ResponseHead, _ note: CacheNote, _ exchange: ChainContext
     ) -> Decision {
-        // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
+        // A 304 about another response does not validate the stored response: the message is sent again, without
+        // conditions (§4.3.4).
         guard RevalidationRules.isAbout(stored.head, head) else {
             var next = exchange.message
             next.cacheUse = .unconditional(revision: note.moment.revision)
@@ -147,9 +148,10 @@ struct CacheWalk: Sendable {
 
     /// A stored response as the answer.
     ///
-    /// `start` is when the request began to wait for another one, in nanoseconds of the monotonic clock; `nil` is now.
+    /// `start` is when the request began to wait for an equal request, in nanoseconds of the monotonic clock; `nil` is
+    /// now.
     func answer(_ stored: StoredResponse, source: AnswerSource = .cache, since start: UInt64? = nil) -> LocalAnswer {
-        // The head says how old the response is (RFC 9111 §4, §5.1).
+        // `Age` is the age of the stored response (RFC 9111 §4, §5.1).
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
         let head = stored.head.response.setting("Age", to: "\(age)")
         let content = query.method == "HEAD" ? Data() : stored.content
@@ -158,19 +160,19 @@ struct CacheWalk: Sendable {
 }
 
 extension CacheFinding {
-    /// What is known without a look: nothing is stored.
+    /// The finding without a look-up: nothing is stored.
     fileprivate static func nothing(_ cache: ResponseCache) -> CacheFinding {
         CacheFinding(decision: .fetch, stored: nil, moment: cache.moment, fetch: .unclaimed)
     }
 
-    /// Whether the stored response may answer in place of an error.
+    /// Whether the stored response may replace an error.
     fileprivate var toleratesError: Bool {
         if case .validate(_, let toleratesError) = decision { toleratesError } else { false }
     }
 }
 
 extension LocalAnswer {
-    /// A head and content that are there already; `queue` is where they are delivered.
+    /// An answer with this head and content, which are delivered on `queue`.
     fileprivate init(
         _ head: ResponseHead, _ content: Data, source: AnswerSource, on queue: DispatchQueue, since start: UInt64? = nil
     ) {

@@ -1,13 +1,13 @@
-// One message and its answer, as the links of a chain see them.
+// One message and the notes of the links about it.
 
 import Dispatch
 import FireweedTransport
 import Foundation
 
-/// A message on its way out, and the notes of the links until its response comes.
+/// A message that is being sent, and the notes of the links until its response comes.
 struct ChainContext: Sendable {
     private var box: MessageBox
-    /// The message as the user, a redirect or an answer to a challenge made it.
+    /// The message of the user, a redirect or an answer to a challenge, without the fields that links added.
     ///
     /// The getter copies the whole message; the members below copy only their part.
     var message: OutgoingMessage { box.message }
@@ -28,17 +28,17 @@ struct ChainContext: Sendable {
     var awaitsHead = false
     /// The last challenge that was answered with the message's credentials.
     var answeredChallenge: ResponseHead?
-    /// The digest of the client certificate for which the cache has looked, and stores the response.
+    /// The digest of the client certificate with which the cache looked up the response, and will store it.
     var clientCertificate: Data?
     /// The cache's note for the response; `nil` when the response does not concern the cache.
     var cacheNote: CacheNote?
-    /// Stores the response's content while it comes.
+    /// Records the response's content while it is received.
     var recorder: ResponseRecorder?
-    /// What tells the requests that wait for the response; `nil` when none can.
+    /// Notifies the requests that wait for the response; `nil` when no request can wait for it.
     var lead: FetchLeader?
-    /// The wait for the response to an equal request, of this process or another; `nil` before one began.
+    /// The wait for the response to an equal request, of this process or another; `nil` before a wait began.
     var fetchWait: FetchWait?
-    /// The failure of the origin for an equal request; a stale response may answer in its place.
+    /// The failure of the origin for an equal request; a stale response may be used instead.
     var originFailure: OriginFailure?
     /// Whether nothing is sent: the request accepts only a stored response, and none is suitable; or the request waited
     /// for an equal request, which failed.
@@ -47,7 +47,7 @@ struct ChainContext: Sendable {
     /// called.
     var deferredWork: [DeferredWork] = []
 
-    /// Deferred work; it enters the group until it is done.
+    /// Deferred work; it enters the group, and leaves it when it is done.
     typealias DeferredWork = @Sendable (DispatchGroup) -> Void
 
     init(_ message: OutgoingMessage) {

@@ -6,7 +6,7 @@ import Foundation
 
 /// Sends the first of several equal requests, and lets the others wait until its response is stored.
 ///
-/// Outside of the cache: a request that has waited is answered there.
+/// The link is outside of the cache's link, which answers a request after its wait.
 struct CoalescingLink: Link {
     let fetches: CoalescedFetches
     let cache: ResponseCache
@@ -14,7 +14,7 @@ struct CoalescingLink: Link {
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil, case .byRules = exchange.cacheUse else { return .pass }
         guard cache.scope.clientIdentity(for: exchange.url) != nil else { return enter(&exchange, for: host) }
-        // The look at an identity's file may wait for a disk.
+        // Reading an identity's file may wait for a disk.
         return .deferred(on: cache.queue) { enter(&$0, for: host) }
     }
 
@@ -75,17 +75,17 @@ struct CoalescingLink: Link {
 
 /// The failure of the origin for an equal request.
 enum OriginFailure: Sendable {
-    /// The origin answered with an error, in place of which a stale response may be used (RFC 5861 §4).
+    /// The origin answered with an error; a stale response may be used instead (RFC 5861 §4).
     case status
     case transfer(TransferFailure)
 }
 
-/// The time that a request has to wait for other requests, in this process and in others.
+/// The time for which a request may wait for other requests, in this process and in others.
 struct FetchWait: Sendable {
     struct Limit: Sendable {
         /// The end of the wait, on the clock of the session.
         let nanoseconds: UInt64
-        /// The outcome for the request when nothing has come by then.
+        /// The outcome for the request at that time.
         let outcome: FetchOutcome
 
         func rest(by clock: any SessionClock) -> Duration {
@@ -95,11 +95,11 @@ struct FetchWait: Sendable {
 
     /// The beginning, in nanoseconds of the monotonic clock of the system.
     let start = StoredPlayback.nanoseconds
-    /// `nil` when the request waits for any time.
+    /// `nil` when the time is not limited.
     let limit: Limit?
 
-    /// A wait that begins now: until the request's own deadline, or for as long as the request would itself wait for a
-    /// byte, whichever is shorter.
+    /// A wait that begins now: until the request's own deadline, or for the request's idle time-out, whichever is
+    /// shorter.
     init(of host: any LinkContext, by clock: any SessionClock) {
         let deadline = host.deadlineNanoseconds.map { Limit(nanoseconds: $0, outcome: .outOfTime) }
         guard host.idleTimeout > 0, host.idleTimeout < 1e9 else {

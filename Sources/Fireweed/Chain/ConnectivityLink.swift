@@ -35,7 +35,8 @@ struct ConnectivityLink: Link {
             })
     }
 
-    /// Sends a message that found no route once more, which then waits; not when a stored response may answer.
+    /// Sends a message again that failed without a route, so that it waits for one; not when a stored response may
+    /// answer.
     func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery? {
         // The content of a reader may have been used up.
         guard case .failed(let failure) = outcome, failure.isOffline, exchange.cacheNote?.staleAnswer == nil,

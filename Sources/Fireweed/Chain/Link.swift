@@ -3,12 +3,12 @@
 import Dispatch
 import FireweedTransport
 
-/// One step of the chain between a request and the wire: redirects, credentials, cookies, the cache.
+/// One step of the chain between a request and the transport: redirects, credentials, cookies, the cache.
 ///
-/// A message passes the links outermost first; its response passes them innermost first. A link has no state of its
-/// own: its notes until the response comes are in the `ChainContext`, and its notes for the next message are in the
-/// message. No lock is held while a link runs. Links run on any thread, the transport's included, and never wait: a
-/// link that needs time returns `Decision.deferred`.
+/// A message passes the links outermost first; its response passes them innermost first. A link keeps no state of a
+/// single message: its notes until the response comes are in the `ChainContext`, and its notes for the next message are
+/// in the message. No lock is held while a link runs. Links run on any thread, the transport's included, and never
+/// wait: a link that needs time returns `Decision.deferred`.
 protocol Link: Sendable {
     /// The heads that the link has to see.
     var interest: HeadInterest { get }
@@ -18,13 +18,13 @@ protocol Link: Sendable {
     /// A message that is sent again passes the whole chain again.
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
-    /// Observes the heads of its interest that come from the wire, before any link decides; never a stored head.
+    /// Observes the heads of its interest that come from the transport, before any link decides; never a stored head.
     func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext)
 
     /// Decides about a head of its interest, or a head that the exchange awaits, after the links further in.
     func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
-    /// Takes the outcome of an exchange that the link let pass, once, after the links further in.
+    /// Receives the outcome of an exchange that the link let pass, once, after the links further in.
     ///
     /// - Returns: the replacement of an exchange that failed before its response began; has no effect after another
     ///   outcome. The links further out then learn the outcome of the replacement.
@@ -45,7 +45,7 @@ extension Link {
 
 /// The outcome of an exchange, for its links.
 enum ExchangeOutcome: Sendable {
-    /// The response came, and is stored where it was to be.
+    /// The response was received, and was stored if it had to be.
     case answered
     case failed(TransferFailure)
     /// The attempt was cancelled, or continues with another message before a response came.
@@ -54,7 +54,7 @@ enum ExchangeOutcome: Sendable {
 
 /// The replacement of an exchange that failed.
 enum Recovery: Sendable {
-    /// Another transfer gives the response.
+    /// Another transfer delivers the response.
     case answer(LocalAnswer)
     /// Another message is sent, and passes the whole chain.
     case again(OutgoingMessage)
@@ -62,11 +62,11 @@ enum Recovery: Sendable {
 
 /// A link's decision about a message or a response.
 enum Decision: Sendable {
-    /// The next link is asked.
+    /// The next link decides.
     case pass
-    /// Another transfer gives the response, instead of the wire or of the response that came.
+    /// Another transfer delivers the response, instead of the transport or of the received response.
     case answer(LocalAnswer)
-    /// Another message is sent, and passes the whole chain; the rest of the response that came is discarded.
+    /// Another message is sent, and passes the whole chain; the rest of the received response is discarded.
     indirect case again(OutgoingMessage)
     /// The attempt ends with this failure.
     case fail(TransferFailure)
@@ -81,10 +81,10 @@ enum Decision: Sendable {
     }
 }
 
-/// A response that does not come over the wire; the links further out see its head.
+/// A response that does not come from the transport; the links further out see its head.
 struct LocalAnswer: Sendable {
     let source: AnswerSource
-    /// Makes the transfer that gives the response.
+    /// Makes the transfer that delivers the response.
     let makeTransfer: @Sendable (any TransferConsumer) -> any TransferControl
 }
 
@@ -97,7 +97,7 @@ struct DeferredDecision: Sendable {
 
     /// Begins the work that leads to the decision; returns a closure that stops it.
     ///
-    /// That closure is called at most once, when the decision is not needed any more.
+    /// The returned closure is called at most once, when the decision is not needed any more.
     let begin: @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void
 
     init(_ begin: @escaping @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void) {

@@ -2,7 +2,7 @@
 
 import FireweedTransport
 
-/// The links that a message walks, outermost first, and the heads that each of them has to see.
+/// The links that a message passes, outermost first, and the heads that each of them has to see.
 struct LinkChain: Sendable {
     private let links: [any Link]
     private let interests: [HeadInterest]

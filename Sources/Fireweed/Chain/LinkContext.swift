@@ -16,7 +16,7 @@ protocol LinkContext: AnyObject, Sendable {
     var cachePolicy: URLRequest.CachePolicy { get }
     /// Whether the request sends and stores cookies.
     var handlesCookies: Bool { get }
-    /// The page that the request is a part of.
+    /// The URL of the page that the request belongs to, for the cookie policy.
     var mainDocument: URL? { get }
     /// The handler that decides about redirects; `nil` leaves them to the session's rules.
     var redirectHandler: (any RedirectHandler)? { get }
@@ -27,14 +27,14 @@ protocol LinkContext: AnyObject, Sendable {
     /// Whether responses are stored, and whether a handler is asked first; cheap.
     var storingPolicy: StoringPolicy { get }
 
-    /// Notifies monitors of a redirect that is about to be followed, or to be shown to a handler.
+    /// Notifies monitors of a redirect, before it is followed or passed to a handler.
     func announceRedirect(to next: OutgoingMessage)
     /// Notifies monitors of a challenge.
     func announceChallenge(_ head: ResponseHead, to message: OutgoingMessage)
     /// Notifies monitors that the attempt waits for a route.
     func announceWaitForRoute()
-    /// Asks the session's delegate about a challenge; `nil` when the delegate is not a subclass, and so decides
-    /// nothing.
+    /// Asks the session's delegate about a challenge; `nil` for a WebSocket, and when the delegate is not a subclass of
+    /// `SessionDelegate`, and so decides nothing.
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion?
     /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `completion` takes `nil`
     /// when none does.

@@ -22,7 +22,7 @@ struct RedirectLink: Link {
         return next.map { decide(on: $0, by: handler, for: host) } ?? .pass
     }
 
-    /// The decision about a redirect that names a whole request, as a `URLProtocol` gives it.
+    /// The decision about a redirect to a whole `URLRequest`, as a `URLProtocol` reports it.
     func decide(on request: URLRequest, after message: OutgoingMessage, for host: any LinkContext) -> Decision {
         let handler = host.redirectHandler
         let next = Redirection.next(
@@ -72,7 +72,7 @@ struct RedirectLink: Link {
     ) -> Decision {
         guard let chosen else { return .pass }
         if let obstacle = next.obstacle, chosen.url == proposed.url { return .fail(obstacle) }
-        // Equality of requests leaves the fields out on Linux.
+        // On Linux, `==` of requests ignores header fields.
         guard chosen != proposed || chosen.allHTTPHeaderFields != proposed.allHTTPHeaderFields else {
             return .again(next.message)
         }

@@ -1,4 +1,4 @@
-// Going on with a download in the chain.
+// The resumption of a download in the chain.
 
 import FireweedTransport
 
@@ -22,7 +22,7 @@ struct ResumptionLink: Link {
                 !["Range", "If-Range"].contains(where: field.name.isEqualIgnoringASCIICase)
             })
         next.urlRequest = nil
-        next.digest = nil  // a nonce that was used is a new challenge's
+        next.digest = nil  // the nonce count of this answer was used already
         return .again(next)
     }
 }

@@ -1,4 +1,4 @@
-// Sources of credentials, beside the request's own.
+// Sources of credentials other than the request.
 
 import FireweedTransport
 import Foundation
@@ -11,7 +11,7 @@ import Glibc
 /// configuration's storage, after a challenge. When credentials of the request are refused, no others are tried: the
 /// 401 is the response.
 struct CredentialSource: @unchecked Sendable {
-    // SAFETY: the storage synchronises itself, and is never changed for another.
+    // SAFETY: the storage synchronises itself, and is never replaced.
     private let storage: URLCredentialStorage?
     private let netrc: Netrc?
 
@@ -22,10 +22,10 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: Before the first message to an origin
 
-    /// Whether `completing` may have to change the message to a URL; cheap, since every message is checked.
+    /// Whether `completing` may change a message with this URL; cheap, since every message is checked.
     func concerns(_ urlText: String) -> Bool {
         guard netrc == nil else { return true }
-        // Byte by byte, Swift takes ten times as long for it, and every message is asked.
+        // `memchr`, since a Swift loop over the bytes takes ten times as long, and this runs for every message.
         let found = urlText.utf8.withContiguousStorageIfAvailable { bytes in
             bytes.baseAddress.map { memchr($0, 0x40, bytes.count) != nil } ?? false
         }
@@ -40,8 +40,8 @@ struct CredentialSource: @unchecked Sendable {
         return .exchange(.badURL, detail: "the user or the password in the URL has a line break in it", engineCode: 0)
     }
 
-    /// The message without userinfo in its URL, and with credentials from the userinfo or from the netrc file unless it
-    /// has some.
+    /// The message without userinfo in its URL, and with credentials from the userinfo or the netrc file, unless it has
+    /// credentials already.
     func completing(_ message: OutgoingMessage) -> OutgoingMessage {
         var message = message
         if let (text, user, password) = Userinfo.split(message.url.absoluteString), let url = URL(string: text) {
@@ -60,7 +60,7 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: After a challenge
 
-    /// The message with credentials for one of the challenges that were not refused yet; `nil` when there are none.
+    /// The message with credentials for one of the challenges, except refused credentials; `nil` when there are none.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage) -> OutgoingMessage? {
         guard !message.hasOwnCredentials, !message.fields.contains("Authorization") else { return nil }
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
@@ -77,18 +77,18 @@ struct CredentialSource: @unchecked Sendable {
         return nil
     }
 
-    /// Whether credentials stand for the user's Kerberos ticket: an empty user and an empty password.
+    /// Whether credentials mean the user's Kerberos ticket: an empty user and an empty password.
     private static func isTicket(_ credentials: (user: String, password: String)) -> Bool {
         credentials.user.isEmpty && credentials.password.isEmpty
     }
 
-    /// The message again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after
-    /// too many refusals.
+    /// The message with a credential that a delegate gave for the challenges; `nil` when the credential fits no
+    /// challenge or was refused before, or after too many refusals.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage, by credential: URLCredential)
         -> OutgoingMessage?
     {
         var message = message
-        // The challenge was for these: a field of the request itself would contradict the answer.
+        // The delegate's credential replaces the request's own `Authorization` field, which was refused.
         message.fields = FieldBlock(message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
         let isTicket = Self.isTicket((credential.user ?? "", credential.password ?? ""))
@@ -146,7 +146,7 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: After success
 
-    /// Stores a credential that answered a challenge, as its persistence asks for.
+    /// Stores a credential that the origin has accepted, unless its persistence is `none`.
     func remember(_ credential: URLCredential, for challenges: [HTTPChallenge], of url: URL) {
         guard let storage, credential.persistence != .none,
             let challenge = challenges.filter({ $0.known != nil }).max(by: { $0.strength < $1.strength })
@@ -170,7 +170,7 @@ extension HTTPChallenge {
     /// Negotiate comes last: it uses the user's Kerberos ticket and no password.
     fileprivate var strength: Int { strength(byTicket: false) }
 
-    /// The rank of a scheme; for credentials that stand for a Kerberos ticket, Negotiate comes first.
+    /// The rank of a scheme; for credentials that mean a Kerberos ticket, Negotiate comes first.
     fileprivate func strength(byTicket isTicket: Bool) -> Int {
         switch known {
         case .negotiate: isTicket ? .max : 0
@@ -183,7 +183,7 @@ extension HTTPChallenge {
 }
 
 extension URLProtectionSpace {
-    /// Whether a challenge of this origin belongs to this space; a space without a realm covers all of the origin.
+    /// Whether a challenge of this origin belongs to this space; a space without a realm covers the whole origin.
     fileprivate func covers(_ challenge: HTTPChallenge, of url: URL) -> Bool {
         CanonicalHost.identity(of: host) == url.host.map(CanonicalHost.identity) && port == url.effectivePort
             && (`protocol` ?? "http").lowercased() == url.scheme?.lowercased()
@@ -193,7 +193,7 @@ extension URLProtectionSpace {
 }
 
 extension URL {
-    /// The port, or the scheme's own.
+    /// The port, or the scheme's default.
     var effectivePort: Int { port ?? (scheme?.lowercased() == "https" ? 443 : 80) }
 }
 
@@ -203,7 +203,7 @@ extension RequestMessage.Credentials {
 }
 
 extension OutgoingMessage {
-    /// Uses credentials of the request itself.
+    /// Sets credentials as the request's own, unless they cannot be sent.
     mutating func adopt(_ credentials: RequestMessage.Credentials) {
         guard credentials.isSendable else { return }
         self.credentials = credentials

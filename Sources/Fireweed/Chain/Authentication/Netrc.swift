@@ -14,7 +14,7 @@ import Glibc
 /// let session = Session(options: SessionOptions(netrc: try Netrc.ofUser()))
 /// ```
 public struct Netrc: Sendable, Equatable {
-    /// The credentials for one host, or for every other one.
+    /// The credentials for one host, or for all hosts without an entry.
     public struct Entry: Sendable, Equatable {
         /// The host; `nil` for the `default` entry.
         public var machine: String?
@@ -41,10 +41,10 @@ public struct Netrc: Sendable, Equatable {
 
     /// Reads the text of a file; throws `NetrcError.syntax`.
     ///
-    /// Words stand between white space or in double quotes, where a backslash escapes the next character. Known are
-    /// `machine`, `default`, `login`, `password`, `account`, `port` (both without effect) and `macdef`, whose text up
-    /// to the next empty line is skipped. Other words in place of a keyword are skipped, as by curl. `#` in place
-    /// of a keyword begins a comment.
+    /// Words are separated by white space, or are in double quotes, where a backslash escapes the next character. The
+    /// keywords are `machine`, `default`, `login`, `password`, `account` and `port` (both without effect), and
+    /// `macdef`, whose text up to the next empty line is skipped. Other words instead of a keyword are skipped, as by
+    /// curl. `#` instead of a keyword begins a comment.
     public init(_ text: String) throws {
         var parser = NetrcParser(text)
         entries = try parser.entries()
@@ -61,9 +61,9 @@ public struct Netrc: Sendable, Equatable {
         try self.init(text)
     }
 
-    /// Reads the user's file: the one that `NETRC` in the environment names, else `~/.netrc`; throws ``NetrcError``.
+    /// Reads the user's file: the path in the environment variable `NETRC`, else `~/.netrc`; throws ``NetrcError``.
     ///
-    /// `~` is `HOME` of the environment; where `HOME` is missing or empty, it is the home folder of the account.
+    /// `~` is the environment variable `HOME`; when `HOME` is missing or empty, it is the home folder of the account.
     public static func ofUser() throws -> Netrc {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["NETRC"], !path.isEmpty { return try Netrc(contentsOf: URL(fileURLWithPath: path)) }
@@ -82,10 +82,10 @@ public struct Netrc: Sendable, Equatable {
         return URL(fileURLWithPath: String(cString: home))
     }
 
-    /// The first entry for a host, or the `default` entry where it comes first.
+    /// The first entry for a host, or the `default` entry if it comes first.
     ///
-    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels. A dot at the end counts: another
-    /// machine may have that name.
+    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels. A name with a trailing dot is
+    /// another host, since it may be another machine.
     public func entry(forHost host: String) -> Entry? {
         let host = CanonicalHost.identity(of: host)
         return entries.first { entry in entry.machine.map { CanonicalHost.identity(of: $0) == host } ?? true }
@@ -107,12 +107,12 @@ extension Netrc.Entry: CustomStringConvertible, CustomDebugStringConvertible, Cu
 public enum NetrcError: Error, Sendable {
     /// The file could not be read.
     case unreadable(URL, underlying: any Error)
-    /// The file says something that is not understood in this line, counted from 1; nothing of it is repeated here.
+    /// This line, counted from 1, has a syntax error; the error has no text of the file.
     case syntax(line: Int)
 }
 
 extension NetrcError: LocalizedError {
-    /// Which file, or which line of it.
+    /// A sentence with the file or the line.
     public var errorDescription: String? {
         switch self {
         case .unreadable(let url, _): "The netrc file \(url.path) cannot be read."
@@ -121,7 +121,7 @@ extension NetrcError: LocalizedError {
     }
 }
 
-/// Reads word after word, scalar by scalar: a character that combines with a quote does not hide it.
+/// Reads word after word, scalar by scalar: in a `Character`, a combining mark would hide a quote.
 private struct NetrcParser {
     private let scalars: [Unicode.Scalar]
     private var position = 0
@@ -132,7 +132,7 @@ private struct NetrcParser {
         var scalars: [Unicode.Scalar] = []
         var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {
-            // Editors of other systems put a byte order mark in front.
+            // Editors of other systems begin a file with a byte order mark.
             if previous == nil, scalar == "\u{FEFF}" { continue }
             if scalar != "\n" || previous != "\r" { scalars.append(scalar == "\r" ? "\n" : scalar) }
             previous = scalar

@@ -1,14 +1,14 @@
-// Answers to challenges, by the credentials that a message has.
+// Answers to challenges with the credentials of a message.
 
 import FireweedTransport
 import Foundation
 
 extension OutgoingMessage {
-    /// The credentials that the transport uses; `nil` for those that may answer Digest, which wait for a challenge
+    /// The credentials for the transport; `nil` for credentials that may answer Digest challenges, which are answered
     /// here.
     ///
-    /// Digest is answered by another message, whose answer covers content that is in memory (`qop=auth-int`, RFC 7616
-    /// §3.4.3). For WebSockets the transport answers.
+    /// The answer to Digest is another message, and covers content that is in memory (`qop=auth-int`, RFC 7616 §3.4.3).
+    /// For WebSockets the transport answers.
     var transportCredentials: RequestMessage.Credentials? {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest) else { return credentials }
         return nil
@@ -16,8 +16,8 @@ extension OutgoingMessage {
 
     /// The message with an answer to one of the challenges; `nil` when its credentials fit none, or were refused.
     ///
-    /// Of several schemes, the scheme that reveals least is taken. Negotiate sends nothing without a ticket, and does
-    /// not use the password: after a challenge to it, the other schemes have their turn.
+    /// Of several schemes, the scheme that reveals least is taken. Negotiate is first: it sends nothing without a
+    /// Kerberos ticket, and does not use the password. After its refusal, the other schemes are tried.
     func answering(_ challenges: [HTTPChallenge]) -> OutgoingMessage? {
         let allowed = laterSchemes.isEmpty ? credentials?.schemes ?? [] : laterSchemes
         guard let credentials, webSocket == nil, allowed.contains(.digest), !fields.contains("Authorization") else {
@@ -48,7 +48,7 @@ extension OutgoingMessage {
         return nil
     }
 
-    /// Content that is read from a stream or a file is not known before it is sent.
+    /// The content if it is in memory; content of a stream or a file is not known before it is sent.
     private var knownContent: Data? {
         switch body {
         case .none: Data()
@@ -94,7 +94,7 @@ extension OutgoingMessage {
         return DigestSessions.Space("\(scheme)://\(CanonicalHost.identity(of: host)):\(url.effectivePort)", credentials)
     }
 
-    /// The answer for a nonce that the origin has accepted before; `nil` where there is none for this message.
+    /// The answer for a nonce that the origin has accepted before; `nil` when there is no such nonce for this message.
     func reusedDigest(of sessions: DigestSessions) -> DigestRound? {
         guard let credentials, let space = digestSpace else { return nil }
         let (text, knowsContent) = (url.absoluteString, knownContent != nil)

@@ -1,4 +1,4 @@
-// Challenges in Foundation's form, for monitors.
+// Challenges in Foundation's form, for monitors and delegates.
 
 import FireweedTransport
 import Foundation
@@ -16,7 +16,7 @@ extension HTTPChallenge {
         }
     }
 
-    /// The challenge as monitors see it; they watch, and answering it has no effect.
+    /// The challenge for monitors and delegates; a call of its sender has no effect.
     func shown(host: String, port: Int, scheme: String, response: HTTPURLResponse?, failureCount: Int)
         -> URLAuthenticationChallenge
     {
@@ -28,9 +28,9 @@ extension HTTPChallenge {
     }
 }
 
-/// Carries a challenge to a monitor's queue.
+/// Carries a challenge to the queue of a monitor or a delegate.
 struct SendableChallenge: @unchecked Sendable {
-    // SAFETY: a challenge is not changed once it is made; its sender ignores everything.
+    // SAFETY: a challenge is not changed once it is made. We call its sender only on the thread of the protocols.
     let value: URLAuthenticationChallenge
 
     init(_ value: URLAuthenticationChallenge) {
@@ -38,7 +38,7 @@ struct SendableChallenge: @unchecked Sendable {
     }
 }
 
-/// Takes answers and does nothing with them.
+/// Ignores all answers.
 final class InertChallengeSender: NSObject, URLAuthenticationChallengeSender {
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}

@@ -7,7 +7,7 @@ import Synchronization
 /// The classes of a configuration's `protocolClasses` except Foundation's own, in the configuration's order.
 ///
 /// On Linux every configuration has Foundation's classes for HTTP, FTP and WebSockets. They are ignored, since the
-/// session's transport does their work. So a class is asked wherever it is in the list.
+/// session's transport does their work. So a class is asked even if Foundation's classes come before it.
 struct ProtocolClasses: Sendable {
     private let classes: [URLProtocol.Type]
 

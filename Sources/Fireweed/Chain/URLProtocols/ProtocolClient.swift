@@ -44,8 +44,8 @@ final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
         // The answer was given when the challenge came.
     }
 
-    /// The error as a `URLError`, if its domain is that of one: on Linux `as? URLError`, which retriers use, fails for
-    /// an `NSError`.
+    /// The error as a `URLError`, if its domain is `NSURLErrorDomain`: on Linux `as? URLError`, which retriers use,
+    /// fails for an `NSError`.
     private static func plain(_ error: any Error) -> any Error {
         let plain = error as NSError
         guard !(error is URLError), plain.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: plain.code)

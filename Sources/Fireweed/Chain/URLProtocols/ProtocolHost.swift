@@ -1,4 +1,4 @@
-// The contract of a `URLProtocol`'s client with its attempt.
+// The attempt's interface for the client of a `URLProtocol`.
 
 import FireweedTransport
 import Foundation
@@ -11,10 +11,10 @@ import FoundationNetworking
 protocol ProtocolHost: TransferConsumer {
     /// Calls `body` with the task, which shows the request of the offer during the call.
     func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result
-    /// A response came, over the network or from a store.
+    /// Receives the response, which the protocol made or which was stored.
     func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow
-    /// The protocol asks for another request to be sent.
+    /// Receives the protocol's redirect to another request.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse)
-    /// The protocol asks for credentials; called on the thread of the protocols.
+    /// Answers a challenge of the protocol; called on the thread of the protocols.
     func answer(_ challenge: SendableChallenge)
 }

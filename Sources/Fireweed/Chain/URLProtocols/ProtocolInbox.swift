@@ -22,17 +22,17 @@ struct ProtocolInbox {
     enum ResponseOrigin {
         /// The protocol made it, and allows storing it as the policy says.
         case made(URLCache.StoragePolicy)
-        /// It is the stored response that the protocol was given, and declared valid.
+        /// It is the stored response that was passed to the protocol, which declared it valid.
         case stored
     }
 
     private var reports = ElementQueue<Report>()
-    /// The report that the attempt was offered and refused.
+    /// The report that was put back, to be the next one again.
     private var refused: Report?
     /// Content that came before a response: it waits for the response.
     private var early: [Data] = []
     private var hasResponse = false
-    /// False once the protocol has reported an end, or its reports are not needed any more.
+    /// False once the protocol has reported an end or a redirect, or its reports are not needed any more.
     private(set) var isOpen = true
 
     /// Adds a report; returns whether the report ended the protocol's work.
@@ -42,7 +42,7 @@ struct ProtocolInbox {
         guard isOpen else { return false }
         switch report {
         case .response:
-            // A second response, as of `multipart/x-mixed-replace`, cannot be told to a request that has one.
+            // A second response, as of `multipart/x-mixed-replace`, is ignored: a request has one response.
             guard !hasResponse else { return false }
             hasResponse = true
             reports.append(report)

@@ -42,15 +42,15 @@ final class ProtocolTransfer: Sendable {
         let cachedResponse: CachedURLResponse?
         /// Seconds without a report of the protocol; zero or less for no limit.
         let idleTimeout: TimeInterval
-        /// The moment of `clock` at which the exchange is over time.
+        /// The deadline of the exchange, in nanoseconds of `clock`; `nil` for none.
         let deadlineNanoseconds: UInt64?
-        /// Whether the consumer gathers content.
+        /// Whether the consumer needs calls of `transferDidCompleteRead`.
         let wantsReadComplete: Bool
-        /// The session's.
+        /// The session's clock.
         let clock: any SessionClock
     }
 
-    /// The bytes that are offered at a time, so that a consumer can stop the content.
+    /// The bytes offered at a time; a consumer can stop the content between two pieces.
     private static let pieceSize = 64 * 1024
 
     private let order: Order
@@ -89,7 +89,7 @@ final class ProtocolTransfer: Sendable {
 
     /// Stops the protocol, once; it is released on its thread.
     private func stop() {
-        // A read of the content may hold up the thread.
+        // A read of the content may block the thread.
         (order.request.httpBodyStream as? BodyInputStream)?.interrupt()
         ProtocolThread.shared.perform { [self] in
             state.withLock { $0.loader.take() }?.value.stopLoading()
@@ -236,7 +236,7 @@ extension ProtocolTransfer: TransferControl {
     }
 
     func discard() {
-        // Behind the reports that were delivered before.
+        // After the deliveries that are queued already.
         queue.async { [self] in
             stop()
             end(nil)
