@@ -37,7 +37,8 @@ public indirect enum AFError: Error, Sendable {
     case sessionDeinitialized
     /// The session was invalidated, with the cause if there is one.
     case sessionInvalidated(error: (any Error)?)
-    /// The exchange failed; the error is mostly a `URLError`, else an `OverloadError` or the error of a `URLProtocol`.
+    /// The exchange failed; the error is mostly a `URLError`, or another such as an `OverloadError` or the error of a
+    /// `URLProtocol`.
     case sessionTaskFailed(error: any Error)
     /// The `URLRequest` must not be sent.
     case urlRequestValidationFailed(reason: URLRequestValidationFailureReason)
