@@ -2,16 +2,16 @@
 
 public import Foundation
 
-/// Something that a session was asked for, and that its transport cannot do.
+/// An ability that a session or a request needs and the session's transport lacks.
 public enum MissingAbility: Error, Sendable, Hashable {
-    /// The session has a `ServerTrustManager`, and the transport judges servers by rules of its own.
+    /// The session has a `ServerTrustManager`, and the transport cannot evaluate servers with it.
     case serverTrust
     /// The request opens a WebSocket.
     case webSockets
 }
 
 extension MissingAbility: CustomStringConvertible, LocalizedError {
-    /// A sentence that says what is missing.
+    /// A sentence that names the missing ability.
     public var description: String {
         switch self {
         case .serverTrust: "the session's transport cannot judge servers by a ServerTrustManager"

@@ -1,29 +1,32 @@
-// Messages that were not sent, to spare a server.
+// Errors for messages that were not sent, to spare a server.
 
 public import Foundation
 
-/// A message was not sent, since its server is overloaded, or fails.
+/// The reason why a message was not sent: its server is overloaded or fails, or its own deadline cannot be met.
 ///
-/// It is inside `AFError.sessionTaskFailed(error:)`. No byte of the message was sent, so that any message may be sent
-/// again later; but an idempotent one that was lost on a kept connection, and waited for another, may have been sent
-/// once. A `RetryPolicy` does not retry it: the retry would meet the same refusal.
+/// The request fails with `AFError.sessionTaskFailed(error:)` around this error. No byte of the message was sent, so
+/// any message may be sent again later. There is one exception: an idempotent message that was lost on a reused
+/// connection waits for another connection, and may have been sent once. A `RetryPolicy` does not retry after this
+/// error, since the retry would be refused too.
 public enum OverloadError: Error, Sendable, Hashable {
-    /// A ``TransportGuard`` leaves the origin alone, since it fails; the pause is what is left of it.
+    /// The circuit of a ``TransportGuard`` is open, since the origin fails; `pause` is the rest of the pause.
     case circuitOpen(origin: String, pause: Duration)
-    /// As many messages are under way to the origin as its limit allows for the message's priority.
+    /// The origin's limit of messages in flight, for the message's priority, is reached.
     case limitReached(origin: String, limit: Int)
-    /// The origin has asked for a pause, by `Retry-After` (RFC 9110 §10.2.3) or by a `RateLimit` quota that is used up.
+    /// The origin has asked for a pause, with `Retry-After` (RFC 9110 §10.2.3) or an exhausted `RateLimit` quota.
     case pauseRequested(origin: String, pause: Duration)
-    /// The message waited in the queue of its origin until its deadline was out of reach.
+    /// The message waited for a connection to its origin until its deadline could no longer be met.
     ///
-    /// `remaining` is the time to the deadline, and `needed` how long the quickest tenth of the last responses took.
+    /// `remaining` is the time to the deadline, and `needed` is the longest time among the quickest tenth of the last
+    /// responses.
     case deadlineOutOfReach(origin: String, remaining: Duration, needed: Duration)
-    /// As many messages wait for a connection to the origin as `TransportOptions.maximumWaitingRequests` allows.
+    /// The number of messages that wait for a connection to the origin exceeds
+    /// `TransportOptions.maximumWaitingRequests`.
     case tooManyWaiting(origin: String, limit: Int)
     /// The message waited for a connection for as long as `TransportOptions.maximumConnectionWait` allows.
     case waitedTooLong(origin: String, limit: Duration)
 
-    /// The origin that was spared: scheme, host and port.
+    /// The origin of the message: scheme, host and port.
     public var origin: String {
         switch self {
         case .circuitOpen(let origin, _), .limitReached(let origin, _), .pauseRequested(let origin, _),
@@ -58,7 +61,7 @@ extension OverloadError: CustomStringConvertible, LocalizedError {
 }
 
 extension TransferFailure {
-    /// The refusal, where the message was not sent in order to spare its server.
+    /// The `OverloadError`, if this failure reports one; otherwise `nil`.
     package var overload: OverloadError? {
         if case .reported(let error) = self { error as? OverloadError } else { nil }
     }

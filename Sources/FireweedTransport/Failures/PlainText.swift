@@ -1,10 +1,10 @@
-// Errors in words.
+// Texts of errors for people.
 
 import Foundation
 import Glibc
 
 extension Error {
-    /// The error in words: never a dump of its members, and no type name for an error of this library or of Foundation.
+    /// The error as text for people; for an error of this library or of Foundation, without type names and members.
     package var plainText: String {
         switch self {
         case let error as URLError: Self.described(error.userInfo) ?? error.localizedDescription
@@ -27,7 +27,7 @@ extension Error {
 }
 
 extension CocoaError {
-    /// The reason, with the file that the error names.
+    /// The reason, with the path of the file if the error names one.
     fileprivate var textOfFile: String {
         if let text = Self.described(userInfo) { return text }
         let path = filePath ?? url?.path

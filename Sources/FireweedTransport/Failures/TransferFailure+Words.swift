@@ -4,7 +4,7 @@ import Foundation
 
 extension TransferFailure {
     /// The kind of failure as a word of a short list, for OpenTelemetry's `error.type`; `nil` for a transfer that its
-    /// owner cancelled, which is no failure.
+    /// owner cancelled, which is not a failure.
     package var word: String? {
         switch self {
         case .cancelled: nil
@@ -20,15 +20,15 @@ extension TransferFailure {
 }
 
 extension OverloadError {
-    /// The kind of refusal, as ``TransferFailure/word`` has it.
+    /// The kind of failure, as in ``TransferFailure/word``.
     package var word: String { "overloaded" }
 }
 
 extension URLError.Code {
-    /// The word for whatever has none of its own.
+    /// The word for every failure without a word of its own.
     package static let otherWord = "_OTHER"
 
-    /// The kind of failure, as ``TransferFailure/word`` has it.
+    /// The kind of failure, as in ``TransferFailure/word``.
     package var word: String {
         switch self {
         case .timedOut: "timeout"

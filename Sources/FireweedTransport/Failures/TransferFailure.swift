@@ -2,28 +2,29 @@
 
 public import Foundation
 
-/// The cause of a failed transfer, in the words of `URLError`.
+/// The cause of a failed transfer, which converts to a `URLError`.
 public enum TransferFailure: Error, Sendable {
     /// The transfer was cancelled by its owner.
     case cancelled
-    /// The exchange failed; `detail` is the library's own text, and `engineCode` its number.
+    /// The exchange failed; `detail` describes the failure, and `engineCode` is an errno or another library's number,
+    /// or 0.
     case exchange(URLError.Code, detail: String, engineCode: Int)
     /// The content of the request could not be read.
     case unreadableBody(any Error)
-    /// The peer's certificate chain was refused by the session's own rules, with the rule's error.
+    /// The session's trust rules refused the peer's certificate chain, with this error.
     case untrusted(any Error)
-    /// A limit or a rule of the session's own options ended it.
+    /// A limit or a rule of the session's options ended the transfer.
     case refused(TransferRefusal)
-    /// What performed the exchange failed with an error of its own: a `URLProtocol`, or another implementation of
-    /// ``Transport``.
+    /// A `URLProtocol`, a ``TransportGuard`` or another implementation of ``Transport`` failed with an error of its
+    /// own.
     case reported(any Error)
 
-    /// The error that users see: the one that was reported, else `urlError(failingURL:)`.
+    /// The error that users see: the reported error, or otherwise `urlError(failingURL:)`.
     package func error(failingURL: String) -> any Error {
         if case .reported(let error) = self { error } else { urlError(failingURL: failingURL) }
     }
 
-    /// The error as Apple's URLSession would report it, with the engine's text under `engineDetailKey`.
+    /// The error as Apple's URLSession would report it, with the failure's text under `engineDetailKey`.
     public func urlError(failingURL: String) -> URLError {
         switch self {
         case .cancelled: Self.make(.cancelled, detail: "cancelled", failingURL: failingURL)
@@ -44,7 +45,7 @@ public enum TransferFailure: Error, Sendable {
         }
     }
 
-    /// The key in an error's `userInfo` under which the transport's own description of a failure stands.
+    /// The key of the transport's own description of a failure in the `userInfo` of an error.
     public static let engineDetailKey = "FireweedTransportDetail"
 
     private static func make(
@@ -66,17 +67,17 @@ extension TransferFailure: LocalizedError {
 }
 
 extension TransferFailure {
-    /// A transport ended a transfer as a success, and had delivered no head.
+    /// A transport ended a transfer as a success without delivering a head.
     package static let withoutResponse = TransferFailure.exchange(
         .badServerResponse, detail: "the transport ended without a response", engineCode: 0)
 
-    /// A server of HTTP/2 lets no stream begin, on a new connection neither.
+    /// An HTTP/2 server allows no streams, not even on a new connection.
     static let noStreams = TransferFailure.exchange(
         .networkConnectionLost, detail: "the server allows no streams (MAX_CONCURRENT_STREAMS is 0)", engineCode: 0)
 }
 
 extension TransferFailure {
-    /// What every exchange of a session fails with in a process that was forked after the session had begun to work.
+    /// The failure of every exchange in a process that was forked after its session had begun to work.
     static let forked = TransferFailure.exchange(
         .cannotLoadFromNetwork,
         detail: "this process was forked from one that had used the session: the session's threads are not here; "
@@ -85,11 +86,11 @@ extension TransferFailure {
 }
 
 extension TransferFailure {
-    /// A message asks for a WebSocket, and the transport has not the ability.
+    /// A message asks for a WebSocket, and the transport does not support WebSockets.
     static let noWebSockets = TransferFailure.exchange(
         .unsupportedURL, detail: "this transport has no WebSockets (`TransportAbilities.webSockets`)", engineCode: 0)
 
-    /// Something took longer than it may, as the detail says.
+    /// A time limit, which `detail` names, was exceeded.
     static func timedOut(_ detail: String) -> TransferFailure {
         .exchange(.timedOut, detail: detail, engineCode: 0)
     }

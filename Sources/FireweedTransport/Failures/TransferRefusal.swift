@@ -4,7 +4,7 @@ public import Foundation
 
 /// A limit or a rule of ``TransportOptions`` that ended a transfer.
 ///
-/// It is the underlying error of the `URLError` that the request fails with.
+/// The request fails with a `URLError` that has this error as its underlying error.
 public enum TransferRefusal: Error, Sendable, Hashable {
     /// `addressGuard` refuses the address of the host.
     case address(IPAddress)
@@ -16,12 +16,12 @@ public enum TransferRefusal: Error, Sendable, Hashable {
     case interimResponses(limit: Int)
     /// The content is longer than `maximumBodyByteCount`, after decoding.
     case bodyBytes(limit: Int)
-    /// The content grew by more than `maximumExpansionRatio` while it was decoded.
+    /// The decoded content is more than `maximumExpansionRatio` times as long as the received content.
     case expansion(limit: Int)
-    /// More than `maximumFramingByteCount` came between two pieces of content.
+    /// More than `maximumFramingByteCount` bytes came that are neither header fields nor content.
     case framingBytes(limit: Int)
 
-    /// The code under which it is reported; a `RetryPolicy` retries `.badServerResponse`, and none of the others.
+    /// The code of the `URLError`; of these codes, a `RetryPolicy` retries only `.badServerResponse`.
     public var urlErrorCode: URLError.Code {
         switch self {
         case .address: .resourceUnavailable
@@ -32,7 +32,7 @@ public enum TransferRefusal: Error, Sendable, Hashable {
 }
 
 extension TransferRefusal: CustomStringConvertible, LocalizedError {
-    /// A sentence that says what came, and what was allowed.
+    /// A sentence that names the limit or the refused address.
     public var description: String {
         switch self {
         case .address(let address): "the host is at \(address), which the session's address guard refuses"
