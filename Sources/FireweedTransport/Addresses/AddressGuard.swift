@@ -1,14 +1,15 @@
 // The addresses that a session may connect to.
 
-/// Refuses connections by address, after names have been looked up.
+/// Refuses connections by IP address, after the name look-up.
 ///
-/// For programs that fetch URLs which others choose: a name of theirs may lead to a machine that only we can reach.
-/// Every address that a connection is about to be opened to is judged, those of redirects too, so that a name server
-/// that changes its mind gains nothing. A refusal fails the transfer with `TransferRefusal.address`, inside
-/// `URLError.resourceUnavailable`.
+/// For programs that fetch URLs chosen by others (SSRF): such a name may lead to a machine that only this program can
+/// reach. The guard checks each address just before a connection to it is opened, also after a redirect, so that a name
+/// server that changes its answer (DNS rebinding) gains nothing. A refusal fails the transfer with
+/// `TransferRefusal.address`, inside `URLError.resourceUnavailable`.
 ///
-/// With a proxy, the address is the proxy's, and the proxy decides where to go; a private one has to be in
-/// `exceptions`. Unix-domain sockets are not judged.
+/// With a proxy, the guard checks the proxy's address, so a private address of a proxy has to be in `exceptions`. An
+/// HTTP proxy decides itself where it connects. For a SOCKS proxy, the origin's address is checked too, and a proxy
+/// that looks names up itself is refused. Unix-domain sockets are not checked.
 ///
 /// ```swift
 /// var options = TransportOptions()
@@ -17,7 +18,7 @@
 public struct AddressGuard: Sendable, Hashable {
     /// The networks that are refused.
     public var refused: [IPNetwork]
-    /// The networks that are allowed all the same.
+    /// The networks that are allowed although `refused` covers them.
     public var exceptions: [IPNetwork]
 
     /// Makes a guard.
@@ -33,18 +34,19 @@ public struct AddressGuard: Sendable, Hashable {
     /// Refuses nothing.
     public static let none = AddressGuard(refusing: [])
 
-    /// Refuses what is not out in the Internet: loopback, private, link-local, shared, multicast and reserved
+    /// Refuses all addresses outside the public Internet: loopback, private, link-local, shared, multicast and reserved
     /// addresses.
     public static let publicOnly = AddressGuard(refusing: specialNetworks)
 
-    /// Refuses what is not out in the Internet, apart from `exceptions`.
+    /// Refuses all addresses outside the public Internet, apart from `exceptions`.
     public static func publicOnly(except exceptions: [IPNetwork]) -> AddressGuard {
         AddressGuard(refusing: specialNetworks, except: exceptions)
     }
 
     /// Whether a connection to an address may be opened.
     ///
-    /// An IPv6 address that stands for an IPv4 one must be allowed as both.
+    /// An IPv6 address with an IPv4 address in it is refused if either address is; an exception for either one allows
+    /// it.
     public func allows(_ address: IPAddress) -> Bool {
         if refused.isEmpty || exceptions.contains(where: { $0.contains(address) }) { return true }
         if let embedded = address.embedded {
@@ -54,7 +56,7 @@ public struct AddressGuard: Sendable, Hashable {
         return !refused.contains { $0.contains(address) }
     }
 
-    /// The registries of special-purpose addresses (RFC 6890 and what IANA added since), and multicast.
+    /// The special-purpose addresses of IANA's registries (RFC 6890 and later additions), and multicast.
     private static let specialNetworks: [IPNetwork] = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",

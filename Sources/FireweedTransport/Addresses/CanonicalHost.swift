@@ -1,18 +1,18 @@
-// The one form in which hosts are compared.
+// The canonical form of hosts, for comparison.
 
 import Foundation
 
-/// The form of a host in which every rule compares hosts: trust, identities, addresses and HSTS.
+/// The form of a host that all rules compare: trust, identities, addresses and HSTS.
 ///
-/// A host has many spellings, and a rule that is found by one of them only is a rule that a URL gets around. The
-/// canonical form is for comparing alone: what goes into messages and handshakes is the host of the URL.
+/// A host has many spellings, and a URL could evade a rule that is found by only one of them. The canonical form is
+/// only for comparison: messages and handshakes contain the host of the URL.
 ///
-/// What must not reach another machine is compared by `identity(of:)`, where `name.` is not `name`: origins,
-/// credentials, cookies and stored responses.
+/// Origins, credentials, cookies and stored responses must not reach another machine: they are compared by
+/// `identity(of:)`, where `name.` and `name` differ.
 package enum CanonicalHost {
     /// The canonical form of a host, with or without the brackets of an IPv6 address.
     ///
-    /// - An IPv6 address as `inet_ntop(3)` writes it (RFC 5952), without brackets; its zone stays (RFC 6874).
+    /// - An IPv6 address as `inet_ntop(3)` writes it (RFC 5952), without brackets, with its zone (RFC 6874).
     /// - An IPv4 address in dotted decimal, from every spelling that `inet_aton(3)` takes (`127.1`, `0x7f000001`).
     /// - A name in lower case, with A-labels for labels outside ASCII (RFC 5890 §2.3.2.1, by the conversion that `URL`
     ///   makes), and without the dot that ends a full name (RFC 1034 §3.1).
@@ -34,17 +34,16 @@ package enum CanonicalHost {
         host.utf8.last == UInt8(ascii: ".") && canonical.utf8.last != UInt8(ascii: ".") && !isAddress(canonical)
     }
 
-    /// The form of a host in which it is looked up, and in which secrets belong to it: the canonical form, with the
-    /// final dot of a complete name.
+    /// The form of a host for look-ups and for secrets: the canonical form, with the final dot of a complete name.
     ///
-    /// A resolver searches for a name without the dot in the domains of resolv.conf(5), so that another machine may
-    /// answer to it than to the complete name.
+    /// A resolver searches the domains of resolv.conf(5) for a name without the dot, so the name and the complete name
+    /// may belong to different machines.
     package static func identity(of host: String) -> String {
         let canonical = text(of: host)
         return isCompleteName(host, canonical: canonical) ? canonical + "." : canonical
     }
 
-    /// A canonical host without the zone of an IPv6 address (RFC 6874), which no certificate and no peer knows.
+    /// A canonical host without the zone of an IPv6 address (RFC 6874), which only this machine understands.
     package static func withoutZone(_ canonical: String) -> String {
         guard canonical.utf8.contains(UInt8(ascii: ":")), let zone = canonical.firstIndex(of: "%") else {
             return canonical
@@ -52,12 +51,13 @@ package enum CanonicalHost {
         return String(canonical[..<zone])
     }
 
-    /// The octets of a name with its final dot, at most (RFC 1035 §2.3.4).
+    /// The most octets of a name with its final dot (RFC 1035 §2.3.4).
     private static let maximumNameByteCount = 254
 
-    /// A canonical host, or its identity, and the domains above it, the nearest first; of an address, the host alone.
+    /// A canonical host or identity, then its parent domains, nearest first; an address has no parent domain.
     ///
-    /// A host that is too long for a name comes alone too: a redirect may name one with 100,000 labels.
+    /// A host that is too long for a name gets no parent domains either: a redirect may name a host with 100,000
+    /// labels.
     package static func domains(of canonical: String) -> some Sequence<Substring> {
         let isName = canonical.utf8.count <= maximumNameByteCount && !isAddress(canonical)
         return sequence(first: canonical[...]) { domain in
@@ -66,8 +66,8 @@ package enum CanonicalHost {
         }
     }
 
-    /// The rule for a host among rules by host; of several spellings, the canonical one counts, then the one that sorts
-    /// first.
+    /// The rule for a host in a dictionary of rules by host; of several spellings, the canonical one takes precedence,
+    /// then the first in sort order.
     package static func rule<Rule>(for host: String, in rules: [String: Rule]) -> Rule? {
         guard !rules.isEmpty else { return nil }
         let host = text(of: host)
@@ -75,7 +75,7 @@ package enum CanonicalHost {
         return rules.filter { text(of: $0.key) == host }.min { $0.key < $1.key }?.value
     }
 
-    /// Whether nothing has to be changed in these bytes of UTF-8: true for what most URLs have.
+    /// Whether a host in UTF-8 is canonical already, as most are; false for some that are, such as IPv6 addresses.
     package static func isCanonical(_ host: UnsafeRawBufferPointer) -> Bool {
         var isLabelStart = true
         var lastLabelIsName = false
@@ -91,11 +91,11 @@ package enum CanonicalHost {
             default: return false
             }
         }
-        // After a dot at the end nothing follows, and a last label with a digit in front may end an address.
+        // A final dot is not canonical, and a last label that begins with a digit may belong to an IPv4 address.
         return !isLabelStart && (lastLabelIsName || isDottedDecimal(host))
     }
 
-    /// Whether the text is four numbers up to 255 without zeros in front.
+    /// Whether the text is four numbers up to 255 without leading zeros.
     private static func isDottedDecimal(_ host: UnsafeRawBufferPointer) -> Bool {
         var (dotCount, number, digitCount) = (0, 0, 0)
         for byte in host {
@@ -121,20 +121,20 @@ package enum CanonicalHost {
         return ipv4Address(bare) ?? bare
     }
 
-    /// The name as a URL of it has it; `nil` when no URL can have it.
+    /// The name with A-labels, as `URL` converts it; `nil` if no URL can contain the name.
     private static func aLabels(of host: String) -> String? {
         let isName = host.unicodeScalars.allSatisfy { $0.value > 0x20 && !"/?#@[]\\%".unicodeScalars.contains($0) }
         guard isName, let converted = URL(string: "https://\(host)/")?.host else { return nil }
         return converted.utf8.allSatisfy { $0 < 0x80 } ? converted : nil
     }
 
-    /// In lower case as far as ASCII goes, so that the canonical form of a canonical form is the same.
+    /// Changes ASCII letters only, so that the canonical form of a canonical form is the same.
     private static func lowercased(_ host: String) -> String {
         String(decoding: host.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// Of several dots nothing is taken: a host has one at most, and a rest with a dot would be another host the next
-    /// time.
+    /// Several final dots stay, since no host has more than one: removing one would change the result again at the next
+    /// call.
     private static func withoutFinalDot(_ name: String) -> String {
         let rest = name.utf8.dropLast()
         guard name.utf8.last == UInt8(ascii: "."), rest.last != UInt8(ascii: ".") else { return name }
@@ -152,7 +152,8 @@ package enum CanonicalHost {
         return "\(address)%\(zone)"
     }
 
-    /// One to four numbers, decimal, octal (`0…`) or hexadecimal (`0x…`), of which the last one fills what is left.
+    /// One to four numbers, decimal, octal (`0…`) or hexadecimal (`0x…`), of which the last one fills the remaining
+    /// bytes.
     ///
     /// Browsers and curl read them as `inet_aton(3)` does, and connect to that address.
     private static func ipv4Address(_ name: String) -> String? {
@@ -173,7 +174,7 @@ package enum CanonicalHost {
         guard text.utf8.count > 1, text.hasPrefix("0") else { return UInt64(text) }
         let isHexadecimal = text.utf8.dropFirst().first == UInt8(ascii: "x")
         let digits = text.dropFirst(isHexadecimal ? 2 : 1)
-        // `UInt64` takes a sign.
+        // `UInt64` would accept a sign.
         guard digits.utf8.first != UInt8(ascii: "+") else { return nil }
         return UInt64(digits, radix: isHexadecimal ? 16 : 8)
     }

@@ -11,7 +11,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Reads an address as `inet_pton(3)` does; `nil` when the text is none.
+    /// Reads an address as `inet_pton(3)` does; `nil` if the text is not an address.
     public init?(_ text: String) {
         let isIPv6 = text.contains(":")
         var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
@@ -33,8 +33,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The IPv4 address inside an IPv6 address that stands for one: mapped and compatible (RFC 4291 §2.5.5), translated
-    /// (RFC 6052 §2.1, RFC 2765 §2.1), 6to4 (RFC 3056 §2) and Teredo (RFC 4380 §4); `nil` in any other.
+    /// The IPv4 address that an IPv6 address contains: mapped and compatible (RFC 4291 §2.5.5), translated (RFC 6052
+    /// §2.1, RFC 2765 §2.1), 6to4 (RFC 3056 §2) and Teredo (RFC 4380 §4); `nil` for any other address.
     var embedded: IPAddress? {
         guard bytes.count == 16 else { return nil }
         let tail = Array(bytes[12...])
@@ -61,9 +61,9 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
 /// A range of addresses, in CIDR notation (RFC 4632 §3.1).
 public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
-    /// Its first address.
+    /// The address before the slash, as it was given; bits beyond the prefix may be set.
     public let base: IPAddress
-    /// How many leading bits its addresses share.
+    /// The number of leading bits that all addresses of the network share.
     public let prefixLength: Int
 
     /// Reads `10.0.0.0/8` or `fc00::/7`, or a single address; `nil` when the text is neither.
