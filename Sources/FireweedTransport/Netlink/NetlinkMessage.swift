@@ -1,4 +1,4 @@
-// The kernel's messages on links and routes, read from their bytes.
+// The kernel's messages about links, routes and local addresses, read from their bytes.
 
 import CLinux
 
@@ -14,7 +14,7 @@ package enum NetlinkMessage: Equatable, Sendable {
     case done
     /// A request was refused, with the errno; 0 is an acknowledgement.
     case error(Int32)
-    /// Another message, such as the removal of a link; only its arrival matters.
+    /// Any other message, such as the removal of a link; its content is not read.
     case other
 }
 
@@ -37,7 +37,7 @@ package struct NetworkLink: Equatable, Sendable {
         (self.index, self.name, self.flags, self.kind) = (index, name, flags, kind)
     }
 
-    /// True when it is switched on and has a carrier.
+    /// Whether the link is switched on and has a carrier.
     package var isUsable: Bool { flags & Self.up != 0 && flags & Self.running != 0 }
     package var isLoopback: Bool { flags & Self.loopback != 0 }
     /// Mobile broadband: WWAN, PPP and Qualcomm's rmnet, by name or by kind.
@@ -49,14 +49,14 @@ package struct NetworkLink: Equatable, Sendable {
 /// A route.
 package struct NetworkRoute: Equatable, Sendable {
     package var family: UInt8
-    /// How many bits of the destination count; 0 for a default route.
+    /// The length of the destination's prefix in bits; 0 for a default route.
     package var prefixLength: UInt8
     /// `RTN_…`: 1 is unicast, 2 local.
     package var type: UInt8
     package var isDead: Bool
-    /// The links it leads to; several for a multipath route.
+    /// The indices of the links that the route leads to; several for a multipath route.
     package var links: [Int32]
-    /// Lower is preferred.
+    /// The route's priority; a lower metric is preferred.
     package var metric: UInt32
 
     private static let (unicast, local): (UInt8, UInt8) = (1, 2)

@@ -7,7 +7,7 @@ import Glibc
 package struct NetlinkSocket: ~Copyable {
     package let descriptor: Int32
 
-    /// Opens a socket; with groups it also receives changes.
+    /// Opens a socket, non-blocking with multicast groups, whose changes it receives.
     ///
     /// `nil` when the kernel refuses, as in a sandbox without AF_NETLINK.
     package init?(groups: Int32 = 0) {
@@ -21,7 +21,7 @@ package struct NetlinkSocket: ~Copyable {
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
             return bind(descriptor, pointer, socklen_t(bytes.count)) == 0
         }
-        // The kernel answers at once; a time-out is for the case that it never does.
+        // The kernel answers at once; the time-out is for a kernel that does not answer at all.
         var limit = timeval(tv_sec: 2, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard isBound else {
@@ -32,15 +32,15 @@ package struct NetlinkSocket: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// The groups that tell of links, addresses and routes.
+    /// The groups that report changes of links, addresses and routes.
     package static let changes =
         Int32(RTMGRP_LINK) | Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV4_ROUTE) | Int32(RTMGRP_IPV6_IFADDR)
         | Int32(RTMGRP_IPV6_ROUTE)
 
-    /// The groups that tell of local addresses.
+    /// The groups that report changes of local addresses.
     static let addressChanges = Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV6_IFADDR)
 
-    /// Every link, route or address, as `type` asks, in one address family.
+    /// Every link, route or address, depending on `type`, of one address family; incomplete if the socket fails.
     package func dump(_ type: Int, family: Int32, fixedSize: Int) -> [NetlinkMessage] {
         var body = [UInt8](repeating: 0, count: fixedSize)
         body[0] = UInt8(family)
