@@ -1,9 +1,9 @@
-// The durations of the last responses.
+// A window of recent response times.
 
-/// Keeps how long the last fifty responses of an origin took, for half a minute each.
+/// The durations of an origin's last fifty responses, each kept for half a minute.
 ///
-/// Pure: moments are arguments, in nanoseconds of a clock that never goes back. It is cheap to write: quantiles are
-/// worked out when somebody asks.
+/// Pure: moments are arguments, in nanoseconds of a monotonic clock. Adding a duration is cheap: quantiles are computed
+/// when they are read.
 package struct LatencyWindow: Sendable {
     private struct Sample {
         let nanoseconds: UInt64
@@ -13,13 +13,13 @@ package struct LatencyWindow: Sendable {
     private var samples: [Sample] = []
     /// The index of the oldest sample, once there are fifty.
     private var oldest = 0
-    /// The durations in order; empty when the samples have changed since they were sorted.
+    /// The sorted durations; empty when the samples have changed since the last sort.
     private var sorted: [UInt64] = []
 
     private static let capacity = 50
-    /// With fewer samples nothing is known.
+    /// The least number of samples for a quantile.
     package static let leastCount = 10
-    /// An older sample does not count, so that an origin is not judged by what it did before it was quiet.
+    /// Older samples are dropped, so that an origin is not judged by responses from before a quiet time.
     package static let longestAge: UInt64 = 30_000_000_000
 
     /// Makes an empty window.
@@ -34,10 +34,10 @@ package struct LatencyWindow: Sendable {
         oldest = oldest + 1 == Self.capacity ? 0 : oldest + 1
     }
 
-    /// The longest duration among the quickest tenth; `nil` as long as fewer than ten are known.
+    /// The longest duration among the quickest tenth; `nil` with fewer than ten samples.
     package mutating func quickestTenth(at now: UInt64) -> UInt64? { quantile(1, at: now) }
 
-    /// The duration that 95 of 100 do not exceed; `nil` as long as fewer than ten are known.
+    /// The duration that 95 % of the samples do not exceed; `nil` with fewer than ten samples.
     package mutating func percentile95(at now: UInt64) -> UInt64? { quantile(9.5, at: now) }
 
     private mutating func quantile(_ tenths: Double, at now: UInt64) -> UInt64? {

@@ -11,14 +11,14 @@ extension Duration {
 }
 
 extension Double {
-    /// Whole nanoseconds in so many seconds, at most those of 31 years; zero for a negative number and for none.
+    /// The whole nanoseconds in this number of seconds, at most those of 31 years; zero for a negative number or NaN.
     package var nanoseconds: UInt64 {
         self > 0 ? UInt64(Swift.min(self, 1e9) * 1e9) : 0
     }
 }
 
 extension UInt64 {
-    /// The sum, or the largest number where it does not fit.
+    /// The sum, or the largest number if the sum does not fit.
     package func addingSaturating(_ other: UInt64) -> UInt64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

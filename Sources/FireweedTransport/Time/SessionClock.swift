@@ -1,4 +1,4 @@
-// The time that a session and its transport go by.
+// The clock of a session and its transport.
 
 import CLinux
 public import Dispatch
@@ -6,12 +6,12 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// Says what time it is, and calls back later; a session takes its transport's.
+/// Gives the time and schedules calls; a session uses the clock of its transport.
 ///
-/// Every method may be called from any thread. ``SystemClock`` is the one that follows the machine; a clock of tests
-/// follows the test.
+/// Every method may be called from any thread. ``SystemClock`` follows the machine's time; tests use a clock that they
+/// advance themselves.
 public protocol SessionClock: Sendable {
-    /// The date, for ages, expiry dates and `Retry-After`.
+    /// The current date, for ages, expiry dates and `Retry-After`.
     var now: Date { get }
     /// Nanoseconds on a clock that never goes back, for time-outs and deadlines.
     var monotonicNanoseconds: UInt64 { get }
@@ -19,7 +19,7 @@ public protocol SessionClock: Sendable {
     /// Calls `work` once on `queue` when a duration is over, unless it is cancelled before that.
     ///
     /// - Parameters:
-    ///   - purpose: whether the caller waits for the time, or limits something that is under way.
+    ///   - purpose: whether the caller waits for the time, or the call limits something that is in progress.
     ///   - duration: the time until the call; zero or less calls as soon as the queue can.
     ///   - queue: where `work` is called.
     ///   - work: the work; called at most once.
@@ -31,17 +31,17 @@ public protocol SessionClock: Sendable {
     ) -> any ScheduledCall
 }
 
-/// Why a call is scheduled; a clock that advances automatically in tests jumps to delays, and never to limits alone.
+/// Why a call is scheduled; a test clock that advances automatically does so for delays, never for limits alone.
 public enum SchedulingPurpose: Sendable, Hashable {
     /// The caller waits for this moment, as before a retry.
     case delay
-    /// The moment ends something that is under way, as a deadline does.
+    /// The call ends something that is in progress, as a deadline does.
     case limit
 }
 
-/// A call that a clock is to make.
+/// A scheduled call of a clock.
 public protocol ScheduledCall: Sendable {
-    /// Keeps the call from being made; does nothing once it has begun.
+    /// Cancels the call; does nothing once the call has begun.
     func cancel()
 }
 
@@ -55,7 +55,7 @@ public struct SystemClock: SessionClock {
     /// The machine's monotonic clock (`CLOCK_MONOTONIC`).
     public var monotonicNanoseconds: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
 
-    /// Calls `work` by a timer of Dispatch.
+    /// Calls `work` by a timer of Dispatch; `purpose` has no effect.
     @discardableResult
     public func schedule(
         _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,

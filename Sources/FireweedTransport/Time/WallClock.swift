@@ -6,13 +6,13 @@ import Glibc
 
 /// The machine's date as a number, for reports.
 ///
-/// An `Int64` of nanoseconds holds the years 1677 to 2262: what lies outside becomes the nearest of these moments.
-/// Durations are never differences of dates, since a date can be set: they go by the monotonic clock.
+/// An `Int64` of nanoseconds holds the years 1677 to 2262: other dates become the nearest of these moments. Durations
+/// come from the monotonic clock, never from differences of dates, since the machine's date can be set.
 package enum WallClock {
     /// Nanoseconds since 1970.
     package static var nanoseconds: Int64 { date(fw_clock_nanoseconds(CLOCK_REALTIME)) }
 
-    /// The date that the system's clock shows.
+    /// A reading of the system's clock as an `Int64`, or the largest one if the reading does not fit.
     static func date(_ nanoseconds: UInt64) -> Int64 { Int64(clamping: nanoseconds) }
 }
 
