@@ -2,14 +2,14 @@
 
 /// Bytes of a response's content, lent to a consumer for one call.
 public struct ContentBytes: ~Copyable {
-    /// The bytes; they are valid as long as the value is.
+    /// The bytes, which are valid while this value exists.
     public let bytes: UnsafeRawBufferPointer
 
-    /// Lends bytes, which the caller keeps as they are meanwhile.
+    /// Lends bytes, which the caller must keep unchanged while this value exists.
     public init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     public var count: Int { bytes.count }
 }

@@ -3,7 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// Ends with a failure as soon as it is started.
+/// A transfer that ends with a failure as soon as it is started.
 package final class FailedTransfer: TransferControl {
     private let failure: TransferFailure
     private let consumer: Mutex<(any TransferConsumer)?>
@@ -21,7 +21,7 @@ package final class FailedTransfer: TransferControl {
 
     package func cancel() { finish(.cancelled) }
 
-    /// Reports from another thread, since there is no loop: the caller may hold a lock that the consumer needs.
+    /// Reports on another thread, since the caller may hold a lock that the consumer needs.
     private func finish(_ failure: TransferFailure) {
         guard let consumer = consumer.withLock({ $0.take() }) else { return }
         var report = TransferReport()

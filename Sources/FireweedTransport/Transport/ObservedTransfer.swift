@@ -1,27 +1,28 @@
-// One transfer that an observer follows from its start to its end.
+// A transfer with an observer that follows it from its start to its end.
 
 import Dispatch
 import Synchronization
 
-/// Follows one message of the wire.
+/// Observes one transfer.
 ///
-/// A transfer that is dropped or cancelled before it is started calls none of the methods; one that is started calls
-/// the first once, and the last once unless the first has refused it. The calls never overlap. No method may wait.
+/// A transfer that is released or cancelled before its start calls no method. A started transfer calls
+/// `transferWillStart(_:)` once, and `transferDidFinish(_:failure:)` once unless `transferWillStart(_:)` has refused
+/// the message. The calls never overlap. No method may block.
 package protocol TransferObserver: AnyObject, Sendable {
-    /// The transfer starts, on the thread that starts it: the message can still be changed.
+    /// The transfer starts; called on the thread that starts it. The message can still be changed.
     ///
-    /// - Returns: why the message is not sent, which ends the transfer; `nil` has it sent.
+    /// - Returns: a failure that ends the transfer instead of sending the message; `nil` to send it.
     func transferWillStart(_ message: inout RequestMessage) -> TransferFailure?
-    /// A challenge was answered by the transport, on its thread. Any number of times, before the head.
+    /// The transport has answered a challenge. Called on its thread, any number of times, before the head.
     func transferDidAnswerChallenge(_ head: ResponseHead)
-    /// The head came, on the transport's thread.
+    /// The head of the response came; called on the transport's thread.
     func transferDidReceive(_ head: ResponseHead)
-    /// The transfer ended, on the transport's thread; the consumer does not know yet.
+    /// The transfer ended; called on the transport's thread, before the consumer is notified.
     ///
     /// - Parameters:
     ///   - end: the end.
-    ///   - failure: why the transfer failed, which is a time-out where it was cancelled since the deadline of its
-    ///     request had come; `nil` when it did not fail.
+    ///   - failure: why the transfer failed; `nil` when it did not fail. A transfer that was cancelled and whose
+    ///     request's deadline is over has a time-out here.
     func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?)
 }
 
@@ -29,9 +30,9 @@ extension TransferObserver {
     package func transferDidAnswerChallenge(_ head: ResponseHead) {}
 }
 
-/// Makes the transfer of another transport when it is started, and notifies its observer.
+/// Makes the transfer of another transport when it is started, and notifies an observer.
 ///
-/// Before the start there is nothing to observe, so that a control that is dropped owes nothing.
+/// Nothing is made before the start, so a control that is released without a start has nothing to report.
 package final class ObservedTransfer: TransferControl, TransferConsumer, @unchecked Sendable {
     private enum Stage {
         /// Not started; the latest flow.
@@ -56,7 +57,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
     ///   - message: the message to send.
     ///   - consumer: is notified of the response.
     ///   - base: the transport that sends the message.
-    ///   - observer: follows the transfer, and this transfer alone.
+    ///   - observer: follows the transfer; each transfer needs an observer of its own.
     package init(
         of message: consuming RequestMessage, for consumer: any TransferConsumer, on base: any Transport,
         observer: any TransferObserver
@@ -130,13 +131,13 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
         if isFirst { end(with: .cancelled) }
     }
 
-    /// Reports an end without a transfer of the base.
+    /// Reports an end to the consumer when the base has no transfer.
     private func end(with failure: TransferFailure) {
         guard let consumer = consumer.take() else { return }
         FailedTransfer(failure, consumer: consumer).start(.undecided)
     }
 
-    // MARK: What the base says
+    // MARK: Events of the base
 
     package func transferDidReceiveInterim(_ head: ResponseHead) { consumer?.transferDidReceiveInterim(head) }
 
@@ -161,7 +162,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
     }
 
     package func transferDidFinish(_ end: consuming TransferEnd) {
-        // What the stage holds is released after the lock.
+        // The old stage is released after the lock, since it holds a control or a message.
         let last = stage.withLock { stage in
             defer { stage = .finished }
             return stage

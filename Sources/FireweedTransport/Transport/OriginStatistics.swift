@@ -1,6 +1,6 @@
-// The numbers of an origin's connections at a moment.
+// The numbers of an origin's connections and waiting messages.
 
-/// The connections of an origin, and the messages that wait for one, at a moment.
+/// The numbers of an origin's connections, and of the messages that wait for a connection, at one moment.
 ///
 /// Connections through a proxy count for the origin behind it.
 public struct OriginStatistics: Sendable, Hashable {
@@ -12,10 +12,10 @@ public struct OriginStatistics: Sendable, Hashable {
     public var active = 0
     /// Connections without an exchange.
     public var idle = 0
-    /// Messages that wait in line for a connection, those among them for which one is being made.
+    /// Messages that wait for a connection, including those for which a connection is being made.
     public var waiting = 0
 
-    /// Makes statistics with nothing in them.
+    /// Makes statistics in which every number is zero.
     public init(origin: ConnectionOrigin) {
         self.origin = origin
     }

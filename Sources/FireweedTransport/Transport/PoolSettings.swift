@@ -2,19 +2,20 @@
 
 import Foundation
 
-/// Settings of a connection pool; they are the session's, so that two sessions never share a connection.
+/// Settings of a connection pool; they belong to one session, since sessions never share connections.
 public struct PoolSettings: Sendable {
     /// The transport options of the session.
     public var options: TransportOptions
-    /// Most connections to one host at a time; more requests wait.
+    /// Most connections to one host at a time; further requests wait.
     ///
     /// Zero or less for no limit.
     public var maximumConnectionsPerHost: Int
-    /// Decide inside the TLS handshake whether the peer is trusted; `nil` leaves it to the authorities in `options`.
+    /// The rules that decide inside the TLS handshake whether the peer is trusted; `nil` leaves this to the authorities
+    /// in `options`.
     public var trustRules: ServerTrustRules?
-    /// Where decisions that may wait are made; each transport has its own, since its rules are its own.
+    /// Runs trust decisions that may block; each transport has an instance, since each has rules of its own.
     var trustDecisions = TrustDecisions()
-    /// Fetches revocation statuses by the way of the session's requests.
+    /// Fetches revocation statuses with the session's proxies, routes and address guard.
     var statuses: (any StatusSource)?
 
     /// Makes the settings of a pool.
@@ -40,7 +41,7 @@ extension PoolSettings {
         trustRules?.identity(host) ?? options.identity(forHost: host)
     }
 
-    /// The session's own rules for an origin, else the authorities.
+    /// The session's trust rule for a host, or otherwise the check by authorities and name.
     func rule(forHost host: String) -> PeerRule {
         PeerRule(
             host: host, authorities: options.certificateAuthorities, mayWait: trustRules?.mayWait(host) ?? false,

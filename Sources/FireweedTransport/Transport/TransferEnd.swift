@@ -4,25 +4,25 @@
 public struct TransferEnd: Sendable {
     /// The progress of the request's content at the end of a transfer.
     public enum SentContent: Sendable, Hashable {
-        /// No byte of it was read, or there is none: a stream that can be read once can still be sent.
+        /// No byte of the content was read, or there is none: a stream that can be read only once can still be sent.
         case untouched
-        /// Some of it was read.
+        /// Some of the content was read.
         case begun
-        /// All of it was read.
+        /// All of the content was read.
         case whole
     }
 
-    /// Why it failed; `nil` when a whole response came, and when the rest of it was discarded.
+    /// Why the transfer failed; `nil` after a complete response, and when the rest of the response was discarded.
     public var failure: TransferFailure?
     /// The trailer section (RFC 9110 §6.5); `nil` when none came.
     public var trailers: FieldBlock?
-    /// What it took: the numbers of the try that ended it.
+    /// The times and byte counts of the transfer's last try.
     public var report: TransferReport
-    /// The numbers of earlier tries of the same message, in order.
+    /// The times and byte counts of earlier tries of the same message, in order.
     ///
-    /// Most transfers have none.
+    /// Empty for most transfers.
     public var earlierReports: [TransferReport] = []
-    /// What became of the request's content.
+    /// How much of the request's content was read.
     public var requestContent: SentContent
 
     /// Makes an end.

@@ -1,9 +1,10 @@
-// The base of transports that wrap another one.
+// The base class of transports that wrap another transport.
 
-/// Forwards everything to another transport; subclasses override what they change.
+/// Forwards everything to another transport; subclasses override members to change the behaviour.
 ///
-/// A subclass sees each message of the wire once: redirects, answers to challenges and retries apart, and nothing that
-/// the cache answers. It can add fields, refuse or delay a message, and learns of its end by a consumer of its own.
+/// A subclass gets each message that the session sends, once: redirects, the session's answers to challenges, and
+/// retries are messages of their own. Requests answered by the cache do not reach the transport. A subclass can add
+/// fields, refuse or delay a message, and observe the transfer with a consumer of its own.
 ///
 /// ```swift
 /// import Synchronization

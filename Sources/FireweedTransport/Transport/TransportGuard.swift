@@ -1,10 +1,10 @@
-// Decorators of transports.
+// Guards that decorate a transport.
 
-/// Stands between a session and its transport, and may refuse messages, or send them twice.
+/// Decorates a session's transport, and may refuse messages or send them twice.
 ///
-/// A session hands its messages to its guards after its cache, and before a connection is looked for: stored responses
-/// are delivered whatever a guard says. Give one guard to several sessions, and they share what the guard knows.
+/// A session's guards get its messages after the cache and before the search for a connection: stored responses are
+/// delivered whatever a guard decides. Sessions that have the same guard share its state.
 public protocol TransportGuard: Sendable {
-    /// Wraps a transport in one that asks this guard.
+    /// Wraps a transport in one that applies this guard.
     func guarding(_ transport: any Transport) -> any Transport
 }
