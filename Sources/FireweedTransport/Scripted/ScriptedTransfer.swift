@@ -1,4 +1,4 @@
-// One script as it is played.
+// A transfer that plays a script.
 
 import CLinux
 import Dispatch
@@ -9,8 +9,8 @@ import Glibc
 final class ScriptedStage: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.scripted")
     let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Action]
-    // SAFETY: both are touched on the serial queue alone.
-    /// The transfers between start and end; this is what keeps them alive.
+    // SAFETY: `running` and `isShutDown` are touched on the serial queue alone.
+    /// Keeps the transfers alive from their start to their end.
     private var running: [ObjectIdentifier: ScriptedTransfer] = [:]
     private var isShutDown = false
 
@@ -25,7 +25,7 @@ final class ScriptedStage: @unchecked Sendable {
         }
     }
 
-    /// Holds a transfer until its end; false when the transport was shut down.
+    /// Holds a transfer until its end; false if the transport was shut down.
     func enter(_ transfer: ScriptedTransfer) -> Bool {
         guard !isShutDown else { return false }
         running[ObjectIdentifier(transfer)] = transfer
@@ -37,7 +37,7 @@ final class ScriptedStage: @unchecked Sendable {
     }
 }
 
-/// Plays one step after the other on the transport's queue.
+/// Plays the steps of a script, one after another, on the transport's queue.
 final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private let message: RequestMessage
     private let stage: ScriptedStage
@@ -48,17 +48,17 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private var hasStarted = false
     private var hasDeliveredHead = false
     private var isStalled = false
-    /// The next step is on its way through the queue.
+    /// The next step has been enqueued.
     private var isStepDue = false
     /// Content came since the last `transferDidCompleteRead()`.
     private var isInBurst = false
-    /// Ends the transfer when its time is over; there while it waits.
+    /// Ends the transfer at `due`; `nil` until the first wait with a time limit.
     private var timer: (any DispatchSourceTimer)?
-    /// When that is, on the monotonic clock.
+    /// The time-out of the latest wait, on the monotonic clock.
     private var due: UInt64 = .max
     private var report = TransferReport()
     private var flow = Flow.undecided
-    /// The start on the monotonic clock; 0 before it.
+    /// The time of the start on the monotonic clock; 0 before the start.
     private var startNanoseconds: UInt64 = 0
 
     init(message: RequestMessage, consumer: any TransferConsumer, stage: ScriptedStage) {
@@ -99,7 +99,8 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
 
     // MARK: Steps
 
-    /// Plays the next step by way of the queue, behind what was called until now, inside the consumer's methods too.
+    /// Enqueues the next step, so that earlier control calls take effect first, also those made inside the consumer's
+    /// methods.
     private func playOn() {
         guard consumer != nil, !isStepDue else { return }
         guard mayPlay else { return wait() }
@@ -111,7 +112,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
-    /// Whether the next step may be played: while receiving is paused, heads may.
+    /// Whether the next step may be played: while receiving is paused, only heads may.
     private var mayPlay: Bool {
         guard !isStalled else { return false }
         switch (flow.level, steps.first) {
@@ -142,12 +143,12 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
 
     // MARK: Time
 
-    /// Nothing can be played: waits for a flow, a discard, a cancel, or the end of the message's time.
+    /// Called when no step can be played: waits for a flow, a discard, a cancel or a time-out.
     private func wait() {
         if isInBurst, message.wantsReadComplete { consumer?.transferDidCompleteRead() }
         isInBurst = false
         let now = Self.monotonicNanoseconds
-        // The idle time-out stands still while content may not come in.
+        // The idle time-out does not run while content may not come in.
         let isIdle = flow.level == .running && message.idleTimeout > 0
         let idleEnd = isIdle ? now.addingSaturating(message.idleTimeout.nanoseconds) : .max
         due = min(idleEnd, message.deadlineNanoseconds ?? .max)
@@ -165,7 +166,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         return made
     }
 
-    /// The timer may fire for an earlier wait.
+    /// Ends the transfer at `due`; the timer may also fire for an earlier wait.
     private func timeIsOver() {
         if !isStepDue, due <= Self.monotonicNanoseconds { end(.timedOut("the script took too long")) }
     }
@@ -183,7 +184,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         consumer.transferDidFinish(TransferEnd(failure, report: report))
     }
 
-    /// At least 1: in a report, 0 means that something did not happen.
+    /// At least 1: in a report, 0 means that an event did not happen.
     private var elapsedMicroseconds: Int64 {
         guard startNanoseconds > 0 else { return 1 }
         return max(1, Int64((Self.monotonicNanoseconds - startNanoseconds) / 1000))

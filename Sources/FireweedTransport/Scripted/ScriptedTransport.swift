@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// Answers messages from a script; for tests of code that uses a session, without a server.
+/// Answers messages from a script, to test code that uses a session without a server.
 ///
-/// A transfer takes real time, from its start to its last step, and its report says so. A script that stalls, or that
-/// its consumer stops, runs into the message's time-outs.
+/// A transfer's report contains real times. A stalled script ends at the message's idle time-out or deadline, and a
+/// script whose consumer pauses it ends at the deadline.
 ///
 /// ```swift
 /// let session = Session(transport: ScriptedTransport { message in
@@ -13,7 +13,7 @@ public import Foundation
 /// })
 /// ```
 public final class ScriptedTransport: Transport {
-    /// The events for a consumer; the end follows when nothing failed.
+    /// The events of a script; without a failure or a stall, a success follows the last one.
     public enum Action: Sendable {
         /// An interim response.
         case interim(ResponseHead)
@@ -21,9 +21,9 @@ public final class ScriptedTransport: Transport {
         case head(ResponseHead)
         /// Content of the response.
         case content(Data)
-        /// The end, with a failure.
+        /// The end of the transfer, with a failure.
         case failure(TransferFailure)
-        /// Nothing more, until the transfer is cancelled or its rest discarded.
+        /// No further event, until the transfer is cancelled, is discarded or times out.
         case stall
     }
 
@@ -38,7 +38,7 @@ public final class ScriptedTransport: Transport {
         shutDown()
     }
 
-    /// Makes a transfer that plays the script for its message.
+    /// Makes a transfer that plays the script for a message.
     ///
     /// A message with a WebSocket offer fails with `unsupportedURL`.
     public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
