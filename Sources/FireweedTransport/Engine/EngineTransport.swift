@@ -1,20 +1,20 @@
-// The transport with HTTP engines of its own.
+// The transport with the library's own HTTP engines.
 
 import Foundation
 import Glibc
 import Synchronization
 
-/// Moves exchanges over HTTP/1.1 and HTTP/2, in clear text and over TLS, on connections of its own for each of its
-/// event loops; WebSockets have connections of their own.
+/// Moves exchanges over HTTP/1.1 and HTTP/2, in clear text and over TLS; each of its event loops has separate
+/// connections, and each WebSocket has a connection of its own.
 public final class EngineTransport: Transport {
-    /// What the transport was made with.
+    /// The options that the transport was made with.
     public let options: TransportOptions
     private let settings: PoolSettings
     private let parts: EngineParts
     private let makeLoops: @Sendable () -> [EventLoop]
-    /// Empty when the process was out of descriptors when the transport was made.
+    /// Empty if the process was out of descriptors when the transport was made.
     private let pools: [LoopPool]
-    /// What is used instead of `pools` where they are empty.
+    /// The pools that are made later, if `pools` is empty.
     private let late = Mutex(DeferredPools())
     private let next = Atomic<Int>(0)
 
@@ -44,7 +44,8 @@ public final class EngineTransport: Transport {
         pools = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
     }
 
-    /// One pool for each loop; the pools share the limit of connections to a host.
+    /// Makes one pool for each loop, and divides the limit of connections to a host among them; each pool gets at least
+    /// one.
     private static func makePools(on loops: [EventLoop], settings: PoolSettings, parts: EngineParts) -> [LoopPool] {
         var settings = settings
         if loops.count > 1, settings.maximumConnectionsPerHost > 0 {
@@ -57,7 +58,7 @@ public final class EngineTransport: Transport {
         shutDown()
     }
 
-    /// The session's rules of trust, and WebSockets, unless the package's trait `WebSocket` is off.
+    /// The session's trust rules and, unless the package's trait `WebSocket` is off, WebSockets.
     public var abilities: TransportAbilities {
         #if WebSocket
         [.webSockets, .serverTrust]
@@ -66,15 +67,15 @@ public final class EngineTransport: Transport {
         #endif
     }
 
-    /// Judges the servers of connections by these rules, as long as no transfer was made before.
+    /// Uses these rules for the servers of connections; to be called before the first transfer is made.
     public func evaluateServers(with rules: ServerTrustRules) {
         late.withLock { $0.trustRules = rules }
         for pool in pools { pool.evaluateServers(with: rules) }
     }
 
-    /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
+    /// Makes a transfer on the caller's event loop if it belongs to this transport, or otherwise on each loop in turn.
     ///
-    /// The transfer fails where the process has no descriptor left for an event loop.
+    /// The transfer fails if the process has no descriptor left for an event loop.
     public func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
@@ -94,13 +95,14 @@ public final class EngineTransport: Transport {
         return Exchange(message: message, consumer: consumer, loopPool: pool)
     }
 
-    /// The pools of a transport that was made without one, if there can be any now.
+    /// The pools of a transport that was made without pools; empty if the process is still out of descriptors.
     private func latePools() -> [LoopPool] {
         let (present, rules) = late.withLock { ($0.pools, $0.trustRules) }
         guard present.isEmpty else { return present }
         var settings = settings
         settings.trustRules = rules ?? settings.trustRules
-        // Made outside the lock. Of several threads the first one counts: a pool without exchanges is nothing yet.
+        // Made outside the lock: the pools of the first thread are kept, and unused pools of other threads cost
+        // nothing.
         let made = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
         let (pools, isShutDown) = late.withLock { late in
             if late.pools.isEmpty { late.pools = made }
@@ -137,7 +139,7 @@ public final class EngineTransport: Transport {
         for pool in late { pool.shutDown() }
     }
 
-    /// The first event loop; `nil` when the process was out of descriptors when the transport was made.
+    /// The first event loop; `nil` if the process was out of descriptors when the transport was made.
     public var executor: (any TaskExecutor)? {
         pools.first?.loop
     }

@@ -4,32 +4,34 @@ import Dispatch
 package import Foundation
 import Synchronization
 
-/// Plain HTTP exchanges for callers that may block their thread, by the way of a session's requests.
+/// Blocking HTTP exchanges that fetch revocation statuses, with the connection options of a session.
 ///
-/// Proxy, address guard, routes and the rest of the session's options for connections hold for them: a status that can
-/// be had by another way alone is not fetched. They run on a loop of their own, so that a caller that blocks one of the
-/// other loops by mistake is never waited for.
+/// The session's proxy, address guard, routes and other connection options apply: a status that they do not let through
+/// is not fetched. All fetches run on one event loop of their own, since their callers may block another loop by
+/// mistake.
 package final class StatusFetch: StatusSource {
-    /// Why nothing was fetched, in a few words.
+    /// The reason why nothing was fetched.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Fetches for trusts of no session, as a session with the default options does.
+    /// Fetches with the default options, for trust evaluations without a session.
     package static let byDefault = StatusFetch(TransportOptions())
 
     private let options: TransportOptions
-    /// Made for the first fetch: most sessions never need one.
+    /// Made for the first fetch, since most sessions need no fetch.
     private let made = Mutex<EngineTransport?>(nil)
 
-    /// Fetches by the way of a session with these options; no connection is opened yet.
+    /// Makes a fetcher with the connection options of a session; no connection is opened yet.
     init(_ options: TransportOptions) {
         self.options = options.connecting
     }
 
-    /// Sends a request and waits for the content of its response; at most `maximumByteCount` bytes, and no redirects.
+    /// Sends a request and waits for the content of its response: at most `maximumByteCount` bytes, without following
+    /// redirects.
     ///
-    /// `content` makes it a POST. Throws `Failure` when no response of 200 has come by the deadline.
+    /// With `content`, the method is POST. Throws `Failure` unless a complete response with status 200 comes by the
+    /// deadline.
     package func fetch(
         _ url: URL, posting content: (data: Data, type: String)?, deadline: ContinuousClock.Instant
     ) throws(Failure) -> Data {
@@ -52,7 +54,7 @@ package final class StatusFetch: StatusSource {
         }
     }
 
-    /// The largest lists of public authorities have some megabytes.
+    /// The largest revocation lists of public authorities have some megabytes.
     private static let maximumByteCount = 32 * 1024 * 1024
 
     private var transport: EngineTransport {
@@ -68,13 +70,13 @@ package final class StatusFetch: StatusSource {
         }
     }
 
-    /// The loop of all fetches in the process.
+    /// The loop for all fetches of the process.
     private static let loop = Mutex<EventLoop?>(nil)
 
-    /// The loop; `nil` when the process is out of descriptors.
+    /// The shared loop, made if necessary; `nil` if the process is out of descriptors.
     private static func sharedLoop() -> EventLoop? {
         loop.withLock { loop in
-            // A process that was forked makes a loop of its own.
+            // A forked process needs a loop of its own.
             if loop?.isFromParentProcess != false { loop = EventLoop(name: "fireweed-status") }
             return loop
         }
@@ -82,7 +84,8 @@ package final class StatusFetch: StatusSource {
 }
 
 extension TransportOptions {
-    /// The options that say where connections go, without those that say who speaks on them, and how.
+    /// Only the options for reaching a host: proxies, socket path, addresses, interface, routes, and the authorities
+    /// that verify HTTPS peers; no client identity, and no settings of TLS or HTTP.
     fileprivate var connecting: TransportOptions {
         var options = TransportOptions()
         options.proxy = proxy
