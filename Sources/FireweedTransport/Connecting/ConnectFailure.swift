@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 
 extension TransferFailure {
-    /// A host has no address.
+    /// The look-up of a host gave no address.
     static func nameNotFound(_ host: String, _ failure: LookupFailure) -> TransferFailure {
         .exchange(
             failure.isExhaustion ? .cannotLoadFromNetwork : .cannotFindHost,
@@ -12,13 +12,13 @@ extension TransferFailure {
             engineCode: Int(failure.code))
     }
 
-    /// Whether a name server said that a host does not exist or has no address; false where no answer came.
+    /// Whether a name server answered that a host does not exist or has no address; false if no answer came.
     package var isUnknownName: Bool {
         guard case .exchange(.cannotFindHost, _, let code) = self else { return false }
         return LookupFailure.isDefinite(code)
     }
 
-    /// An address is not of the version of the Internet Protocol that the options allow.
+    /// The host is an address of an IP version that the options do not allow.
     static func otherVersion(_ address: String) -> TransferFailure {
         .exchange(
             .cannotConnectToHost,
@@ -26,9 +26,9 @@ extension TransferFailure {
             engineCode: Int(EAFNOSUPPORT))
     }
 
-    /// Every address that was tried has failed; the last cause counts, and all are told.
+    /// Every address that was tried has failed: the last error decides the code, and the text names all errors.
     ///
-    /// `interface` is the interface or the address of ours that the options name.
+    /// `interface` is the local interface or address that the options name.
     static func notConnected(
         to place: String, from interface: String?, _ causes: [(address: SocketAddress, error: Int32)]
     ) -> TransferFailure {
@@ -36,7 +36,7 @@ extension TransferFailure {
         let told = causes.map { "\($0.address): \(String(cString: strerror($0.error)))" }.joined(separator: "; ")
         let code: URLError.Code =
             switch last {
-            // The kernel has no route at all: netdevice(7), ip(7).
+            // The kernel has no route to the network (ip(7)).
             case ENETUNREACH: .notConnectedToInternet
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .cannotLoadFromNetwork
             case ETIMEDOUT: .timedOut
@@ -47,7 +47,7 @@ extension TransferFailure {
             engineCode: Int(last))
     }
 
-    /// `connectTimeout` is over.
+    /// The time-out `connectTimeout` is over.
     static func connectTimedOut(
         _ place: String, tried: [SocketAddress], layer: String? = nil
     ) -> TransferFailure {
@@ -58,7 +58,7 @@ extension TransferFailure {
             engineCode: Int(ETIMEDOUT))
     }
 
-    /// The path of a Unix-domain socket has a NUL, where a C string ends: it would name another socket.
+    /// The path of a Unix-domain socket contains a NUL; the path before the NUL could name another socket.
     static let pathWithNUL = TransferFailure.exchange(
         .cannotConnectToHost, detail: "the path of the Unix-domain socket has a NUL", engineCode: Int(EINVAL))
 

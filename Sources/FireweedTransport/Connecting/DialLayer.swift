@@ -11,7 +11,7 @@ enum DialLayer: Hashable {
     /// TLS with the origin.
     case originTLS(OriginKey)
 
-    /// The layers of a connection to an origin, which is asked of a proxy under this host and port.
+    /// The layers of a connection to an origin; a proxy is asked to connect to `host` and `port`.
     static func layers(to key: OriginKey, host: String, port: UInt16, tunnelsClearText: Bool = false) -> [DialLayer] {
         var layers: [DialLayer] = []
         if let proxy = key.proxy, let scheme = proxy.scheme {
@@ -35,20 +35,20 @@ extension Proxy {
         user.map { RequestMessage.Credentials(user: $0, password: password ?? "", schemes: authentication) }
     }
 
-    /// Scheme, host and port, by which nonces of Digest are remembered.
+    /// Scheme, host and port: the key for remembered nonces of Digest.
     var name: String { "\(scheme?.rawValue ?? "")://\(CanonicalHost.text(of: host)):\(port)" }
 
-    /// Asks HTTP proxies of HTTP/1.0 to keep the connection, as curl and browsers do.
+    /// A field line that asks HTTP/1.0 proxies to keep the connection, as curl and browsers do.
     static let connectionLine = Array("Proxy-Connection: Keep-Alive\r\n".utf8)
 
-    /// Whether older proxies say in a field of their own that they close.
+    /// Whether an older proxy announces in `Proxy-Connection` that it closes the connection.
     static func closesConnection(_ head: ResponseHead) -> Bool {
         head.value(of: "Proxy-Connection")?.lowercased().contains("close") ?? false
     }
 
-    /// Whether it speaks HTTP.
+    /// Whether the proxy speaks HTTP.
     var isHTTP: Bool { scheme == .http || scheme == .https }
 
-    /// Whether messages in clear text are told to it in the absolute form (RFC 9112 §3.2.2).
+    /// Whether the proxy gets messages in clear text in the absolute form, without a tunnel (RFC 9112 §3.2.2).
     var takesAbsoluteForm: Bool { isHTTP && !alwaysTunnels }
 }

@@ -1,4 +1,4 @@
-// The target of a connection, and the way there.
+// The target of a connection, and the options for reaching it.
 
 import Foundation
 import Glibc
@@ -12,34 +12,35 @@ struct DialTarget {
     }
 
     let place: Destination
-    /// What is made above the socket.
+    /// The layers above the socket, in order.
     let layers: [DialLayer]
-    /// Whether the connection is for a WebSocket: HTTP proxies make a tunnel for clear text too (RFC 6455 §4.1).
+    /// Whether the connection belongs to one owner, such as a WebSocket: through an HTTP proxy, it has a tunnel for
+    /// clear text too (RFC 6455 §4.1).
     let isForUpgrade: Bool
     /// Fields for the proxy that is asked for a tunnel, each with its CRLF.
     let tunnelLines: [UInt8]
     /// Nonces that proxies have accepted.
     let digests: DigestSessions
-    /// Whether the place is a proxy's.
+    /// Whether `place` is a proxy.
     let isProxied: Bool
     let overrides: [String: [String]]
     let addressGuard: AddressGuard
     /// The families of addresses that may be used.
     let families: Set<AddressFamily>
-    /// The interface, or the address of ours, that the connection leaves by.
+    /// The local interface or address of the connection; `nil` leaves the choice to the kernel.
     let networkInterface: String?
-    /// Whether HTTP/2 is not offered: for an upgrade, for credentials that belong to a connection, or since the server
-    /// has said that it wants HTTP/1.1.
+    /// Whether HTTP/2 is not offered: for an upgrade, for credentials that authenticate a connection, or since the
+    /// server requires HTTP/1.1.
     var isLimitedToHTTP1: Bool
     /// Whether HTTP/2 is spoken in clear text, by prior knowledge (RFC 9113 §3.3).
     private let assumesHTTP2: Bool
-    /// When the attempt to connect fails at the latest, counted from its beginning.
+    /// The time-out of connecting, in nanoseconds from its beginning; `nil` for none.
     let timeout: LoopInstant?
 
-    /// What is spoken in clear text, where nothing is agreed on.
+    /// The protocol in clear text, where there is no negotiation (ALPN).
     var clearTextProtocol: ApplicationProtocol { assumesHTTP2 && !isLimitedToHTTP1 ? .http2 : .http1 }
 
-    /// The target for an origin, by the options of a session.
+    /// Makes the target for an origin from the options of a session.
     init(_ key: OriginKey, options: TransportOptions, digests: DigestSessions, isForUpgrade: Bool = false) {
         let (host, port) = options.connectionRoutes.place(
             forHost: key.host, lookedUpAs: key.lookupName, port: key.port)
@@ -56,7 +57,7 @@ struct DialTarget {
         overrides = options.addressOverrides
         addressGuard = options.addressGuard
         networkInterface = options.networkInterface
-        // A proxy that takes the absolute form is spoken to in HTTP/1.1.
+        // A proxy gets messages in the absolute form over HTTP/1.1 only.
         assumesHTTP2 = options.httpVersion == .http2 && key.proxy?.takesAbsoluteForm != true
         timeout = options.connectTimeout.flatMap { $0 > .zero ? $0.nanoseconds : nil }
         switch options.ipVersion {
@@ -69,13 +70,13 @@ struct DialTarget {
 
 /// The local address or interface of a connection.
 enum LocalEnd {
-    /// Binds a socket to an interface or to an address of ours; says the errno of a failure.
+    /// Binds a socket to a local interface or address; returns 0, or the errno of a failure.
     ///
-    /// The text is curl's: `if!NAME`, `host!ADDRESS`, or either of the two, an interface first. An interface that may
-    /// not be bound to without privileges (SO_BINDTODEVICE before Linux 5.7) is an error, since traffic may not leave
-    /// by another one.
+    /// The text has curl's form: `if!NAME`, `host!ADDRESS`, or a bare name or address, tried as an interface first.
+    /// Binding to an interface may need privileges (SO_BINDTODEVICE before Linux 5.7); a refusal is an error, since
+    /// traffic must not leave by another interface.
     static func bind(_ descriptor: Int32, to text: String, family: AddressFamily) -> Int32 {
-        // A C string would end at the NUL, and name another interface.
+        // A C string ends at the NUL, and could name another interface.
         guard !text.utf8.contains(0) else { return EINVAL }
         let isName = text.hasPrefix("if!")
         let isHost = text.hasPrefix("host!")

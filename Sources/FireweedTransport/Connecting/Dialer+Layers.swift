@@ -1,7 +1,7 @@
-// The part of a connection's making that comes after the socket: proxies and TLS.
+// The layers that a dialer makes above the socket: proxies and TLS.
 
 extension Dialer {
-    /// Makes the next layer over what there is; without one the connection is made.
+    /// Makes the next layer above the existing ones; after the last layer, the connection is complete.
     func addLayer(rest: [UInt8] = []) {
         guard let socket = unfinished, !isOver else { return }
         guard layerIndex < target.layers.count else {
@@ -21,7 +21,7 @@ extension Dialer {
         }
     }
 
-    /// Gives the layers up, and closes the socket.
+    /// Abandons the layers and closes the socket.
     func endLayers() {
         handshake?.abandon()
         handshake = nil
@@ -34,12 +34,12 @@ extension Dialer {
         context.close(socket.channel)
     }
 
-    /// Says what is done, where somebody wants to know.
+    /// Gives a note about progress to the wire observer, if there is one.
     func note(_ text: @autoclosure () -> String) {
         tls.settings.options.wireObserver?.didNote(text() + "\n")
     }
 
-    /// Bytes of a proxy or of a TLS handshake have moved.
+    /// Notes that bytes of a proxy or of a TLS handshake have moved.
     func layerDidProgress() {
         owner?.dialerDidProgress(self)
     }
@@ -57,7 +57,7 @@ extension Dialer {
         let authority = host.contains(":") ? "[\(host)]" : host
         do throws(TransferFailure) {
             if let connectHandshake { return begin(.connect(connectHandshake), over: socket) }
-            // Base64 makes a third more of them, and each stands in a head.
+            // Base64 makes the credentials a third longer, and they must fit into a head.
             let credentialByteCount = 4 * ((proxy.user?.utf8.count ?? 0) + (proxy.password?.utf8.count ?? 0)) / 3
             guard credentialByteCount < HTTP1RequestWriter.maximumHeadByteCount else {
                 throw .longHead(credentialByteCount)
@@ -68,7 +68,7 @@ extension Dialer {
                 credentials: target.tunnelLines.isEmpty ? proxy.credentials : nil, extraLines: target.tunnelLines,
                 limits: ResponseLimits(options))
             made.reuseDigest(of: target.digests, for: proxy.name)
-            // The messages of a WebSocket's tunnel are not shown.
+            // The observer does not get the messages of a WebSocket's tunnel.
             if !target.isForUpgrade { made.observer = options.wireObserver }
             begin(.connect(made), over: socket)
         } catch {
@@ -82,7 +82,7 @@ extension Dialer {
         made.begin()
     }
 
-    /// Looks the origin up, where the proxy does not.
+    /// Looks the origin's name up, unless the proxy does so, and begins the handshake.
     private func lookUpForProxy(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16) {
         let proxyLooksUp = scheme == .socks4a || scheme == .socks5h
         let known = HostAddresses.known(of: host, overrides: target.overrides)
@@ -116,7 +116,7 @@ extension Dialer {
     }
 
     private func socks(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ addresses: [SocketAddress], _ port: UInt16) {
-        // SOCKS 4 has no IPv6 (RFC 1928 came after it).
+        // SOCKS 4 has no IPv6.
         let families: [AddressFamily] = scheme == .socks4 ? [.ipv4] : [.ipv4, .ipv6]
         let fitting = families.compactMap { family in addresses.first { $0.family == family } }.first
         guard case .internet(let bytes, _, _) = fitting else {

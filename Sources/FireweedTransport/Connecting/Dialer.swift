@@ -1,13 +1,13 @@
-// Makes one connection: names, the race of addresses, the socket, and what is above it.
+// The making of one connection: look-up, race of addresses, socket, proxies and TLS.
 
 import CLinux
 import Glibc
 
 /// The owner of a dialer; called on the loop's thread, also from inside `Dialer.begin()`.
 protocol DialerOwner: AnyObject {
-    /// The making of the connection has made progress: the idle time begins anew.
+    /// Bytes have moved or the socket is connected: the idle time-out starts again.
     func dialerDidProgress(_ dialer: Dialer)
-    /// A connection is made; it is the owner's from now on.
+    /// The connection is made; the owner must close it.
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket)
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure)
     /// The process is out of descriptors: closes an idle connection, if there is one.
@@ -16,9 +16,9 @@ protocol DialerOwner: AnyObject {
 
 /// A connection that was made.
 struct ConnectedSocket {
-    /// What its bytes go through.
+    /// The channel for the connection's bytes: the socket, with TLS if there is any.
     var channel: ByteChannel
-    /// After how many seconds without an acknowledgement the kernel gives the connection up.
+    /// The seconds without an acknowledgement after which the kernel drops the connection.
     let userTimeout: Double
     /// The version of HTTP that both ends have agreed on.
     var applicationProtocol: ApplicationProtocol
@@ -29,7 +29,7 @@ struct ConnectedSocket {
     let connectEnd: LoopInstant
     /// When the TLS handshake was done; `nil` in clear text.
     var secureEnd: LoopInstant?
-    /// Whether bytes, or an end, were there already when the connection was made.
+    /// Whether bytes or the end of the stream may already wait on the socket.
     var isReadable: Bool
 }
 
@@ -39,7 +39,7 @@ typealias SocketOpener = @Sendable (_ family: Int32, _ type: Int32) -> Int32
 /// Connects to the addresses of a host (RFC 8305), or to a path, and makes the layers above the socket: proxies and
 /// TLS.
 ///
-/// It lives on its loop's thread.
+/// Confined to the loop's thread.
 final class Dialer: DeadlineEntry {
     private struct Attempt {
         let descriptor: Int32
@@ -47,7 +47,8 @@ final class Dialer: DeadlineEntry {
     }
 
     let target: DialTarget
-    /// How many seconds the kernel waits for an acknowledgement (RFC 5482); 0 for as long as it does on its own.
+    /// The seconds that the kernel waits for an acknowledgement (RFC 5482); the kernel's own limit unless the owner
+    /// gave one.
     private let userTimeout: Double
     let context: LoopContext
     let tls: TLSClient
@@ -64,23 +65,23 @@ final class Dialer: DeadlineEntry {
     private var refusedAddress: IPAddress?
     private let start: LoopInstant
     private var lookupEnd: LoopInstant = 0
-    /// When a path is tried again whose listener's line was full.
+    /// When a path is tried again after its listener's queue was full.
     private var retryMoment: LoopInstant?
-    /// Whether idle connections of the whole process were closed for this one.
+    /// Whether idle connections of the whole process were closed to free descriptors for this one.
     private var hasFreedDescriptors = false
     private(set) var isOver = false
 
     // MARK: Layers
 
-    /// The socket that was connected, with the layers that are made, as long as others are not.
+    /// The connected socket with the layers so far, until all layers are made.
     var unfinished: ConnectedSocket?
-    /// The place of the next layer among the target's.
+    /// The index of the next layer in the target's layers.
     var layerIndex = 0
     var tunnel: ProxyTunnel?
-    /// What was said to the proxy on an earlier connection, which the proxy has closed.
+    /// The handshake that continues on a new connection, since the proxy closes the earlier one; `nil` for none.
     var connectHandshake: ConnectHandshake?
     var handshake: TLSHandshake?
-    /// What the peer of an earlier handshake left behind.
+    /// The accepting trust decision of an earlier handshake, whose peer closed the connection before the decision.
     var gate: TrustGate?
 
     init(
@@ -98,7 +99,7 @@ final class Dialer: DeadlineEntry {
 
     deinit { abandon() }
 
-    /// Begins; the owner may be called before this returns.
+    /// Begins to connect; the owner may be called before this returns.
     func begin() {
         switch target.place {
         case .path(let path):
@@ -121,7 +122,7 @@ final class Dialer: DeadlineEntry {
         setTimer()
     }
 
-    /// Ends everything; the owner is not called any more.
+    /// Stops connecting and closes its sockets; the owner gets no further calls.
     func abandon() {
         guard !isOver else { return }
         isOver = true
@@ -130,7 +131,7 @@ final class Dialer: DeadlineEntry {
         endLayers()
     }
 
-    /// Connects once more; the time that is left stays the same.
+    /// Connects once more, within the same `connectTimeout`.
     func beginAgain() {
         guard !isOver else { return }
         race = HappyEyeballs()
@@ -172,7 +173,7 @@ final class Dialer: DeadlineEntry {
         setTimer()
     }
 
-    /// Races the addresses of the families that may be used.
+    /// Begins the race of the addresses whose family the target allows.
     private func beginRace(_ addresses: [SocketAddress], _ port: UInt16) {
         let usable = addresses.filter { $0.family.map(target.families.contains) ?? false }
         handle(.answered(usable.map { $0.with(port: port) }))
@@ -182,7 +183,7 @@ final class Dialer: DeadlineEntry {
 
     private func handle(_ event: HappyEyeballs.Event) {
         var action = race.handle(event, at: context.now)
-        // An attempt that fails at once makes the next event.
+        // An attempt that fails immediately is the next event.
         while !isOver, case .attempt(let address) = action {
             guard !begin(attemptTo: address) else { return }
             action = race.handle(.attemptFailed, at: context.now)
@@ -190,12 +191,12 @@ final class Dialer: DeadlineEntry {
         if action == .fail, !isOver { failWhole() }
     }
 
-    /// A single attempt, for a path.
+    /// Makes the single attempt for a path.
     private func attempt(_ address: SocketAddress) {
         if !begin(attemptTo: address) { failWhole() }
     }
 
-    /// False when the attempt has failed already.
+    /// Begins an attempt; false if it has failed already.
     private func begin(attemptTo address: SocketAddress) -> Bool {
         if lookupEnd == 0 { lookupEnd = context.now }
         if case .internet(let bytes, _, _) = address, !target.addressGuard.allows(bytes) {
@@ -217,7 +218,7 @@ final class Dialer: DeadlineEntry {
             if status == 0 { connected(attempt, isReadable: false) }
             return true
         case EAGAIN where address.family == nil:
-            // unix(7): the listener's line is full, and nothing tells when it is not.
+            // unix(7): the listener's queue is full, and no event reports when it has room.
             Glibc.close(descriptor)
             retryMoment = context.now + 10_000_000
             return true
@@ -270,7 +271,7 @@ final class Dialer: DeadlineEntry {
         addLayer()
     }
 
-    /// The connection is made.
+    /// Hands the complete connection to the owner, or closes it if the owner is gone.
     func deliver(_ socket: ConnectedSocket) {
         abandon()
         guard let owner else {
@@ -296,7 +297,7 @@ final class Dialer: DeadlineEntry {
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
         let cause = lookupFailure ?? .noAddress
         guard target.isProxied else { return fail(.nameNotFound(placeText, cause)) }
-        // The origin's name may well be known.
+        // Not `nameNotFound`: the name is the proxy's, not the origin's.
         fail(.proxyFailed("the proxy's name \(placeText) cannot be looked up: \(cause.text)"))
     }
 
@@ -305,10 +306,10 @@ final class Dialer: DeadlineEntry {
         owner?.dialer(self, didFail: failure)
     }
 
-    /// Whether no socket could be made, since the process or the system was out of descriptors.
+    /// Whether every attempt failed since the process or the system was out of descriptors or memory.
     var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { Descriptors.isExhaustion($0.error) } }
 
-    /// The place in a sentence, which says when it is a proxy's.
+    /// The place for error texts, with the word "proxy" if it is a proxy's.
     private var peerText: String { target.isProxied ? "the proxy \(placeText)" : placeText }
 
     private var placeText: String {
@@ -358,7 +359,7 @@ extension Dialer: SocketWatcher {
         var length = socklen_t(MemoryLayout<Int32>.size)
         _ = getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
         guard error != 0 else {
-            // Readiness may tell of nothing but the registration of a socket that is still connecting.
+            // The event may come from the registration alone, while the socket is still connecting.
             guard readiness.contains(.writable) else { return }
             return connected(attempts[index], isReadable: readiness.contains(.readable) || readiness.tellsOfEnd)
         }
@@ -379,7 +380,7 @@ extension Dialer: SocketWatcher {
     }
 }
 
-/// Carries an answer to a dialer that may be gone by then.
+/// A weak reference that carries an answer to a dialer.
 final class DialerReply: @unchecked Sendable {
     // SAFETY: made and read on the loop's thread only; the resolver merely holds the reference to this object.
     private(set) weak var dialer: Dialer?

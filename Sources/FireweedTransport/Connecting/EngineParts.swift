@@ -7,16 +7,17 @@ import Glibc
 struct EngineParts: Sendable {
     var resolver = NameResolver.shared
     var openSocket: SocketOpener = { socket($0, $1, 0) }
-    /// Has all pools of the process close their idle connections, and calls back; false where there are none.
+    /// Makes all pools of the process close their idle connections and then calls `done`; false if there are none to
+    /// close.
     var freeDescriptors: @Sendable (_ done: @escaping @Sendable () -> Void) -> Bool = {
         Descriptors.closeIdle(then: $0)
     }
     /// Opens the file of an upload; may block.
     var openFile: @Sendable (_ url: URL) throws -> OpenFile = { try OpenFile($0) }
-    /// Gets the first token of Negotiate for a host; may block.
+    /// Gets the first Negotiate token for a host; may block.
     var negotiateToken: @Sendable (_ host: String) -> [UInt8]? = { NegotiateToken.token(forHost: $0) }
-    /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.
+    /// The quiet time on an HTTP/2 connection, in nanoseconds, after which the next message is sent with a PING.
     var quietTime: LoopInstant = 5_000_000_000
-    /// So long a 100 is waited for before content leaves, in nanoseconds (RFC 9110 §10.1.1).
+    /// The longest wait for a 100 response before the content is sent, in nanoseconds (RFC 9110 §10.1.1).
     var continueTime: LoopInstant = 1_000_000_000
 }

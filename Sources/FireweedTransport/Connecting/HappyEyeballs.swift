@@ -1,15 +1,16 @@
-// The order and times of connection attempts (RFC 8305), as a table.
+// The order and times of connection attempts (RFC 8305), as a state machine.
 
-/// The race of a host's addresses: at most one attempt begins every 250 ms, IPv6 first, families in turn.
+/// The race of a host's addresses: an attempt begins 250 ms after the last one or when one fails, IPv6 first, families
+/// in turn.
 ///
-/// The owner makes the look-up and the attempts, reports what becomes of them, and calls with `timeReached` at
-/// `wakeUp`. Everything is pure: the time comes in with each event.
+/// The owner performs the look-up and the attempts, reports their results, and reports `timeReached` at `wakeUp`.
+/// Everything is pure: the time is an argument of each event.
 struct HappyEyeballs {
     /// The events that the owner reports.
     enum Event: Equatable {
-        /// The look-up has ended; without addresses where it failed. It is reported once.
+        /// The look-up has ended, without addresses if it failed. Reported once.
         case answered([SocketAddress])
-        /// The attempt of this number failed.
+        /// An attempt failed.
         case attemptFailed
         /// An attempt made a connection.
         case connected
@@ -22,22 +23,22 @@ struct HappyEyeballs {
         case none
         /// Begin to connect to an address.
         case attempt(SocketAddress)
-        /// End all attempts but the one that made a connection.
+        /// End all attempts except the one that made a connection.
         case finish
         /// All addresses have failed, or there are none.
         case fail
     }
 
-    /// Where the race stands.
+    /// The phase of the race.
     private enum Phase: Equatable {
-        /// There is no address yet.
+        /// The look-up has not ended.
         case resolving
-        /// Attempts run; the next attempt begins at `next`, if there is an address for it.
+        /// Attempts run; the next attempt begins at `next`, or is not planned, since no address is left.
         case racing(next: LoopInstant?)
         case over
     }
 
-    /// How long an attempt has before the next one begins beside it (RFC 8305 §5: 250 ms).
+    /// The delay between the beginnings of two attempts (RFC 8305 §5: 250 ms).
     static let attemptDelay: LoopInstant = 250_000_000
 
     private var phase = Phase.resolving
@@ -45,7 +46,7 @@ struct HappyEyeballs {
     private var lastFamily = AddressFamily.ipv4
     private var runningCount = 0
 
-    /// When `timeReached` has to be reported; `nil` for never.
+    /// When the owner has to report `timeReached`; `nil` for never.
     var wakeUp: LoopInstant? {
         switch phase {
         case .racing(let next): next
@@ -53,7 +54,7 @@ struct HappyEyeballs {
         }
     }
 
-    /// Takes an event, and says what has to be done.
+    /// Handles an event and returns the action for the owner.
     mutating func handle(_ event: Event, at now: LoopInstant) -> Action {
         switch (phase, event) {
         case (.over, _): return .none
@@ -76,7 +77,7 @@ struct HappyEyeballs {
 
     private var hasUntried: Bool { untried.values.contains { !$0.isEmpty } }
 
-    /// Begins an attempt with the family that had not the last turn (RFC 8305 §4).
+    /// Begins an attempt with the other family than the last attempt, if it has an address (RFC 8305 §4).
     private mutating func beginNext(at now: LoopInstant) -> Action {
         let family = untried[lastFamily.other]?.isEmpty == false ? lastFamily.other : lastFamily
         guard let address = untried[family]?.popFirst() else { return .none }

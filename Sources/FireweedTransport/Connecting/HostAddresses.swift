@@ -4,10 +4,10 @@ import Glibc
 
 /// The addresses of a host that are known without the name service.
 enum HostAddresses {
-    /// The addresses of a host: those of the options, an address itself, or the loopback ones of `localhost` (RFC 6761
-    /// §6.3); `nil` for a name that has to be looked up.
+    /// The addresses of a host from the options, from the host itself if it is an address, or of loopback for
+    /// `localhost` (RFC 6761 §6.3); `nil` for a name that has to be looked up.
     ///
-    /// The list is empty when the options have no valid address for the host, and for `.onion` names (RFC 7686 §2).
+    /// The list is empty if all the addresses in the options are invalid, and for `.onion` names (RFC 7686 §2).
     static func known(of host: String, overrides: [String: [String]]) -> [SocketAddress]? {
         if let texts = CanonicalHost.rule(for: host, in: overrides), !texts.isEmpty {
             return texts.compactMap { address(of: $0) }
@@ -20,7 +20,7 @@ enum HostAddresses {
 
     private static let loopback: [SocketAddress] = ["::1", "127.0.0.1"].compactMap { address(of: $0) }
 
-    /// An address as text, an IPv6 one with its zone if it has one (RFC 4007 §11).
+    /// Reads an address, with a zone for IPv6 (RFC 4007 §11); `nil` for other texts and unknown zones.
     static func address(of text: String) -> SocketAddress? {
         let halves = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = halves.first, let address = IPAddress(String(first)) else { return nil }

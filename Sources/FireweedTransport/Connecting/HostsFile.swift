@@ -2,17 +2,18 @@
 
 import Foundation
 
-/// The file of host names (hosts(5)), for names with a final dot.
+/// The hosts file (hosts(5)), which is read here for names with a final dot only.
 ///
-/// getaddrinfo(3) compares a name with the file's names byte by byte, and so passes an entry over when the name ends in
-/// a dot. A program that relies on the entry would reach another machine.
+/// getaddrinfo(3) finds no entry for a name with a final dot, since it compares the dot too. A program that relies on
+/// the entry would reach another machine.
 enum HostsFile {
     /// The system's file.
     static let path = "/etc/hosts"
 
-    /// The addresses of a name without its final dot, in the order of the file, each once; empty without an entry.
+    /// The addresses of a name in the order of the file, without duplicates; empty without an entry.
     ///
-    /// Names compare without case. A line is an address, then names; `#` begins a comment.
+    /// The argument has no final dot. Names are compared without regard to case. A line has an address, then names; `#`
+    /// begins a comment.
     static func addresses(of name: String, in content: Data) -> [SocketAddress] {
         var found: [SocketAddress] = []
         for line in content.split(separator: UInt8(ascii: "\n")) {
@@ -27,7 +28,7 @@ enum HostsFile {
         return found
     }
 
-    /// The addresses of a name without its final dot in the system's file; empty where the file cannot be read.
+    /// The addresses of a name, given without its final dot, in the system's file; empty if the file cannot be read.
     static func addresses(of name: String) -> [SocketAddress] {
         (try? FileContent.read(URL(fileURLWithPath: path))).map { addresses(of: name, in: $0) } ?? []
     }

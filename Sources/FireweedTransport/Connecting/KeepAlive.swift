@@ -4,18 +4,18 @@ import Glibc
 
 /// The TCP options by which the kernel notices that a peer has vanished.
 enum KeepAlive {
-    /// After so many seconds without a byte from the peer, the kernel asks it for an acknowledgement: often enough for
-    /// the tables of most routers that translate addresses.
+    /// The seconds without a byte from the peer before the first probe: less than the time-out of most NAT routers.
     private static let idleSeconds: Int32 = 30
     private static let intervalSeconds: Int32 = 10
-    /// How many probes without an answer end the connection.
+    /// The number of probes without an answer that end the connection.
     private static let probeCount: Int32 = 4
     /// The shortest time, in seconds, after which the kernel aborts a connection whose peer acknowledges nothing.
     private static let shortestUserTimeout: Double = 60
-    /// About how long, in seconds, the kernel sends unacknowledged data again (`tcp_retries2` of tcp(7)).
+    /// The approximate time, in seconds, for which the kernel retransmits unacknowledged data (`tcp_retries2` in
+    /// tcp(7)).
     static let kernelTimeout: Double = 920
 
-    /// Lets the kernel ask a silent peer whether it is there (tcp(7)); without effect on sockets that are not TCP.
+    /// Enables the kernel's probes of a silent peer (tcp(7)); no effect on sockets that are not TCP.
     static func enable(on descriptor: Int32) {
         set(1, SO_KEEPALIVE, level: SOL_SOCKET, on: descriptor)
         set(idleSeconds, TCP_KEEPIDLE, on: descriptor)
@@ -24,10 +24,10 @@ enum KeepAlive {
         set(userTimeout: 0, on: descriptor)
     }
 
-    /// Sets after how many seconds without an acknowledgement the kernel gives up (RFC 5482), at least a minute; its
-    /// own limit is a quarter of an hour.
+    /// Sets the seconds without an acknowledgement after which the kernel aborts the connection (RFC 5482), between a
+    /// minute and a day.
     ///
-    /// Not sooner than a transfer may stand still: a peer that does not read what is sent to it counts as silent here.
+    /// The time must not be shorter than a transfer may be idle: to the kernel, a peer that does not read is silent.
     static func set(userTimeout: Double, on descriptor: Int32) {
         let seconds = min(max(userTimeout, shortestUserTimeout), 86_400)
         set(Int32(seconds * 1000), TCP_USER_TIMEOUT, on: descriptor)
@@ -36,7 +36,7 @@ enum KeepAlive {
     private static func set(
         _ value: Int32, _ option: Int32, level: Int32 = Int32(IPPROTO_TCP), on descriptor: Int32
     ) {
-        // A refusal leaves the kernel's own time-out, which is right for what is not TCP.
+        // A failure is ignored, since a socket that is not TCP needs none of the options.
         withUnsafePointer(to: value) { value in
             _ = setsockopt(descriptor, level, option, value, socklen_t(MemoryLayout<Int32>.size))
         }

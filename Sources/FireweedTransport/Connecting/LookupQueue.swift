@@ -1,23 +1,24 @@
-// The order in which names are looked up, as a table.
+// The order in which names are looked up.
 
-/// The line in front of the threads that look names up.
+/// The queue of the names that wait for a look-up thread.
 ///
 /// A name server that does not answer must not keep names of other servers waiting:
-/// - A name whose last answer came soon may take any thread.
-/// - Names that were never answered take three quarters of the threads at most, and half of the threads within one
-///   `slowLookupTime`. A look-up that has run for longer is slow, and gives its place among the half back.
-/// - Names whose last look-up was slow are looked up while fewer than a quarter of the threads are with slow look-ups.
+/// - A name whose last look-up was quick may take any thread.
+/// - Names without an earlier look-up take at most half of the threads; a look-up that runs longer than
+///   `slowLookupTime` counts as slow and frees its place in that half. These names and slow look-ups together take at
+///   most three quarters.
+/// - A name whose last look-up was slow is looked up while slow look-ups take less than a quarter of the threads.
 ///
-/// Among equals, the first name in the line is the first to be looked up.
+/// Names of the same kind are looked up in the order in which they entered.
 struct LookupQueue {
-    /// What earlier look-ups say about a name, the most urgent kind first.
+    /// The kind of a name by its last look-up, the most urgent kind first.
     private enum Kind: Int, CaseIterable {
         case answered, untried, slow
     }
 
     /// A look-up that takes longer than this is slow, in nanoseconds.
     static let slowLookupTime: LoopInstant = 1_000_000_000
-    /// Most names whose last look-up is remembered.
+    /// The most names whose last look-up is remembered.
     private static let memoryLimit = 1024
 
     private let threadLimit: Int
@@ -27,28 +28,28 @@ struct LookupQueue {
     private var running: [String: (kind: Kind, start: LoopInstant)] = [:]
     private var known: [String: Kind] = [:]
 
-    /// Makes a line in front of a number of threads.
+    /// Makes an empty queue for a number of threads.
     init(threadLimit: Int) {
         self.threadLimit = threadLimit
     }
 
-    /// Puts a name at the end, which is neither in the line nor being looked up.
+    /// Adds a name, which must be neither in the queue nor being looked up, at the end.
     mutating func enter(_ name: String) {
         let kind = known[name] ?? .untried
         places[name] = (kind, lines[kind.rawValue].enter(name))
     }
 
-    /// Takes a name without waiters out; false when it is being looked up, or is not there.
+    /// Removes a name that no handler needs any more; false if the name is being looked up or is not in the queue.
     mutating func leave(_ name: String) -> Bool {
         guard let place = places.removeValue(forKey: name) else { return false }
         lines[place.kind.rawValue].leave(place.number)
         return true
     }
 
-    /// How many names are being looked up.
+    /// The number of names that are being looked up.
     var runningCount: Int { running.count }
 
-    /// For how many of the names that wait `next(at:)` has a thread.
+    /// The number of waiting names that could be looked up now.
     func startableCount(at now: LoopInstant) -> Int {
         var room = room(at: now)
         var total = 0
@@ -60,9 +61,10 @@ struct LookupQueue {
         return total
     }
 
-    /// The time at which the next running look-up turns slow, and so makes room for an untried name that waits.
+    /// The time at which the next running look-up becomes slow, and so makes room for a waiting untried name.
     ///
-    /// `nil` when no name waits for that: such names may be looked up now, or have to wait until a look-up ends.
+    /// `nil` if no name waits for this: there is no untried name, it may be looked up now, or it needs the end of a
+    /// look-up.
     func nextRoom(at now: LoopInstant) -> LoopInstant? {
         let room = room(at: now)
         guard lines[Kind.untried.rawValue].count > 0, room.all > 0, room.unanswered > 0, room.untried <= 0 else {
@@ -72,7 +74,7 @@ struct LookupQueue {
         return times.filter { $0 > now }.min()
     }
 
-    /// The name that a free thread looks up next; `nil` when none may be looked up now.
+    /// Removes and returns the name that a free thread looks up next; `nil` if none may be looked up now.
     mutating func next(at now: LoopInstant) -> String? {
         let room = room(at: now)
         for kind in Kind.allCases where room.count(for: kind) > 0 {
@@ -91,7 +93,7 @@ struct LookupQueue {
         known[name] = start + Self.slowLookupTime > now ? .answered : .slow
     }
 
-    /// Takes all names out that wait.
+    /// Removes and returns all waiting names.
     mutating func removeAll() -> [String] {
         let names = Array(places.keys)
         self.places = [:]
@@ -99,12 +101,13 @@ struct LookupQueue {
         return names
     }
 
-    /// How many threads are free for each kind of name; less than none after a while of slow look-ups.
+    /// The number of free threads for each kind of name; negative when more look-ups than a limit allows have become
+    /// slow.
     private struct Room {
         var all: Int
-        /// For names that are not known to be answered.
+        /// For untried and slow names together.
         var unanswered: Int
-        /// For untried names, besides those whose look-up has turned slow.
+        /// For untried names; look-ups that have become slow are not counted.
         var untried: Int
         var slow: Int
 

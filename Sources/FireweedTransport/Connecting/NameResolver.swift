@@ -4,28 +4,28 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Looks up the addresses of hosts with getaddrinfo(3), which blocks, on threads of its own.
+/// Looks up the addresses of hosts with getaddrinfo(3), which blocks, on its own threads.
 ///
-/// One look-up finds the addresses of both families, and everybody who asks for a name shares it. Answers are kept for
-/// 30 s, since getaddrinfo tells no time to live, and failures for 1 s. A name that ends in a dot is complete, and is
-/// another name than the one without the dot, which may be searched for (RFC 1034 §3.1).
+/// One look-up finds the addresses of both families, and concurrent requests for a name share it. Addresses are kept
+/// for 30 s, since getaddrinfo gives no time to live, and failures for 1 s. A name with a final dot is complete, and is
+/// a different name from the one without the dot, for which search domains apply (RFC 1034 §3.1).
 final class NameResolver: Sendable {
     /// The result of a look-up.
     enum Answer: Sendable, Equatable {
-        /// Of both families, each in the order in which they are to be tried (RFC 6724), without ports; never empty.
+        /// The addresses of both families, in the order of preference (RFC 6724), without ports; never empty.
         case addresses([SocketAddress])
         case failed(LookupFailure)
     }
 
     typealias Handler = @Sendable (Answer) -> Void
 
-    /// A handler that waits for an answer.
+    /// Identifies a handler that waits for an answer.
     struct LookupID: Sendable {
         fileprivate let name: String
         fileprivate let number: Int
     }
 
-    /// What asking gives at once.
+    /// The immediate result of a request for a name.
     enum LookupResult: Sendable {
         case known(Answer)
         case pending(LookupID)
@@ -35,17 +35,17 @@ final class NameResolver: Sendable {
         var line: LookupQueue
         var handlers: [String: [Int: Handler]] = [:]
         var answers: [String: (answer: Answer, expiry: LoopInstant)] = [:]
-        /// The threads that look names up, or are about to; without the one that awaits room.
+        /// The number of threads that look names up or are about to, without the one that waits for room.
         var threadCount = 0
-        /// Whether a thread waits until a look-up turns slow and makes room.
+        /// Whether a thread waits until a look-up becomes slow and makes room.
         var isAwaitingRoom = false
         var ticketCount = 0
 
-        /// How many threads are about to look at the line.
+        /// The number of threads that are about to take a name from the queue.
         var freeThreadCount: Int { threadCount - line.runningCount }
     }
 
-    /// What a thread does next.
+    /// The next action of a thread.
     private enum Turn {
         case lookUp(String)
         case awaitRoom(until: LoopInstant)
@@ -58,7 +58,8 @@ final class NameResolver: Sendable {
     private static let answerLifetime: LoopInstant = 30_000_000_000
     private static let failureLifetime: LoopInstant = 1_000_000_000
     private static let answerLimit = 1024
-    /// Most of 256 threads wait: getaddrinfo(3) and the modules of nsswitch.conf(5) do with far less than 8 MiB.
+    /// Less than the default 8 MiB, since there may be 256 threads: getaddrinfo(3) and the modules of nsswitch.conf(5)
+    /// need far less.
     private static let stackByteCount = 1024 * 1024
 
     private let threadLimit: Int
@@ -66,7 +67,7 @@ final class NameResolver: Sendable {
     private let now: @Sendable () -> LoopInstant
     private let state: Mutex<State>
 
-    /// Makes a resolver with so many threads at most, a clock, and the look-up that runs on the threads.
+    /// Makes a resolver with a limit of threads, a clock, and the look-up that runs on the threads.
     init(
         threadLimit: Int = 256, now: @escaping @Sendable () -> LoopInstant = LoopContext.monotonicNow,
         lookUp: @escaping @Sendable (_ name: String) -> Answer = SystemLookup.answer
@@ -79,7 +80,8 @@ final class NameResolver: Sendable {
 
     /// Looks up a name, unless the answer is known.
     ///
-    /// `handler` is called once, on a thread of the resolver, if the outcome is pending and is not cancelled.
+    /// If the result is `pending` and is not cancelled, `handler` is called once: on a thread of the resolver, or
+    /// inside this call if no thread can be started.
     func lookUp(_ name: String, then handler: @escaping Handler) -> LookupResult {
         let now = now()
         let (outcome, needsThread) = state.withLock { state -> (LookupResult, Bool) in
@@ -97,7 +99,7 @@ final class NameResolver: Sendable {
         return outcome
     }
 
-    /// Removes a handler that waits; a name without handlers leaves the line.
+    /// Removes a waiting handler; a name without handlers leaves the queue.
     func cancel(_ ticket: LookupID) {
         state.withLock { state in
             guard state.handlers[ticket.name]?.removeValue(forKey: ticket.number) != nil,
@@ -117,7 +119,7 @@ final class NameResolver: Sendable {
     private func wantsThread(for state: borrowing State, at now: LoopInstant) -> Bool {
         guard state.threadCount < threadLimit else { return false }
         if state.line.startableCount(at: now) > state.freeThreadCount { return true }
-        // A thread that looks at the line awaits the room itself.
+        // A free thread waits for the room itself, when it finds no name to look up.
         return state.freeThreadCount == 0 && !state.isAwaitingRoom && state.line.nextRoom(at: now) != nil
     }
 
@@ -135,7 +137,7 @@ final class NameResolver: Sendable {
         pthread_detach(thread)
     }
 
-    /// Without any thread no name would be looked up.
+    /// Fails all waiting names if no thread runs that could look them up.
     private func threadFailed(_ status: Int32) {
         let handlers = state.withLock { state -> [Handler] in
             state.threadCount -= 1
@@ -152,7 +154,7 @@ final class NameResolver: Sendable {
             case .lookUp(let name): lookUp(name)
             case .awaitRoom(let instant):
                 let (seconds, rest) = (instant - min(instant, now())).quotientAndRemainder(dividingBy: 1_000_000_000)
-                // Nothing ends this wait earlier: a name that may be looked up before has a thread of its own.
+                // Nothing ends this wait early: a name that may be looked up sooner gets a thread of its own.
                 var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
                 nanosleep(&time, nil)
                 state.withLock { state in
@@ -179,7 +181,8 @@ final class NameResolver: Sendable {
         let now = now()
         let (turn, needsThread) = state.withLock { state -> (Turn, Bool) in
             if let name = state.line.next(at: now) {
-                // Slow look-ups may have made room for several names, and others may wait for more room.
+                // Look-ups that became slow may have made room for several names, and other names may wait for more
+                // room.
                 let needsThread = wantsThread(for: state, at: now)
                 if needsThread { state.threadCount += 1 }
                 return (.lookUp(name), needsThread)

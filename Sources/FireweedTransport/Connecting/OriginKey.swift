@@ -4,21 +4,23 @@ import Foundation
 
 /// The scheme, host and port that a connection is for (RFC 9110 §4.3.1).
 ///
-/// All else that a connection depends on (overrides, guard, trust, identity) is the session's, as connections are.
+/// Requests on one connection share all of these properties. Everything else that a connection depends on (overrides,
+/// guard, trust, identity) belongs to the session, and so do its connections.
 struct OriginKey: Hashable, Sendable {
     var isSecure: Bool
-    /// In its canonical form, without brackets; an IPv6 address with its zone where it is dialled from here.
+    /// The canonical host, without brackets; an IPv6 address keeps its zone if there is no proxy.
     var host: String
-    /// Whether the URL's host ends in a dot: a complete name, which another machine may have than the name without it,
-    /// since that may be searched for (RFC 1034 §3.1).
+    /// Whether the URL's host ends in a dot: such a complete name may belong to another machine than the name without
+    /// the dot, for which search domains apply (RFC 1034 §3.1).
     var isCompleteName: Bool
     var port: UInt16
     /// The proxy on the way, with its credentials; `nil` for a direct connection.
     var proxy: Proxy?
-    /// Fields of the message's own for the proxy that makes the tunnel, each with its CRLF; mostly empty.
+    /// The message's own `Proxy-Authorization` lines for the proxy that makes the tunnel, each with its CRLF; mostly
+    /// empty.
     var tunnelLines: [UInt8] = []
-    /// Whom a connection may be authenticated for (NTLM, Negotiate), over HTTP/1.1 alone; `nil` for most connections,
-    /// which serve everybody.
+    /// The user for whom a connection may be authenticated (NTLM, Negotiate; HTTP/1.1 only); `nil` for most
+    /// connections, which serve any user.
     var user: RequestMessage.Credentials?
     /// The digest of the client certificate that messages depend on; `nil` for most connections.
     var clientCertificate: Data?
@@ -27,16 +29,16 @@ struct OriginKey: Hashable, Sendable {
     init(_ target: RequestTarget, proxy: Proxy?) {
         self.proxy = proxy
         isSecure = target.isSecure
-        // The zone of an address is this machine's, and nothing to a proxy (RFC 6874 §4).
+        // The zone of an address is valid on this machine only, not on a proxy (RFC 6874 §4).
         host = proxy == nil ? target.canonicalHost : CanonicalHost.withoutZone(target.canonicalHost)
         isCompleteName = target.isCompleteName
         port = UInt16(truncatingIfNeeded: target.port)
     }
 
-    /// The host in the form in which it is looked up, here or by a proxy.
+    /// The host in the form for look-ups, here or by a proxy.
     var lookupName: String { isCompleteName ? host + "." : host }
 
-    /// The proxy that takes messages in the absolute form (RFC 9112 §3.2.2); `nil` where there is none.
+    /// The proxy that gets messages in the absolute form (RFC 9112 §3.2.2); `nil` if there is none.
     var absoluteFormProxy: Proxy? {
         guard !isSecure, let proxy, proxy.takesAbsoluteForm else { return nil }
         return proxy
@@ -44,8 +46,8 @@ struct OriginKey: Hashable, Sendable {
 }
 
 extension OriginKey {
-    /// The origin of a message that is sent through a tunnel, if there is a proxy: what the message says to the proxy
-    /// belongs to the tunnel.
+    /// The origin of a message that is sent through a tunnel, if there is a proxy: its `Proxy-Authorization` fields go
+    /// into the CONNECT request.
     ///
     /// Throws `badURL` with the name of a field that cannot be sent.
     init(_ target: RequestTarget, tunnelledBy proxy: Proxy?, for message: RequestMessage) throws(TransferFailure) {

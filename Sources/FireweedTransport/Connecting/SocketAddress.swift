@@ -6,7 +6,7 @@ import Glibc
 enum AddressFamily: Sendable, Hashable, CaseIterable {
     case ipv6, ipv4
 
-    /// The number that socket(2) and getaddrinfo(3) have for it.
+    /// The number of the family for socket(2) and getaddrinfo(3).
     var number: Int32 { self == .ipv6 ? AF_INET6 : AF_INET }
 
     /// The other family.
@@ -19,7 +19,7 @@ enum SocketAddress: Sendable, Hashable {
     case internet(IPAddress, port: UInt16, scope: UInt32 = 0)
     case path(String)
 
-    /// The longest path that fits into an address, in bytes (unix(7)); one more byte ends the path.
+    /// The longest path that fits into an address, in bytes, without its final NUL (unix(7)).
     static let longestPath = 107
 
     /// Reads a socket address of the kernel or of getaddrinfo(3); `nil` for families other than IPv4 and IPv6.
@@ -48,7 +48,7 @@ enum SocketAddress: Sendable, Hashable {
         return .internet(address, port: port, scope: scope)
     }
 
-    /// Calls `body` with the address in the form of the kernel.
+    /// Calls `body` with the address as the kernel's structure.
     func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         switch self {
         case .internet(let address, let port, let scope):
@@ -106,7 +106,7 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// The address and port in the form of reports; `nil` for a path.
+    /// The address and port for reports; `nil` for a path.
     var endpoint: (address: String, port: Int)? {
         guard case .internet(_, let port, _) = self else { return nil }
         return (description, Int(port))

@@ -4,19 +4,19 @@ import Glibc
 
 /// Why a name has no address.
 struct LookupFailure: Sendable, Equatable {
-    /// True when the process is out of descriptors, memory or threads, so that nothing is known of the name.
+    /// Whether the process is out of descriptors, memory or threads, so that nothing is known about the name.
     var isExhaustion: Bool
-    /// The text of gai_strerror(3), or of strerror(3).
+    /// The reason, mostly the text of gai_strerror(3) or strerror(3).
     var text: String
-    /// The number that getaddrinfo(3) gave; `EAI_NONAME` where it was not called.
+    /// The error number of getaddrinfo(3); `EAI_NONAME` if getaddrinfo(3) was not called or gave no address.
     var code: Int32 = EAI_NONAME
 
-    /// A name without any address, or without an address of the family that is wanted.
+    /// The host has no address, or none that may be used.
     static let noAddress = LookupFailure(isExhaustion: false, text: "it has no address")
 
-    /// Whether a number of getaddrinfo(3) means that a name server knows no such name, or no address of the name.
+    /// Whether an error number of getaddrinfo(3) means that the name does not exist, or has no address.
     static func isDefinite(_ code: Int) -> Bool {
-        // The last two are of glibc: the name exists without an address, or without one of the family.
+        // glibc's EAI_NODATA and EAI_ADDRFAMILY: the name exists, but has no address, or none of the family.
         [Int(EAI_NONAME), -5, -9].contains(code)
     }
 }
@@ -25,9 +25,9 @@ struct LookupFailure: Sendable, Equatable {
 enum SystemLookup {
     /// The addresses of a name in both families; blocks.
     ///
-    /// One call for both families decides which name is meant. With a call for each, a family without an address would
-    /// be searched for in the next source or search domain (nsswitch.conf(5), resolv.conf(5)): an entry of the hosts
-    /// file with an IPv4 address, or a name of the Internet, would have IPv6 addresses of another machine.
+    /// One call covers both families, so that all addresses belong to one machine. With a call for each family, the
+    /// look-up of a family without an address would continue with the next source or search domain (nsswitch.conf(5),
+    /// resolv.conf(5)): an IPv4 address from the hosts file could be joined by IPv6 addresses of another machine.
     @Sendable
     static func answer(to name: String) -> NameResolver.Answer {
         BlockingCall.check("getaddrinfo")
