@@ -4,7 +4,7 @@ import Foundation
 
 /// The client's side of CONNECT (RFC 9110 §9.3.6), as a state machine over bytes.
 ///
-/// A 407 is answered with the proxy's credentials. A refusal keeps what the proxy said.
+/// A 407 is answered with the proxy's credentials. A refusal contains the proxy's response.
 /// ```swift
 /// write(try handshake.begin())
 /// switch try handshake.next(&bytes) {
@@ -16,46 +16,47 @@ import Foundation
 /// }
 /// ```
 package struct ConnectHandshake {
-    /// What comes next.
+    /// The next step of the handshake.
     package enum Event {
-        /// The bytes are used up.
+        /// All bytes are consumed, and more are needed.
         case needsMore
         /// These bytes are to be sent on this connection.
         case send([UInt8])
         /// Another connection is needed, since the proxy closes this one.
         case reconnect
-        /// The tunnel is there; bytes behind the proxy's answer are left alone.
+        /// The tunnel is established; bytes after the proxy's response are not consumed.
         case established
-        /// There is no tunnel.
+        /// The proxy refused the tunnel.
         case refused(TunnelRefusal)
     }
 
-    /// Is shown the heads of both sides.
+    /// Receives the heads of both sides; `nil` for no observer.
     package var observer: (any WireObserver)?
     private let authority: String
     private let extraLines: [UInt8]
     private var authentication: HandshakeAuthentication
-    /// Nonces that the proxy has accepted; its name is among their spaces.
+    /// Nonces that proxies have accepted, and the name of this proxy, which is the key for its nonces.
     private var digests: (sessions: DigestSessions, proxy: String)?
     private var parser: HTTP1ResponseParser
     private var head: ResponseHead?
     private var content: [UInt8] = []
-    /// What is done when the content of the present answer has come.
+    /// The action after the content of the current response.
     private var decision = HandshakeAuthentication.Answer.none
-    /// A proxy that challenges again is not asked again.
+    /// The number of responses without a tunnel, which is limited: a proxy cannot challenge for ever.
     private var roundCount = 0
     private static let maximumRoundCount = 8
-    /// So much of a refusal's content is kept; the rest is not waited for.
+    /// The most content of a response that is kept; the rest is not read.
     private static let maximumContentByteCount = 16 * 1024
 
     /// Makes the handshake for one tunnel.
     ///
     /// - Parameters:
     ///   - target: the origin that the tunnel leads to.
-    ///   - credentials: the proxy's; `nil` for none. Basic alone goes out at once; otherwise a challenge is waited for.
-    ///   - extraLines: fields for the proxy, each with its CRLF. With a `Proxy-Authorization` among them no credentials
-    ///     may be given.
-    ///   - limits: how long the proxy's answers may be.
+    ///   - credentials: the proxy's; `nil` for none. If the only scheme is Basic or NTLM, the first request contains
+    ///     them; otherwise they wait for a challenge.
+    ///   - extraLines: fields for the proxy, each with its CRLF. If there is a `Proxy-Authorization`, `credentials`
+    ///     must be `nil`.
+    ///   - limits: limits on the size of the proxy's responses.
     package init(
         to target: RequestTarget, credentials: RequestMessage.Credentials?, extraLines: [UInt8] = [],
         limits: ResponseLimits = .init()
@@ -66,14 +67,14 @@ package struct ConnectHandshake {
         parser = HTTP1ResponseParser(limits: limits)
     }
 
-    /// Has nonces reused that the proxy has accepted, by a name for the proxy, and new ones remembered.
+    /// Reuses nonces that the proxy has accepted, and remembers new ones; `proxy` is a name for the proxy.
     package mutating func reuseDigest(of sessions: DigestSessions, for proxy: String) {
         digests = (sessions, proxy)
     }
 
     /// The request that begins the handshake on a new connection.
     ///
-    /// Throws `badURL` where the credentials cannot be sent, such as a user with a line break.
+    /// Throws `badURL` if the credentials cannot be sent, such as a user with a line break.
     package mutating func begin() throws(TransferFailure) -> [UInt8] {
         parser.expect(ResponseExpectation(method: "CONNECT"))
         (head, content) = (nil, [])
@@ -90,7 +91,7 @@ package struct ConnectHandshake {
         return bytes
     }
 
-    /// Takes bytes from the front of `bytes` up to the next event; throws what is wrong with the proxy's answer.
+    /// Consumes bytes from the front of `bytes` up to the next event; throws if the proxy's response is invalid.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         while true {
             switch try parser.next(&bytes) {
@@ -104,7 +105,7 @@ package struct ConnectHandshake {
                 if framing == .tunnel { return .established }
                 roundCount += 1
                 decision = roundCount < Self.maximumRoundCount ? authentication.answer(head, target: authority) : .none
-                // Nothing would say where the content ends but a close, which ends the connection as well.
+                // Only the end of the connection would end this content, so the next request needs another connection.
                 if decision != .none, framing == .untilClose { return try retry(keepsConnection: false) }
             case .content(let piece):
                 content += piece.prefix(Self.maximumContentByteCount - content.count)
@@ -116,7 +117,7 @@ package struct ConnectHandshake {
         }
     }
 
-    /// The event when the proxy has closed the connection; throws `cannotConnectToHost` where no answer came.
+    /// The event when the proxy has closed the connection; throws `cannotConnectToHost` if no response came.
     package mutating func finish() throws(TransferFailure) -> Event {
         guard head != nil else { throw .proxyFailed("the proxy closed the connection before it answered CONNECT") }
         return try finished(keepsConnection: false)
@@ -135,7 +136,7 @@ package struct ConnectHandshake {
         return refused(head, complaint: authentication.complaint(about: head))
     }
 
-    /// Asks again with an answer to the challenge.
+    /// Sends the request again with an answer to the challenge, on this connection or on another one.
     private mutating func retry(keepsConnection: Bool) throws(TransferFailure) -> Event {
         if case .again(onSameConnection: true) = decision, !keepsConnection, let head {
             return refused(head, complaint: "it closes the connection that NTLM needs")
@@ -151,16 +152,16 @@ package struct ConnectHandshake {
 
 /// The response of a proxy that refused a tunnel.
 package struct TunnelRefusal: Error, Sendable {
-    /// The proxy's answer.
+    /// The head of the proxy's response.
     package let head: ResponseHead
-    /// The start of its content; empty where it repeats our credentials.
+    /// The start of the response's content; empty if the content contains our credentials.
     package let content: [UInt8]
-    /// What we think of it, where it is about credentials.
+    /// The library's explanation if the credentials are the problem; otherwise `nil`.
     package let complaint: String?
 
-    /// The failure of the transfer, whose sentence has status, reason and the start of the content.
+    /// The failure of the transfer; its text contains status, reason, explanation and the start of the content.
     ///
-    /// `userAuthenticationRequired` where the proxy asks for credentials, else `cannotConnectToHost`.
+    /// The code is `userAuthenticationRequired` for a 407 or 401, otherwise `cannotConnectToHost`.
     package var failure: TransferFailure {
         // tinyproxy answers credentials that are wrong with 401.
         let isChallenge = head.status == 407 || head.status == 401

@@ -2,12 +2,11 @@
 
 import Foundation
 
-/// A list of hosts as `no_proxy` has it, read as curl 7.88 reads it.
+/// The list of hosts in `no_proxy`, read as curl 7.88 reads it.
 ///
-/// Entries are separated by commas or blanks. A name stands for itself and for the names below it, with or without a
-/// dot in front; a dot at the end of either does not count, nor does case. An IPv4 address stands for itself, and with
-/// a number of bits behind a slash for its network. `*` alone stands for every host, and among other entries for none.
-/// An entry with a port matches nothing.
+/// Entries are separated by commas or blanks. A name matches itself and its subdomains; case, a leading dot and a final
+/// dot make no difference. An address matches itself, or its network if a slash and a number of bits follow. `*`
+/// matches every host if it is the whole list, and no host among other entries. An entry with a port matches nothing.
 struct ProxyBypass {
     private let isEverything: Bool
     private let entries: [String]
@@ -18,7 +17,7 @@ struct ProxyBypass {
         entries = list.unicodeScalars.split { $0 == "," || $0 == " " || $0 == "\t" }.map { Self.inALabels(String($0)) }
     }
 
-    /// Hosts are compared in A-labels, which the list need not have.
+    /// Converts an entry to A-labels, in which hosts are compared.
     private static func inALabels(_ entry: String) -> String {
         guard !entry.utf8.allSatisfy({ $0 < 0x80 }) else { return entry }
         return entry.hasPrefix(".")
@@ -46,9 +45,9 @@ struct ProxyBypass {
         return tail.startIndex == name.startIndex || name.utf8[name.utf8.index(before: tail.startIndex)] == 0x2E
     }
 
-    /// curl reads the number of bits as atoi(3) does, and takes 0 for the address alone.
+    /// The number of bits is read like curl does, as by atoi(3), where 0 means the address alone.
     ///
-    /// curl 7.88 means to compare IPv6 networks too, and fails to; here they are compared.
+    /// curl 7.88 fails to compare IPv6 networks, because of a bug; here they are compared.
     private static func matches(_ address: IPAddress, entry: String) -> Bool {
         let parts = entry.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = parts.first.flatMap({ IPAddress(String($0)) }) else { return false }

@@ -3,15 +3,16 @@
 package import Foundation
 import Glibc
 
-/// Chooses proxies: the options' own, else the configuration's, else the environment's as curl reads it.
+/// Chooses the proxy of a message: from the options, else from the configuration, else from the environment variables,
+/// which are read as curl reads them.
 struct ProxyChoice {
     /// Looks up a variable of the environment.
     var variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
 
     /// The proxy for a message; `nil` when its origin is reached directly.
     ///
-    /// A proxy that is named and cannot be understood is an error, `cannotConnectToHost`: without it the message would
-    /// go where it was not to go.
+    /// Throws `cannotConnectToHost` for a proxy setting that cannot be used: without its proxy, the message would
+    /// bypass it.
     func proxy(for target: RequestTarget, _ options: TransportOptions) throws(TransferFailure) -> Proxy? {
         guard options.unixSocketPath == nil else { return nil }
         if let proxy = options.proxy { return proxy.scheme == nil || proxy.isBypassed(for: target) ? nil : proxy }
@@ -19,17 +20,17 @@ struct ProxyChoice {
         return try environmentProxy(for: target)
     }
 
-    /// The proxy of the first variable that counts.
+    /// The proxy of the first variable that is set; `nil` if there is none, or if `no_proxy` contains the host.
     ///
-    /// An empty variable is the same as none. `HTTP_PROXY` does not count: a client of a CGI server can set that
-    /// variable by the field ``Proxy``.
+    /// An empty variable counts as not set. `HTTP_PROXY` is ignored: a client of a CGI server can set that variable
+    /// with the field ``Proxy``.
     private func environmentProxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
         guard let bypass = first(of: ["no_proxy", "NO_PROXY"]), ProxyBypass(bypass.value).contains(target.host) else {
             let own = target.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
             guard let found = first(of: own + ["all_proxy", "ALL_PROXY"]) else { return nil }
-            // curl's ports for proxies without one.
+            // curl's default ports for proxies.
             guard let proxy = Proxy(found.value, defaultPort: { $0 == .https ? 443 : 1080 }) else {
-                // Not the text itself, which may have a password.
+                // Without the variable's value, which may contain a password.
                 let detail = "the environment variable \(found.name) names no proxy that is understood"
                 throw .exchange(.cannotConnectToHost, detail: detail, engineCode: 0)
             }
@@ -49,7 +50,7 @@ struct ProxyChoice {
 extension ConfiguredProxies {
     /// The proxy for a message; `nil` when its origin is reached directly.
     ///
-    /// Throws `cannotConnectToHost` where the proxy cannot be used.
+    /// Throws `cannotConnectToHost` if the proxy cannot be used.
     func proxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
         if bypassesSimpleNames, !target.host.contains("."), !target.host.hasPrefix("[") { return nil }
         switch target.isSecure ? secure : clearText {
@@ -72,12 +73,12 @@ extension Proxy {
 }
 
 extension TransportOptions {
-    /// Whether messages may go through a proxy; false for most sessions, whose messages are not looked at then.
+    /// Whether messages may go through a proxy; if false, as for most sessions, no message is checked for one.
     package var mayHaveProxy: Bool { proxy != nil || configuredProxies != nil || Proxy.isInEnvironment }
 
-    /// The proxy that messages to a URL go through, as text without its password; `nil` where they go through none.
+    /// The proxy that messages to a URL go through, as text without its password; `nil` for a direct connection.
     ///
-    /// A proxy that cannot be used is a proxy too: messages to the URL fail.
+    /// The text is `unusable` for a proxy that cannot be used: messages to the URL fail.
     package func proxyText(for url: URL) -> String? {
         do throws(TransferFailure) {
             let proxy = try ProxyChoice().proxy(for: RequestTarget(url.absoluteString), self)

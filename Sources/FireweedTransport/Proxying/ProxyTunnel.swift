@@ -1,4 +1,4 @@
-// A way through a proxy to an origin, over a connected channel.
+// A tunnel through a proxy to an origin, over a connected channel.
 
 import Foundation
 
@@ -6,16 +6,16 @@ import Foundation
 protocol ProxyTunnelOwner: AnyObject {
     /// The socket was ready for bytes of the handshake with the proxy.
     func layerDidProgress()
-    /// The tunnel is there; `rest` came behind the proxy's answer.
+    /// The tunnel is established; `rest` came after the proxy's response.
     func tunnelIsMade(_ tunnel: ProxyTunnel, rest: [UInt8])
     func tunnel(_ tunnel: ProxyTunnel, didFail failure: TransferFailure)
-    /// The proxy closes this connection; the handshake begins again on another one.
+    /// The proxy closes this connection; the owner continues the handshake on another connection.
     func tunnel(_ tunnel: ProxyTunnel, needsConnectionFor handshake: ConnectHandshake)
 }
 
-/// Makes the handshake with a proxy.
+/// Performs the handshake with a proxy over a channel.
 final class ProxyTunnel {
-    /// What is spoken to the proxy.
+    /// The protocol for the proxy, with its state.
     enum Handshake {
         case connect(ConnectHandshake)
         case socks(SOCKSHandshake)
@@ -29,10 +29,10 @@ final class ProxyTunnel {
     private var pendingOffset = 0
     private var isOver = false
 
-    /// So much of an answer is read at once.
+    /// The most bytes of one read.
     private static let readByteCount = 16 * 1024
 
-    /// Makes a tunnel over a channel whose socket is registered for its edges.
+    /// Makes a tunnel over a channel whose socket is registered edge-triggered.
     init(_ handshake: Handshake, over channel: ByteChannel, context: LoopContext, owner: any ProxyTunnelOwner) {
         self.handshake = handshake
         self.channel = channel
@@ -40,9 +40,9 @@ final class ProxyTunnel {
         self.owner = owner
     }
 
-    /// Begins; the owner may be called before this returns.
+    /// Begins the handshake; the owner may be called before this returns.
     func begin() {
-        // It reads before it waits, and so finds an end that came before.
+        // The result is not needed: `drive()` reads first, and so finds an end that came earlier.
         _ = context.sockets.hand(channel.descriptor, to: self)
         switch handshake {
         case .connect(var connect):
@@ -57,7 +57,7 @@ final class ProxyTunnel {
         drive()
     }
 
-    /// Ends everything; the owner is not called any more, and closes the channel.
+    /// Stops the handshake; the owner gets no further calls, and closes the channel.
     func abandon() { isOver = true }
 
     private func drive() {
@@ -75,7 +75,7 @@ final class ProxyTunnel {
             switch outcome {
             case .bytes(let count): pendingOffset += count
             case .wouldBlock, .end: return
-            // What the proxy has said before it closed may still be read.
+            // Bytes that the proxy sent before it closed can still be read.
             case .failed: pendingOffset = pending.count
             }
         }
@@ -83,7 +83,7 @@ final class ProxyTunnel {
         pendingOffset = 0
     }
 
-    /// Reads once; false when nothing has come.
+    /// Reads once; false if nothing has come, or if the handshake is over.
     private func receive() -> Bool {
         let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<Self.readByteCount])
         do throws(TransferFailure) {
@@ -119,7 +119,7 @@ final class ProxyTunnel {
         }
     }
 
-    /// False when no further event comes of the bytes that are there.
+    /// Performs an event; false if the next event needs further bytes.
     private func perform(
         _ event: ConnectHandshake.Event, _ connect: ConnectHandshake, _ rest: UnsafeRawBufferPointer
     ) -> Bool {
@@ -135,13 +135,13 @@ final class ProxyTunnel {
         return true
     }
 
-    /// The proxy has closed.
+    /// Handles the end of the proxy's stream.
     private func ended() throws(TransferFailure) {
         switch handshake {
         case .connect(var connect):
             let event = try connect.finish()
             _ = perform(event, connect, UnsafeRawBufferPointer(start: nil, count: 0))
-            // A request on this connection would reach no server.
+            // The proxy cannot read another request on this connection.
             if !isOver { throw .proxyFailed("the proxy closed the connection during CONNECT") }
         case .socks(let socks): throw socks.cut
         }

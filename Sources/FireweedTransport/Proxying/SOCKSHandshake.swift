@@ -14,7 +14,7 @@ import Foundation
 /// }
 /// ```
 package struct SOCKSHandshake {
-    /// Whom the proxy is to connect to.
+    /// The destination to which the proxy connects.
     package enum Destination: Equatable, Sendable {
         /// A name, which the proxy looks up: for `socks4a` and `socks5h`.
         case name(String, port: UInt16)
@@ -22,13 +22,13 @@ package struct SOCKSHandshake {
         case address(IPAddress, port: UInt16)
     }
 
-    /// What comes next.
+    /// The next step of the handshake.
     package enum Event: Equatable {
-        /// The bytes are used up.
+        /// All bytes are consumed, and more are needed.
         case needsMore
-        /// These bytes are to be sent.
+        /// These bytes are to be sent to the proxy.
         case send([UInt8])
-        /// The tunnel is there; bytes behind the proxy's answer are left alone.
+        /// The tunnel is established; bytes after the proxy's response are not consumed.
         case established
     }
 
@@ -42,18 +42,19 @@ package struct SOCKSHandshake {
     private let user: [UInt8]?
     private let password: [UInt8]
 
-    /// What is sent first.
+    /// The bytes to send first.
     package let greeting: [UInt8]
 
     /// Makes the handshake of a new connection to the proxy.
     ///
     /// - Parameters:
-    ///   - scheme: `socks4`, `socks4a`, `socks5` or `socks5h`; what the last letter says is in `destination`.
-    ///   - destination: whom the proxy is to connect to.
+    ///   - scheme: `socks4`, `socks4a`, `socks5` or `socks5h`; `destination` decides whether the proxy looks the name
+    ///     up.
+    ///   - destination: the destination to which the proxy connects.
     ///   - user: the user, if there is one.
     ///   - password: the password of the user; `nil` is the same as an empty one. SOCKS 4 has none.
-    /// - Throws: `cannotConnectToHost` for what these protocols cannot say: names, users and passwords of more than 255
-    ///   bytes, NULs in SOCKS 4, and IPv6 in SOCKS 4.
+    /// - Throws: `cannotConnectToHost` for values that the protocol cannot express: an empty name; names, users and
+    ///   passwords of more than 255 bytes; IPv6 and NULs in SOCKS 4, and names in `socks4`.
     package init(
         _ scheme: Proxy.Scheme, to destination: Destination, user: String?, password: String?
     ) throws(TransferFailure) {
@@ -72,7 +73,7 @@ package struct SOCKSHandshake {
                 throw .proxyFailed("the user or the password has more than the 255 bytes that SOCKS can say")
             }
             state = .method
-            // No authentication, and user with password.
+            // The offered methods: no authentication, and user with password.
             greeting = self.user == nil ? [5, 1, 0] : [5, 2, 0, 2]
         case .http, .https: preconditionFailure("a SOCKS handshake with an HTTP proxy")
         }
@@ -93,15 +94,15 @@ package struct SOCKSHandshake {
         case .name(let name, let port):
             guard hasNames else { throw .proxyFailed("SOCKS 4 has no names: the host must be looked up here") }
             guard !name.utf8.contains(0) else { throw .proxyFailed("the host's name has a NUL") }
-            // An address that cannot be one says that a name follows.
+            // SOCKS 4a: the invalid address 0.0.0.1 announces a name.
             return [4, 1] + bytes(of: port) + [0, 0, 0, 1] + user + [0] + Array(name.utf8) + [0]
         }
     }
 
-    /// Takes bytes from the front of `bytes`, never more than belong to the proxy's answers.
+    /// Consumes bytes from the front of `bytes` up to the next event, never bytes after the proxy's response.
     ///
-    /// Throws `cannotConnectToHost` with the proxy's reason, or `userAuthenticationRequired` where it does not accept
-    /// the credentials.
+    /// Throws `cannotConnectToHost` with the proxy's reason, or `userAuthenticationRequired` if the proxy requires
+    /// other credentials.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         while true {
             if case .established = state { return .established }
@@ -120,7 +121,7 @@ package struct SOCKSHandshake {
     /// The failure when the proxy has closed the connection.
     package var cut: TransferFailure { .proxyFailed("the SOCKS proxy closed the connection during the handshake") }
 
-    /// How long the answer is, as far as that is known.
+    /// The length of the current response, in bytes, as far as it is known.
     private var neededByteCount: Int {
         switch state {
         case .socks4Reply: 8
@@ -137,7 +138,7 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// Judges an answer as it comes: a proxy that refuses need not send the rest.
+    /// Checks the latest byte of a response: a proxy that refuses may not send the rest.
     private func check() throws(TransferFailure) {
         let byte = pending[pending.count - 1]
         switch (state, pending.count) {
@@ -155,7 +156,7 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// Takes a whole answer; `nil` when the next one follows without a word of ours.
+    /// Handles a complete response.
     private mutating func take(_ answer: [UInt8]) throws(TransferFailure) -> Event? {
         switch state {
         case .socks4Reply, .reply, .established:
@@ -180,7 +181,7 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// CONNECT (RFC 1928 §4).
+    /// The request CONNECT (RFC 1928 §4).
     private var socks5Request: [UInt8] {
         switch destination {
         case .address(let address, let port):
