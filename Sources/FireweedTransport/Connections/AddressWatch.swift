@@ -1,27 +1,26 @@
-// The end of connections whose local address this machine has lost.
+// The watch that ends connections whose local address this machine has lost.
 
 import Dispatch
 import Foundation
 import Glibc
 import Synchronization
 
-/// Tells event loops which local addresses were removed from this machine.
+/// Notifies event loops of local addresses that were removed from this machine.
 ///
-/// One watch serves the process. It sleeps until the kernel reports a removal, so that it costs a request nothing.
-/// Removals that the kernel had to drop (ENOBUFS) leave connections to their time-outs, as does a sandbox without
-/// AF_NETLINK.
+/// One watch serves the process. It sleeps until the kernel reports a removal, so it costs requests nothing. If the
+/// kernel drops reports (ENOBUFS) or has no AF_NETLINK, as in a sandbox, affected connections end by their time-outs.
 enum AddressWatch {
     private struct State {
         var loops: [EventLoop] = []
         var hasBegun = false
-        /// The process that has the watch: a child of fork(2) makes another.
+        /// Identifies the process of the watch: a child of fork(2) makes a watch of its own.
         var forkCount = 0
     }
 
     private static let state = Mutex(State())
     private static let queue = DispatchQueue(label: "org.alamofire.addresses")
 
-    /// Tells the loop of a context of removals from now on; the first loop hears the kernel.
+    /// Adds a loop that is notified of removals; the first loop also watches the kernel's socket.
     static func add(_ context: LoopContext) {
         let loop = context.loop
         let begins = state.withLock { state in
@@ -35,14 +34,14 @@ enum AddressWatch {
         context.sockets.watchEdges(of: descriptor, for: Listener(socket: socket))
     }
 
-    /// Keeps the socket as long as its loop lives.
+    /// Holds the socket while its loop exists.
     private final class Listener: SocketWatcher {
         private let socket: NetlinkSocket
 
         init(socket: consuming NetlinkSocket) { self.socket = socket }
 
         func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
-            // Reading the tables takes longer than a loop has.
+            // Reading the kernel's tables takes too long for an event loop.
             queue.async { addressesChanged(descriptor) }
         }
 
@@ -52,7 +51,7 @@ enum AddressWatch {
     private static func addressesChanged(_ descriptor: Int32) {
         let removed = removedAddresses(descriptor)
         guard !removed.isEmpty, let present = presentAddresses() else { return }
-        // An address that was moved to another interface, or came back at once, carries its connections on.
+        // An address that moved to another interface, or returned immediately, keeps its connections.
         let lost = removed.subtracting(present)
         guard !lost.isEmpty else { return }
         for loop in state.withLock({ $0.loops }) {
@@ -60,7 +59,7 @@ enum AddressWatch {
         }
     }
 
-    /// Reads all messages that wait.
+    /// Reads all waiting messages, and returns the removed addresses.
     private static func removedAddresses(_ descriptor: Int32) -> Set<IPAddress> {
         var removed: Set<IPAddress> = []
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
@@ -77,7 +76,7 @@ enum AddressWatch {
         }
     }
 
-    /// The addresses that the machine has; `nil` when the kernel does not tell them all.
+    /// The machine's present addresses; `nil` if the kernel's list is incomplete.
     private static func presentAddresses() -> Set<IPAddress>? {
         guard let messages = NetlinkSocket()?.addresses(), messages.contains(.done) else { return nil }
         return Set(
@@ -87,7 +86,7 @@ enum AddressWatch {
     }
 }
 
-/// Goes through the sockets of a loop, and tells the watchers of those with a lost local address.
+/// Goes through the sockets of a loop, and notifies the watchers of sockets with a lost local address.
 final class LostAddressSweep: NextIteration {
     private let lost: Set<IPAddress>
     private let context: LoopContext
@@ -98,7 +97,7 @@ final class LostAddressSweep: NextIteration {
         self.context = context
     }
 
-    /// Continues in the next turn where this one has no more time.
+    /// Checks the sockets, and continues in the next turn when this turn has no more time.
     func continueWork() {
         while next < context.sockets.descriptorLimit {
             let descriptor = next
@@ -114,7 +113,7 @@ final class LostAddressSweep: NextIteration {
 }
 
 extension TransferFailure {
-    /// The machine no longer has the address of a connection's own end.
+    /// This machine no longer has the local address of a connection.
     static func lostAddress(_ address: IPAddress) -> TransferFailure {
         .exchange(
             .networkConnectionLost,

@@ -1,12 +1,12 @@
 // The exchanges that are about to enter the queues of their origins.
 
-/// A queue that gives out exchanges that are sent again first, the oldest of these first, then the others as they came.
+/// A queue that returns repeated exchanges first, the oldest first, and then the others in the order of arrival.
 ///
-/// No step copies those that wait: a turn of the loop may end in the middle. Exchanges that are sent again are sorted
-/// once after they came.
+/// Removal copies no waiting exchanges, since a turn of the loop may end between two removals. Repeated exchanges are
+/// sorted once, at the first removal after they were added.
 struct ArrivalQueue {
     private var others = ElementQueue<Exchange>()
-    /// Exchanges that are sent again, the oldest last; in order unless `isSorted` is false.
+    /// Repeated exchanges, the oldest last; unsorted if `isSorted` is false.
     private var returning: [Exchange] = []
     private var isSorted = true
 
@@ -21,7 +21,7 @@ struct ArrivalQueue {
     mutating func next() -> Exchange? {
         guard !returning.isEmpty else { return others.popFirst() }
         if !isSorted {
-            // A connection that is lost drops its exchanges in any order.
+            // A lost connection returns its exchanges in any order.
             returning.sort { $0.number ?? 0 > $1.number ?? 0 }
             isSorted = true
         }

@@ -1,28 +1,30 @@
 // A connection for protocols other than HTTP.
 
-/// Receives what happens on a `ByteConnection`; called on the event loop's thread.
+/// Receives the events of a `ByteConnection`; called on the event loop's thread.
 ///
 /// No method is called after `connection(_:didEnd:)`, and none after `ByteConnection.close()` took effect.
 package protocol ByteConnectionListener: AnyObject, Sendable {
-    /// The connection is made, with TLS where the place asks for it.
+    /// The connection is made, with TLS if the destination is secure.
     func connectionDidOpen(_ connection: ByteConnection)
     /// The bytes to send next; empty for none.
     ///
-    /// Called after `ByteConnection.wantsToSend()`, and again whenever the socket has taken all bytes of the last call.
+    /// Called after `ByteConnection.wantsToSend()` and whenever the connection opens or is ready, once the socket has
+    /// taken all earlier bytes.
     func connectionBytesToSend(_ connection: ByteConnection) -> [UInt8]
     /// Bytes arrived; `bytes` is valid during the call.
     func connection(_ connection: ByteConnection, didReceive bytes: UnsafeRawBufferPointer)
     /// The connection ended, or could not be made; `nil` when the peer closed it.
     func connection(_ connection: ByteConnection, didEnd failure: TransferFailure?)
-    /// The moment of `wake(at:)` has come; returns the next moment, or `nil` for none.
+    /// A requested moment of `wake(at:)` has come; returns the next moment, or `nil` for none.
     func connection(_ connection: ByteConnection, timeReached now: UInt64) -> UInt64?
 }
 
-/// Makes connections that carry bytes of any protocol, with the names, the race of addresses, TLS and trust of HTTP.
+/// Makes connections for bytes of any protocol, with the look-ups, address race, TLS and trust rules of HTTP
+/// connections.
 ///
 /// Proxies are not used.
 package final class ByteConnector: Sendable {
-    /// Where a connection goes.
+    /// The destination of a connection.
     package enum Destination: Sendable, Hashable {
         case host(String, port: UInt16, isSecure: Bool)
         case unixSocket(String)
@@ -34,7 +36,7 @@ package final class ByteConnector: Sendable {
     ///
     /// - Parameters:
     ///   - options: TLS, authorities, identity, addresses and `connectTimeout`; options of HTTP have no effect.
-    ///   - trustRules: judge the peers' certificates; `nil` leaves it to the authorities of the options.
+    ///   - trustRules: decide whether peers are trusted; `nil` leaves this to the authorities of the options.
     package init(options: TransportOptions, trustRules: ServerTrustRules?) {
         var options = options
         options.offersALPN = false
@@ -48,10 +50,10 @@ package final class ByteConnector: Sendable {
         for entry in pools { entry.pool.shutDown() }
     }
 
-    /// How many event loops there are; zero when the process was out of descriptors.
+    /// The number of event loops; zero if the process was out of descriptors.
     package var loopCount: Int { pools.count }
 
-    /// The index of the loop whose thread the caller runs on.
+    /// The index of the loop on whose thread the caller runs; `nil` on any other thread.
     package var currentLoop: Int? { pools.firstIndex { $0.pool.loop.isCurrent } }
 
     /// Whether the process was forked from the one that made the connector: no loop runs here.
@@ -75,11 +77,11 @@ package final class ByteConnector: Sendable {
 ///
 /// Every method may be called from any thread; their effects come in the order of the calls.
 package final class ByteConnection: @unchecked Sendable {
-    // SAFETY: the variables are touched on the loop's thread alone, which is where `onLoop` goes.
+    // SAFETY: the variables are touched on the loop's thread alone; `onLoop` runs its body there.
     private let place: ByteConnector.Destination
     private let loopPool: LoopPool
     private let options: TransportOptions
-    /// `nil` once the connection is over: listeners keep their connections.
+    /// Released at the end, since listeners hold their connections.
     private var listener: (any ByteConnectionListener)?
     private var connection: DialedConnection?
     private var pool: ConnectionPool?
@@ -89,7 +91,7 @@ package final class ByteConnection: @unchecked Sendable {
     private var isOpen = false
     private var isOver = false
 
-    /// So many reads are made in one turn of the loop.
+    /// The most reads in one turn of the loop.
     private static let readLimit = 16
     private static let readByteCount = 64 * 1024
 
@@ -129,21 +131,22 @@ package final class ByteConnection: @unchecked Sendable {
 
     /// Asks the listener for bytes to send, on the loop's thread.
     ///
-    /// The listener decides there what is sent in which order; a call from many threads cannot mix the order up.
+    /// The listener decides the order of the bytes on that thread, so calls from several threads cannot mix up the
+    /// order.
     package func wantsToSend(wakeAt moment: UInt64? = nil) {
         onLoop { connection in
             if let moment { connection.lowerTimer(to: moment) }
-            // What does not go out at once is the listener's to keep, and to bound.
+            // Bytes that are not requested yet stay with the listener, which has to limit them.
             if connection.isOpen { connection.flush() }
         }
     }
 
-    /// Calls the listener at a moment of the monotonic clock, in nanoseconds, or earlier when it asked for that.
+    /// Calls the listener at a moment of the monotonic clock, in nanoseconds, or at an earlier requested moment.
     package func wake(at moment: UInt64) {
         onLoop { $0.lowerTimer(to: moment) }
     }
 
-    /// Closes the connection; the listener is not notified any more.
+    /// Closes the connection; the listener gets no further calls.
     package func close() {
         onLoop { $0.end() }
     }
@@ -233,7 +236,7 @@ extension ByteConnection: DedicatedConnectionOwner {
     }
 }
 
-/// The timer of a connection, which it keeps alive: a connection that is not closed reads until its peer closes it.
+/// A timer that keeps its connection alive, so that an unclosed connection reads until its peer closes it.
 private final class ConnectionTimer: DeadlineEntry {
     var owner: ByteConnection?
 

@@ -1,11 +1,11 @@
-// The common part of connections of every version of HTTP.
+// The common part of HTTP/1.1 and HTTP/2 connections.
 
 /// A connected socket and its readiness.
 ///
 /// The socket is registered once, edge-triggered, and the connection remembers its readiness. Each version of HTTP has
-/// a subclass. It lives on its loop's thread.
+/// a subclass. Confined to the loop's thread.
 class Connection: DeadlineEntry {
-    // The origin lets go of a connection that is closed.
+    // The reference cycle ends when the origin releases a closed connection.
     final let origin: OriginPool
     final let context: LoopContext
     final let channel: ByteChannel
@@ -57,7 +57,7 @@ class Connection: DeadlineEntry {
     /// Handles new readiness of the socket.
     func socketIsReady() {}
 
-    /// Gives up the connection: its exchanges are sent again or fail, and an idle connection closes.
+    /// Handles the loss of the connection: its exchanges are sent again or fail, and an idle connection closes.
     func isLost(by failure: TransferFailure) {}
 
     /// Releases memory after the connection was closed.
@@ -71,7 +71,7 @@ class Connection: DeadlineEntry {
 
     // MARK: The end
 
-    /// Closes the socket; its exchanges have been separated from it, or end without it.
+    /// Closes the socket; the caller separates the exchanges before this call, or ends them afterwards.
     final func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -90,7 +90,8 @@ class Connection: DeadlineEntry {
         if let limit = idleLimit { context.deadlines.lower(self, to: idleSince.addingSaturating(limit)) }
     }
 
-    /// The longest idle time: the pool's, or half a second less than the server has announced.
+    /// The longest idle time: the pool's limit or, if shorter, the time that the server has announced less half a
+    /// second.
     private var idleLimit: LoopInstant? {
         let own = origin.pool.idleTime
         guard let seconds = keepAliveSeconds else { return own }
@@ -106,8 +107,8 @@ class Connection: DeadlineEntry {
 
     /// Whether the connection was made in this turn of the loop and has carried nothing: it was never idle.
     ///
-    /// It is used without a look at its socket: what a server says at once is a refusal of the connection (a 408, a
-    /// 503), which belongs to the message that the connection was made for.
+    /// A new connection is used without a check of its socket: if the server has sent bytes already, such as a 408 or
+    /// 503 that refuses the connection, they belong to the message for which the connection was made.
     final var isNew: Bool { exchangeCount == 0 && firstTurn == context.turnNumber }
 
     private var idleTime: LoopInstant { context.now - min(idleSince, context.now) }
@@ -124,7 +125,7 @@ class Connection: DeadlineEntry {
         }
     }
 
-    /// Whether neither the socket nor the TLS stream has unread bytes, which could be taken for the next message's
+    /// Whether neither the socket nor the TLS stream has unread bytes, which could be mistaken for the next message's
     /// response.
     ///
     /// Makes one system call, or none if the loop has polled since the last read.
@@ -149,7 +150,7 @@ class Connection: DeadlineEntry {
         if end <= now { close() } else { context.deadlines.set(self, to: end) }
     }
 
-    /// Capacity of the head's buffer that an idle connection keeps.
+    /// The largest capacity, in bytes, of a write buffer that an idle connection keeps.
     static let keptRoom = 4096
 
     // MARK: Reports
@@ -169,7 +170,7 @@ class Connection: DeadlineEntry {
         if let secureEnd = socket.secureEnd { exchange.report.secureConnect = exchange.moment(secureEnd) }
     }
 
-    /// Raises the kernel's time-out to the idle time-out of an exchange, which may be longer than those before.
+    /// Raises the kernel's time-out to the idle time-out of an exchange, if that is longer.
     private func allow(idleTimeout: Double) {
         let wanted = idleTimeout > 0 ? idleTimeout : KeepAlive.kernelTimeout
         guard wanted > userTimeout else { return }
@@ -177,7 +178,7 @@ class Connection: DeadlineEntry {
         KeepAlive.set(userTimeout: wanted, on: channel.descriptor)
     }
 
-    /// The connection as an observer gets it.
+    /// The connection as a value for observers.
     final var observed: ObservedConnection {
         ObservedConnection(
             origin: origin.counters.origin,

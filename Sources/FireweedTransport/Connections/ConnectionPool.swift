@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A connection pool: an `OriginPool` for each origin, and the exchanges that run.
+/// A connection pool: an `OriginPool` for each origin, and the active exchanges.
 ///
 /// The pool is confined to its loop's thread. The compiler enforces this: only the loop's thread has a `LoopContext`.
 final class ConnectionPool {
@@ -12,30 +12,30 @@ final class ConnectionPool {
     let tls: TLSClient
     /// Nonces that proxies have accepted.
     let digests = DigestSessions()
-    /// Without a proxy in the options or the environment, no exchange looks for one.
+    /// Whether exchanges check for a proxy; false if neither the options nor the environment name one.
     private let mayHaveProxy: Bool
     let responseLimits: ResponseLimits
     let contentLimits: ContentLimits
-    // Options that each request needs; reading them from the settings would copy all of these.
+    // Options that each request needs; reading an option from `settings` would copy all settings.
     let wireObserver: (any WireObserver)?
     /// How long an idle connection is kept.
     let idleTime: LoopInstant
     private let maximumIdleConnections: Int
-    /// The bytes of one read, if the options have a number.
+    /// The bytes of one read, if the options contain a number; otherwise `nil`.
     let readByteCount: Int?
-    // How long exchanges may wait for a connection, and how many; `nil` for no limit.
+    // Limits on the time that exchanges wait for a connection, and on their number; `nil` for no limit.
     let maximumConnectionWait: Duration?
     let maximumWaitingRequests: Int?
     /// The field with the time left to the deadline; `nil` writes none.
     let deadlineField: String?
-    /// One writer for all connections, since messages share their fields.
+    /// One writer for all connections, since successive messages often have the same fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
     /// The numbers of each origin's connections, for other threads.
     private let counters: PoolCounters
     let connectionObserver: (any ConnectionObserver)?
     private var origins: [OriginKey: OriginPool] = [:]
-    /// The origins of the last URLs: most messages go where others went.
+    /// The origins of recent URLs, since most messages go to a recent URL.
     private var recent: [RecentOrigin] = []
     /// The exchanges that were started and have not ended.
     private var active: [Exchange] = []
@@ -43,12 +43,12 @@ final class ConnectionPool {
     private var arrivals = ArrivalQueue()
     /// Whether the loop calls `continueWork()` after the sockets of this turn.
     private var isContinued = false
-    /// The origins whose queues they have entered; `nil` while none enter.
+    /// The origins whose queues exchanges have entered during `continueWork()`; `nil` at other times.
     private var enteredOrigins: [OriginPool]?
     /// The idle connections of all origins.
     private var idle = IdleList<PoolOrder>()
     private(set) var isShutDown = false
-    /// With so many origins, those without connections and exchanges are removed.
+    /// The number of origins at which those without connections and exchanges are removed.
     private var originLimit = leastOriginLimit
 
     private static let leastOriginLimit = 256
@@ -106,7 +106,7 @@ final class ConnectionPool {
         if exchange.flow.level != .suspended { arrive(exchange) }
     }
 
-    /// Has an exchange enter its origin's queue after the sockets of this turn: by then, connections closed by their
+    /// Lets an exchange enter its origin's queue after the sockets of this turn: by then, connections closed by their
     /// peers are known, and connections that became free in this turn can be used.
     func arrive(_ exchange: Exchange) {
         guard !exchange.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
@@ -161,7 +161,7 @@ final class ConnectionPool {
             for origin in origins.values where origin.isEmpty { counters.remove(origin.counters) }
             origins = origins.filter { !$0.value.isEmpty }
             recent = []
-            // As many origins come before the next sweep as this one has looked at.
+            // Before the next sweep, at least as many new origins come as now remain.
             originLimit = max(Self.leastOriginLimit, 2 * origins.count)
         }
         let made = OriginPool(key: key, pool: self)
@@ -182,19 +182,19 @@ final class ConnectionPool {
         if idle.append(connection) { Descriptors.idleCountChanged(by: 1) }
     }
 
-    /// Notes that an idle connection is used, or closed.
+    /// Notes that an idle connection is used again or closed.
     func removeIdle(_ connection: Connection) {
         if idle.remove(connection) { Descriptors.idleCountChanged(by: -1) }
     }
 
-    /// Closes the connection that has been idle longest; false when there is none.
+    /// Closes the connection that has been idle longest; false if no connection is idle.
     private func closeOldestIdle() -> Bool {
         guard let oldest = idle.oldest else { return false }
         oldest.close()
         return true
     }
 
-    /// Closes an idle connection and releases its descriptor at once; false when there is none.
+    /// Releases a descriptor at once, if necessary by closing an idle connection; false if there is none to close.
     func freeDescriptor() -> Bool {
         if context.finishClosing() { return true }
         guard closeOldestIdle() else { return false }
@@ -224,14 +224,15 @@ final class ConnectionPool {
 }
 
 extension ConnectionPool: NextIteration {
-    /// Has the exchanges of this turn enter the queues of their origins.
+    /// Lets the exchanges of this turn enter the queues of their origins.
     func continueWork() {
-        // After a poll, idle connections can be given out without a look at each; a turn without one is short.
+        // After a poll, idle connections can be used without a system call for each. A turn without a poll is short:
+        // wait for the next one.
         guard idle.count == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
         isContinued = false
         enteredOrigins = []
         defer { assignEntered() }
-        // Those that arrive meanwhile wait for the next turn, as those do for which this one has no time.
+        // Exchanges that arrive meanwhile, or for which this turn has no time, wait for the next turn.
         let dueCount = arrivals.count
         for index in 0..<dueCount {
             if index > 0, context.turn.isOver { break }
@@ -239,7 +240,7 @@ extension ConnectionPool: NextIteration {
             context.turn.noteCost(TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil else { continue }
-            // A suspended exchange arrives when it is resumed, and holds up no other until then.
+            // A suspended exchange arrives again when it is resumed, and blocks no other exchange until then.
             if exchange.flow.level == .suspended {
                 exchange.origin?.leave(exchange)
             } else {
@@ -251,8 +252,8 @@ extension ConnectionPool: NextIteration {
 }
 
 extension ConnectionPool {
-    /// Whether an origin gives out its connections later, after all exchanges of this turn have entered their queues:
-    /// heads that go to one connection are then sent together.
+    /// Whether an origin assigns its connections later, after all exchanges of this turn have entered their queues:
+    /// heads for one connection are then sent together.
     func defersAssignment(of origin: OriginPool) -> Bool {
         guard enteredOrigins != nil else { return false }
         if !origin.isEntered { enteredOrigins?.append(origin) }

@@ -1,14 +1,14 @@
-// The exchanges of an origin that wait for a connection, with regard to their deadlines.
+// The queue of exchanges that wait for a connection, with regard to their deadlines.
 
-/// A queue of exchanges in which those that can still meet their deadline go ahead of those that hardly can.
+/// A queue of exchanges that prefers exchanges that can still meet their deadline.
 ///
-/// Exchanges without a deadline are served in their order, and never refused. When the place of one with a deadline is
-/// next, the first one with a good outlook is served, otherwise the first doubtful one. A doubtful exchange whose place
-/// was used gets the place of the one that used it: each place is used once, so that no exchange without a deadline is
-/// overtaken. A hopeless exchange that had to wait is given back to be failed: its response would come too late, and
-/// cost another one its chance.
+/// Exchanges without a deadline are served in their order, and never refused. When the next place belongs to an
+/// exchange with a deadline, the first exchange with a good outlook is served, otherwise the first doubtful exchange.
+/// An exchange that overtakes a doubtful exchange trades places with it: each place is used once, so no exchange
+/// without a deadline is overtaken. With `newestFirst`, no places are traded. A hopeless exchange that had to wait is
+/// returned to be failed: its response would come too late, and could make another exchange late.
 struct DeadlineLine {
-    /// What becomes of the exchange whose turn it is.
+    /// The decision about the next exchange.
     enum Turn {
         case serve(Exchange)
         /// Fail it: `remaining` nanoseconds are left, and quick responses take `needed`.
@@ -19,7 +19,7 @@ struct DeadlineLine {
     private var open = ExchangeLine()
     /// Exchanges with a deadline.
     private var limited = ExchangeLine()
-    /// Exchanges that were doubtful when it was their turn.
+    /// Exchanges with a deadline that were doubtful when they were next.
     private var doubtful = ExchangeLine()
     private let order: TransportOptions.WaitingOrder
     private let regardsDeadlines: Bool
@@ -29,7 +29,7 @@ struct DeadlineLine {
         regardsDeadlines = options.refusesUnreachableDeadlines
     }
 
-    /// A deadline that is further away counts as none, as that of a week, which sessions have by default.
+    /// Deadlines further away than this count as none, such as the default deadline of a week.
     private static let farthestDeadline: LoopInstant = 3_600_000_000_000
 
     var count: Int { open.count + limited.count + doubtful.count }
@@ -51,9 +51,10 @@ struct DeadlineLine {
         doubtful.leave(place)
     }
 
-    /// Removes the exchange whose turn it is; `nil` when none waits.
+    /// Removes the next exchange and returns the decision about it; `nil` if no exchange waits.
     ///
-    /// `turn` is the number of the loop's turn: an exchange that came in the same turn has not waited.
+    /// `turn` is the number of the loop's turn: an exchange that came in the same turn has not waited, and is not
+    /// refused.
     mutating func next(at now: LoopInstant, turn: UInt64, _ latencies: inout LatencyWindow) -> Turn? {
         if order == .oldestFirst, limited.count + doubtful.count == 0 { return open.next().map { .serve($0) } }
         let outlook = DeadlineOutlook(&latencies, at: now)
@@ -74,9 +75,10 @@ struct DeadlineLine {
         return doubtful.next().map { Self.decide($0, now, turn, outlook).turn }
     }
 
-    /// Gives the place of an exchange that is served to the first doubtful one, if that one is overtaken.
+    /// Trades the places of a served exchange and the first doubtful exchange, if the served one overtakes it.
     ///
-    /// They trade their numbers too: an exchange that is sent again returns to the place at which it was served.
+    /// The exchanges trade their numbers too: an exchange that is sent again returns to the place at which it was
+    /// served.
     private mutating func trade(with exchange: Exchange) {
         guard let place = exchange.place, let first = doubtful.first?.place, first < place,
             let overtaken = doubtful.next()
@@ -139,7 +141,7 @@ struct DeadlineLine {
 }
 
 extension Exchange {
-    /// The moment by which the exchange has to be answered to be of use; `nil` for none.
+    /// The earlier deadline of the request and the transfer; `nil` for none.
     var lineDeadline: LoopInstant? {
         guard let request = message.requestDeadlineNanoseconds else { return message.deadlineNanoseconds }
         return min(request, message.deadlineNanoseconds ?? .max)

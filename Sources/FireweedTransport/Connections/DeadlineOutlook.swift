@@ -1,6 +1,6 @@
-// The chances of a waiting message to be answered in time.
+// The outlook of a waiting message: whether its response can come in time.
 
-/// Judges whether a deadline can still be met, by how long the last responses of the origin took.
+/// Estimates whether a deadline can still be met, from the durations of the origin's last responses.
 ///
 /// Pure. A message is hopeless when even a quick response would come too late, and doubtful when many responses would.
 struct DeadlineOutlook: Equatable {
@@ -9,19 +9,19 @@ struct DeadlineOutlook: Equatable {
         case good
         /// A quick response would come in time.
         case doubtful
-        /// No response would come in time.
+        /// Even a quick response would come too late.
         case hopeless
     }
 
-    /// How long the quickest tenth of the last responses took, in nanoseconds.
+    /// The longest time among the quickest tenth of the last responses, in nanoseconds.
     let needed: UInt64
     /// The time within which most responses come.
     ///
-    /// It is the 95th percentile within twice and four times the quickest tenth: a few quick samples must not make it
-    /// too short, and the long downloads of an origin must not push its short requests back.
+    /// The 95th percentile, but at least twice and at most four times `needed`: a few quick samples must not make the
+    /// time too short, and an origin's long downloads must not delay its short requests.
     let usual: UInt64
 
-    /// `nil` as long as too few responses are known.
+    /// `nil` with fewer than ten recent responses.
     init?(_ latencies: inout LatencyWindow, at now: UInt64) {
         guard let quick = latencies.quickestTenth(at: now), let most = latencies.percentile95(at: now) else {
             return nil
@@ -30,7 +30,7 @@ struct DeadlineOutlook: Equatable {
         usual = min(max(most, quick.addingSaturating(quick)), quick.multipliedSaturating(by: 4))
     }
 
-    /// The verdict on a message with so many nanoseconds left to its deadline.
+    /// The verdict on a message with `remaining` nanoseconds left to its deadline.
     func verdict(remaining: UInt64) -> Verdict {
         if remaining < needed { .hopeless } else if remaining < usual { .doubtful } else { .good }
     }

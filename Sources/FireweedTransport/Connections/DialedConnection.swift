@@ -1,9 +1,8 @@
 // A connection of the engine that belongs to one owner.
 
-/// Dials, then moves the bytes of one owner: a WebSocket's.
+/// Dials a connection and moves the bytes of its owner: a WebSocket or a `ByteConnection`.
 ///
-/// The socket is registered once, for its edges: what it is ready for is remembered here. It lives on its loop's
-/// thread.
+/// The socket is registered once, edge-triggered, and its readiness is stored here. Confined to the loop's thread.
 final class DialedConnection: DedicatedConnection {
     private let destination: Destination
     private let pool: ConnectionPool
@@ -11,12 +10,12 @@ final class DialedConnection: DedicatedConnection {
     private var dialer: Dialer?
     private var socket: ConnectedSocket?
 
-    /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
+    /// Whether bytes may wait on the socket; false after a read that did not fill its buffer.
     private var isReadable = false
     private var isWritable = true
-    /// The peer sends nothing more, so that reading continues to the end.
+    /// Whether the peer sends nothing more: reading then continues to the end.
     private var hasPeerClosed = false
-    /// What the owner waits for.
+    /// The readiness for which the owner waits.
     private var interest: SocketReadiness = []
 
     /// The peer of the connection.
@@ -27,21 +26,21 @@ final class DialedConnection: DedicatedConnection {
         case host(url: String, TransportOptions)
     }
 
-    /// Makes a connection for a message, which is not dialled yet.
+    /// Makes a connection for a message, without dialling yet.
     init(for message: RequestMessage, in pool: ConnectionPool, owner: any DedicatedConnectionOwner) {
         destination = .origin(of: message)
         self.pool = pool
         self.owner = owner
     }
 
-    /// Makes a connection to the host and port of a URL, for another protocol than HTTP; it is not dialled yet.
+    /// Makes a connection to the host and port of a URL, for another protocol than HTTP, without dialling yet.
     init(to url: String, options: TransportOptions, in pool: ConnectionPool, owner: any DedicatedConnectionOwner) {
         destination = .host(url: url, options)
         self.pool = pool
         self.owner = owner
     }
 
-    /// The origin, with the options for its connection.
+    /// The origin, and the options for the connection to it.
     private func origin() throws(TransferFailure) -> (OriginKey, TransportOptions) {
         switch destination {
         case .origin(let message):
@@ -55,7 +54,7 @@ final class DialedConnection: DedicatedConnection {
     func dial() {
         do throws(TransferFailure) {
             let (key, options) = try origin()
-            // The peer of an open WebSocket may leave what is sent to it unread for as long as it likes.
+            // The kernel's own time-out is used: the peer of an open WebSocket may leave bytes unread for a long time.
             let made = Dialer(
                 DialTarget(key, options: options, digests: pool.digests, isForUpgrade: true), userTimeout: 0,
                 context: pool.context, parts: pool.parts, tls: pool.tls, owner: self)
@@ -101,7 +100,7 @@ final class DialedConnection: DedicatedConnection {
 
     func wait(for readiness: SocketReadiness) {
         interest = readiness
-        // The socket tells of an edge once, whether somebody waited for it or not.
+        // The kernel reports an edge once, possibly before the owner waits for it.
         if isReady { pool.context.continueAfterSockets(self) }
     }
 

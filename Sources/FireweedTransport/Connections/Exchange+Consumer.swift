@@ -20,7 +20,7 @@ extension Exchange {
         pool.context.atEndOfTurn(self)
     }
 
-    /// Content of the request was handed to the connection.
+    /// Notes that content of the request was handed to the connection.
     func didSend(_ byteCount: Int, expected: Int64?) {
         guard byteCount > 0 else { return }
         requestContent = .begun
@@ -30,9 +30,10 @@ extension Exchange {
         consumer?.transferDidSend(byteCount, total: sentByteCount, expected: expected)
     }
 
-    /// The content of the request was handed to the connection whole.
+    /// Notes that all content of the request was handed to the connection.
     ///
-    /// `pump` gave the content, and may not have come to its end: content after the announced length ends the exchange.
+    /// `pump`, the source of the content, may not have reported its end: content beyond the announced length fails the
+    /// exchange.
     func didSendAll(of pump: BodyPump? = nil) {
         guard requestContent == .begun, let pool else { return }
         requestContent = .whole
@@ -40,7 +41,7 @@ extension Exchange {
         guard let pump, pump.looksBehindEnd else { return }
         sentContent = pump
         pump.whenReady = { [weak self] in self?.lookBehindContent() }
-        // Not from inside of a call of nghttp2: it may end the exchange.
+        // Posted, since this may end the exchange, which is not allowed inside a call of nghttp2.
         loopPool.loop.post { [weak self] _ in self?.lookBehindContent() }
     }
 
@@ -56,7 +57,7 @@ extension Exchange {
 }
 
 extension Exchange: TurnEnding {
-    /// Tells the consumer that no more has come, or of the end.
+    /// Notifies the consumer that all received content was delivered, and of the end.
     func turnEnds() {
         guard let consumer else { return }
         if isInBurst {

@@ -6,7 +6,7 @@ import Glibc
 extension Exchange: TransferControl {
     func start(_ flow: Flow) {
         guard !loopPool.loop.isFromParentProcess else { return failInForkedChild() }
-        // Most exchanges run from the start, and there was no other decision.
+        // The usual case: with no flow to follow, the exchange itself is posted, which saves a closure.
         if flow == .undecided { return loopPool.loop.post(self) }
         loopPool.withPool { [self] pool in
             _ = self.flow.follow(flow)
@@ -14,7 +14,7 @@ extension Exchange: TransferControl {
         }
     }
 
-    // What is called from inside the consumer's methods holds when they have returned.
+    // Control calls made inside a consumer's method take effect when that method returns.
 
     func setFlow(_ flow: Flow) {
         if loopPool.loop.isCurrent {
@@ -60,9 +60,9 @@ extension Exchange: LoopAction {
 }
 
 extension Exchange {
-    /// So much of a response that is not wanted is read, so that its connection can be used again.
+    /// The most bytes of a discarded response that are read, so that its connection can be used again.
     private static var discardLimit: Int { 64 * 1024 }
-    /// So long that may take, in nanoseconds.
+    /// The longest time for reading them, in nanoseconds.
     private static var discardTime: LoopInstant { 100_000_000 }
 
     /// Whether content may come in.
@@ -72,7 +72,7 @@ extension Exchange {
     /// Whether the message may go out.
     var maySend: Bool { flow.level != .suspended && isInSendingPace || discardedByteCount != nil }
 
-    /// Lets bytes move as the flow says.
+    /// Moves bytes as the flow allows.
     func flowChanged() {
         switch stage {
         case .made, .finished: break
@@ -86,7 +86,7 @@ extension Exchange {
         }
     }
 
-    /// Counts bytes of a rest that is not wanted; false when it is too long to be waited for.
+    /// Counts bytes of a discarded response; false when the rest is too long to be read.
     func discard(_ byteCount: Int) -> Bool {
         let count = (discardedByteCount ?? 0) + byteCount
         discardedByteCount = count

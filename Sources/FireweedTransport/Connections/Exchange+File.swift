@@ -24,16 +24,16 @@ extension Exchange {
         return true
     }
 
-    /// Opens the file, on a thread that may wait for it; the exchange arrives when the file is open.
+    /// Opens the file on a thread that may block; the exchange arrives when the file is open.
     ///
-    /// Meanwhile the idle time-out counts.
+    /// The idle time-out runs meanwhile.
     func openFile() {
         guard needsFile, case .file(let url) = message.content, let pool else { return }
         file = .opening
         touch()
         setTimer()
         let open = pool.parts.openFile
-        // Weakly: a thread that is lost keeps nothing else.
+        // Weak, so that a thread that blocks for ever does not hold the exchange.
         ContentThreads.shared.run { [weak self] failure in
             let opened = Result {
                 if let failure { throw URLError.noAnswer(of: url, failure) }
@@ -54,7 +54,8 @@ extension Exchange {
             end(.unreadableBody(error))
         case .success(let opened):
             file = .open(opened)
-            // One that was suspended meanwhile arrives when it runs, and holds up no other until then.
+            // An exchange that was suspended meanwhile arrives when it is resumed, and blocks no other exchange until
+            // then.
             guard flow.level != .suspended else { return origin.leave(self) }
             pool.arrive(self)
         }
@@ -62,7 +63,7 @@ extension Exchange {
 }
 
 extension Error {
-    /// Whether the process or the system had no descriptor for a file.
+    /// Whether opening a file failed since the process or the system was out of descriptors.
     fileprivate var tellsOfExhaustion: Bool {
         let cause = (self as? URLError)?.userInfo[NSUnderlyingErrorKey] as? POSIXError
         return cause.map { Descriptors.isExhaustion($0.code.rawValue) } ?? false

@@ -13,18 +13,18 @@ extension Exchange {
         return pace.maySend(at: pool.context.now)
     }
 
-    /// How many bytes may come in one read, and go in one write.
+    /// The most bytes for one read, and for one write.
     var receivingAllowance: Int { pace?.receivingAllowance(at: pool?.context.now ?? 0) ?? .max }
     var sendingAllowance: Int { pace?.sendingAllowance(at: pool?.context.now ?? 0) ?? .max }
 
-    /// Content came, its coding still on.
+    /// Notes received content, counted before decoding.
     func noteReceived(_ byteCount: Int) {
         guard let pace, let pool else { return }
         pace.received(byteCount, at: pool.context.now)
         setTimer()
     }
 
-    /// Content was handed over to be sent.
+    /// Notes content that was handed to the connection.
     func noteSent(_ byteCount: Int) {
         guard let pace, let pool else { return }
         pace.sent(byteCount, at: pool.context.now)

@@ -1,12 +1,13 @@
-// The second sending of an exchange's message.
+// Repeated sending of an exchange's message.
 
 import Foundation
 
 extension Exchange {
-    /// Whether an answer says that the connection is the wrong one, and the message can go out on another one.
+    /// Whether a response says that the connection is wrong for the message, and the message can be sent on another
+    /// one.
     ///
-    /// A 421 was not processed, so that any method may be repeated (RFC 9110 §15.5.20), once. On a connection that was
-    /// made for this exchange it is the response.
+    /// A server does not process a message that it answers with 421, so any method may be sent again (RFC 9110
+    /// §15.5.20), once. On a connection that was made for this exchange, the 421 is the response.
     func isMisdirected(by head: ResponseHead, isReused: Bool) -> Bool {
         guard head.status == 421, isReused, !isRepeated, discardedByteCount == nil else { return false }
         return (try? prepareContent()) != nil
@@ -15,7 +16,8 @@ extension Exchange {
     /// Makes the content ready for a message whose connection was lost.
     ///
     /// - Parameter failure: why the connection was lost.
-    /// - Throws: the same with a sentence more, where the content cannot be read twice; else what the reader throws.
+    /// - Throws: `failure` with an additional sentence if the content cannot be read twice; otherwise the reader's
+    ///   error.
     func prepareContent(after failure: TransferFailure) throws(TransferFailure) {
         do {
             try prepareContent()
@@ -26,7 +28,8 @@ extension Exchange {
         }
     }
 
-    /// Content that can be read once says so here, before the first try is given up.
+    /// Begins to read the content for the next try; throws for content that can be read only once, before the current
+    /// try ends.
     func prepareContent() throws {
         guard message.content.isRead, preparedContent == nil else { return }
         preparedContent = try OutgoingContent(message.content, file, loop: loopPool.loop)
@@ -40,7 +43,7 @@ extension Exchange {
 }
 
 extension TransferFailure {
-    /// The failure of a try after which the message would have to be sent again, and cannot be.
+    /// This failure, with the additional sentence that the message could not be sent again.
     fileprivate var withoutRepetition: TransferFailure {
         guard case .exchange(let code, let detail, let engineCode) = self else { return self }
         let reason = "the message could not be sent again, since its content is a stream that was read already"

@@ -2,21 +2,21 @@
 
 /// The state of the token of Negotiate for an exchange.
 enum ExchangeTicket {
-    /// No token was asked for, or the token has been sent: a token counts once.
+    /// No token was requested, or the token was used: a token is valid once.
     case unasked
-    /// The exchange waits for one.
+    /// The exchange waits for a token.
     case asked
-    /// There is one, or there is none to be had.
+    /// The token, or `nil` if none can be had.
     case known([UInt8]?)
 }
 
-/// Where tokens are waited for: the library may ask a server for a ticket.
+/// Threads that get tokens, since the Kerberos library may block while it asks a server for a ticket.
 private let ticketThreads = BlockingThreads(name: "fireweed-ticket", limit: 4)
 
 extension Exchange {
-    /// Whether the exchange may want a connection: it has its token, or needs none.
+    /// Whether the exchange may enter the queue: it has its token, or needs none.
     ///
-    /// Otherwise a token is asked for, and the exchange arrives when it is known.
+    /// Otherwise requests a token; the exchange arrives when the result is known.
     var hasTicket: Bool {
         guard message.wantsNegotiateToken, let pool, let host = target?.host else { return true }
         switch ticket {
@@ -36,7 +36,7 @@ extension Exchange {
         return false
     }
 
-    /// The token, for one message.
+    /// Takes the token, for one message.
     func takeNegotiateToken() -> [UInt8]? {
         guard case .known(let token) = ticket else { return nil }
         ticket = .unasked

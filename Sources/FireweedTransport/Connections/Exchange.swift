@@ -1,16 +1,16 @@
-// One exchange on our own engine, from its start to its only end.
+// One exchange of the engine, from its start to its end.
 
 import CLinux
 import Foundation
 import Glibc
 
-/// One request message on its way out and its response on its way in; also the control of the transfer.
+/// One request message and its response on their way; also the control of the transfer.
 ///
-/// The control's methods may be called from any thread; they post to the loop. While the exchange runs, its connection
-/// owns it and it owns the connection; the end separates them.
+/// The control's methods may be called from any thread; they post to the loop. While the exchange runs, the exchange
+/// and its connection hold each other; the end separates them.
 final class Exchange: DeadlineEntry, @unchecked Sendable {
     // SAFETY: everything that varies is touched on the loop's thread alone, once `start` or `cancel` has posted the
-    // exchange; what is constant is `Sendable`.
+    // exchange; the constants are `Sendable`.
     let loopPool: LoopPool
     var message: RequestMessage
     /// Released at the end, since the consumer holds the exchange.
@@ -24,16 +24,17 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: Connection
 
-    // SAFETY: the exchange holds the loop pool, which holds its pool as long as it lives.
+    // SAFETY: the exchange holds the loop pool, which never releases its connection pool before its own end.
     unowned(unsafe) var pool: ConnectionPool?
     /// The parts of the message's URL.
     var target: RequestTarget?
     var origin: OriginPool?
     /// The place in the origin's queue, while the exchange waits there.
     var place: Int?
-    /// The number from its first entry into the queue, kept when it is sent again and while its file is opened.
+    /// The number from the first entry into the queue, kept when the message is sent again and while its file is
+    /// opened.
     var number: Int?
-    /// The place among the pool's active exchanges.
+    /// The index among the pool's active exchanges.
     var slot: Int?
     var isArriving = false
     /// The dialer that makes a connection for this exchange.
@@ -47,11 +48,11 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: Progress
 
-    /// Whether the message was sent and is sent again.
+    /// Whether the message was sent before and is sent again.
     private(set) var isRepeated = false
     /// The number of the connection on which the message was lost; `nil` for none.
     private(set) var lostConnection: Int?
-    /// Whether the next try needs a newer connection than the lost one: idle connections beside a lost one are about
+    /// Whether the next try needs a newer connection than the lost one: idle connections to the same origin are about
     /// to be lost as well.
     var wantsNewConnection: Bool { lostConnection != nil }
     /// The refusals of the message by peers.
@@ -63,7 +64,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// Completely sent content of an announced length, until its reader has reported its end.
     var sentContent: BodyPump?
     var file = ExchangeFile.closed
-    /// Whether the exchange has its file opened ahead of getting a connection.
+    /// Whether the exchange's file is opened or open while the exchange waits for a connection.
     var isAhead = false
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
@@ -72,11 +73,12 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     private(set) var startInstant: LoopInstant = 0
     /// When the present wait for a connection began, or the exchange got its connection.
     private(set) var stageInstant: LoopInstant = 0
-    /// The turn of the loop in which the exchange entered the queue; the last one of all when it got a dialer in it.
+    /// The turn of the loop in which the exchange entered the queue; the highest number if it got a dialer in that
+    /// turn.
     var entryTurn: UInt64 = .max
-    /// Whether the connection that was made for the exchange has failed, which is its end.
+    /// Whether the exchange ends because the connection that was made for it failed.
     var hasFailedDial = false
-    /// Whether content came in this turn and the consumer wants to learn when there is no more of it.
+    /// Whether content came in this turn, and the consumer wants to be notified after the last bytes of the turn.
     var isInBurst = false
 
     // MARK: Time
@@ -99,11 +101,11 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: The stages
 
-    /// Begins the exchange; false when it has ended before.
+    /// Begins the exchange; false if it has begun or ended before.
     func begin(in pool: ConnectionPool) -> Bool {
         self.pool = pool
         guard stage.handle(.start) == .enter else { return false }
-        // The time that a task on the loop's thread has used is not the exchange's.
+        // Time that a task on the loop's thread has used does not belong to the exchange.
         pool.context.updateNow()
         startInstant = pool.context.now
         pace = ExchangePace.make(pool.settings.options)
@@ -111,7 +113,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         return true
     }
 
-    /// Gets a connection, or a stream of one.
+    /// Takes a connection or a stream; false if the exchange has ended.
     func attach(to carrier: any ExchangeLane) -> Bool {
         guard stage.handle(.attach) == .send else { return false }
         self.carrier = carrier
@@ -121,12 +123,12 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         return true
     }
 
-    /// Leaves its connection, and waits for another one to send the message again.
+    /// Leaves the connection, and waits for a connection on which to send the message again.
     ///
     /// - Parameters:
-    ///   - isAnswered: whether the server's response (417) causes this; it is then no repetition by the rule for lost
-    ///     connections.
-    ///   - connection: the lost connection; `nil` where any connection suits the next try.
+    ///   - isAnswered: whether a response causes this, such as 417 or a challenge; this is then not a repetition by the
+    ///     rule for lost connections.
+    ///   - connection: the lost connection; `nil` if any connection suits the next try.
     func sendAgain(isAnswered: Bool, lostOn connection: Connection?) {
         if let connection { lostConnection = connection.number }
         guard stage.handle(.detach) == .enterAgain, let pool else { return }
@@ -163,7 +165,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
                 origin?.noteResponse(after: now - min(stageInstant, now), at: now)
             }
         }
-        // A failure while the rest was being discarded is none, apart from a cancel.
+        // A failure while the rest is discarded is ignored, except a cancellation.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
         preparedContent = nil
@@ -180,12 +182,12 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// Whether the exchange has ended or is about to, so that nothing more is delivered.
     var isStopped: Bool { pendingFailure != nil || stage == .finished }
 
-    /// Microseconds from the start until a moment; at least 1, since 0 stands for a moment that never was.
+    /// Microseconds from the start until a moment; at least 1, since 0 means that an event did not happen.
     func moment(_ instant: LoopInstant) -> Int64 {
         max(1, Int64((max(instant, startInstant) - startInstant) / 1000))
     }
 
-    // MARK: Looking at the clock
+    // MARK: Time-outs
 
     /// Notes that a byte moved, or that the connection is being made.
     func touch() {
@@ -197,12 +199,12 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         (stageInstant, entryTurn) = (context.now, context.turnNumber)
     }
 
-    /// Notes that a connection is made for the exchange: where that begins at once, there is no queue to wait in.
+    /// Notes that a dialer works for the exchange: an exchange that gets it at once has not waited in the queue.
     func noteDialed(in context: LoopContext) {
         if entryTurn == context.turnNumber { entryTurn = .max }
     }
 
-    /// Notes that the exchange waits for a connection.
+    /// Notes that the exchange waits for a connection, which stops the idle time-out.
     func forgetActivity() {
         lastActivity = nil
     }
@@ -245,7 +247,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         let silent = carrier?.hasNoAnswer == true ? origin : nil
         if silent != nil { carrier?.retire() }
         end(.timedOut(isIdle: isIdle))
-        // A peer that answers nothing may have vanished: its other connections are not tried one after another.
+        // A peer that does not answer may be gone: its idle connections are closed, so that they are not tried one by
+        // one.
         silent?.closeIdle()
     }
 }

@@ -1,22 +1,22 @@
-// Challenges that the engine answers for an exchange.
+// Answers to challenges by the engine, for one exchange.
 
 import Foundation
 
 /// The credentials in the messages of an exchange: for the origin, and for a proxy that takes the absolute form.
 ///
-/// Basic goes out at once, and so does the beginning of NTLM, where it is the only scheme. Other schemes wait for a
-/// challenge. NTLM authenticates a connection: its second answer goes out on the connection of its challenge, and what
-/// follows on that connection needs none.
+/// If the only scheme is Basic, NTLM, or Negotiate with a token, the first message contains it; otherwise a challenge
+/// is awaited. NTLM authenticates a connection: its second answer is sent on the connection of the challenge, and later
+/// messages on that connection need no credentials.
 ///
 /// Used on the loop's thread.
 final class ExchangeAuthentication {
     private var origin: HandshakeAuthentication?
     fileprivate var proxy: HandshakeAuthentication?
 
-    /// `nil` where no challenge can be answered: without credentials, or where the message has fields of its own.
+    /// `nil` if no challenge can be answered: without credentials, or if the message has the fields already.
     ///
     /// - Parameters:
-    ///   - message: the message without its answers.
+    ///   - message: the message, without credentials in its fields.
     ///   - proxy: the proxy that takes the message in the absolute form; `nil` for none.
     ///   - token: the token of Negotiate for the origin; `nil` for none.
     init?(_ message: RequestMessage, proxy: Proxy?, token: [UInt8]? = nil) {
@@ -31,13 +31,13 @@ final class ExchangeAuthentication {
         if origin == nil, self.proxy == nil { return nil }
     }
 
-    /// Begins on a connection, whose peers may know already who we are.
+    /// Begins on a connection, which may be authenticated already.
     func begin(_ authenticationState: ConnectionAuthentication) {
         if authenticationState.isOriginAuthenticated { origin?.awaitChallenge() }
         if authenticationState.isProxyAuthenticated { proxy?.awaitChallenge() }
     }
 
-    /// Answers the proxy ahead of its challenge, where a nonce of these was accepted before.
+    /// Authenticates to the proxy pre-emptively, with a nonce that the proxy accepted earlier.
     func reuseDigest(
         of sessions: DigestSessions, for name: String, message: RequestMessage, _ target: RequestTarget
     ) {
@@ -45,7 +45,7 @@ final class ExchangeAuthentication {
             of: sessions, for: name, target: target.absoluteForm, content: message.content.knownContent)
     }
 
-    /// The message as it is sent: with what answers the challenges, and without content where it is only refused.
+    /// The message to send: with the credentials, and with empty content if it only begins NTLM, since it is refused.
     func authorizing(_ message: RequestMessage) -> RequestMessage {
         var added: [Field] = []
         if let value = origin?.authorization { added.append(Field(name: "Authorization", value: value)) }
@@ -75,16 +75,16 @@ final class ExchangeAuthentication {
         }
     }
 
-    /// What was said on a connection that is left counts on no other one.
+    /// Resets NTLM, whose answers are valid only on the connection that was left.
     func connectionIsLost() {
         origin?.awaitChallenge()
         proxy?.awaitChallenge()
     }
 
-    /// Whether the last answer proves who we are for the whole connection, and counts on no other one.
+    /// Whether the last answer authenticates its connection (NTLM), and is valid on no other connection.
     var needsConnection: Bool { origin?.hasAnsweredNTLM == true || proxy?.hasAnsweredNTLM == true }
 
-    /// Notes who accepted such an answer, after a response that is no challenge.
+    /// Notes which peers have accepted NTLM, after a response that is not a challenge.
     func note(in authenticationState: inout ConnectionAuthentication) {
         if origin?.hasAnsweredNTLM == true { authenticationState.isOriginAuthenticated = true }
         noteProxy(in: &authenticationState)
@@ -92,7 +92,7 @@ final class ExchangeAuthentication {
 }
 
 extension ExchangeAuthentication {
-    /// Notes that the proxy has accepted its answer: the message came to the origin.
+    /// Notes that the proxy has accepted its credentials, since the message has reached the origin.
     func noteProxy(in authenticationState: inout ConnectionAuthentication) {
         proxy?.wasAccepted()
         guard proxy?.hasAnsweredNTLM == true else { return }
@@ -104,7 +104,7 @@ extension ExchangeAuthentication {
 extension MessageContent {
     fileprivate var hasContent: Bool { if case .none = self { false } else { true } }
 
-    /// The content, where it is in memory.
+    /// The content, if it is in memory; otherwise `nil`.
     fileprivate var knownContent: Data? {
         switch self {
         case .none: Data()
@@ -117,8 +117,8 @@ extension MessageContent {
 extension RequestMessage {
     /// The credentials that NTLM or Negotiate may bind to a connection, which then serves that user alone.
     ///
-    /// Messages with such an `Authorization` of their own share connections among themselves alone: who they speak for
-    /// is not known.
+    /// Messages with an `Authorization` of their own for these schemes share connections only with each other, since
+    /// their user is unknown.
     var connectionCredentials: Credentials? {
         if let own = fields.value(of: "Authorization") {
             // White space around a value is not part of it (RFC 9110 §5.5), and a tab may end the scheme too.
@@ -131,7 +131,7 @@ extension RequestMessage {
         return credentials
     }
 
-    /// Whether a token of Negotiate may be needed.
+    /// Whether a Negotiate token may be needed.
     var wantsNegotiateToken: Bool {
         credentials?.schemes.contains(.negotiate) == true && !fields.contains("Authorization")
     }

@@ -4,7 +4,7 @@
 ///
 /// Used on the loop's thread.
 protocol ExchangeLane: AnyObject {
-    /// Separates an ended exchange.
+    /// Separates an exchange that has ended.
     ///
     /// With `keeps`, an HTTP/1.1 connection may carry the next exchange.
     func release(_ exchange: Exchange, keeps: Bool)
@@ -18,6 +18,6 @@ protocol ExchangeLane: AnyObject {
     /// Whether nothing has been received since the exchange began.
     var hasNoAnswer: Bool { get }
 
-    /// Begins nothing else on the connection, whose peer has not answered in time.
+    /// Allows no further exchange on the connection, whose peer has not answered in time.
     func retire()
 }

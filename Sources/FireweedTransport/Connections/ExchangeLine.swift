@@ -1,6 +1,6 @@
-// The exchanges of an origin that wait for a connection.
+// A queue of exchanges that wait for a connection.
 
-/// A queue of exchanges, which finds the next one to make a connection for without looking at all before it.
+/// A queue of exchanges that finds the first exchange without a dialer without a search from the start.
 struct ExchangeLine {
     private var queue = WaitingQueue<Exchange>()
     /// Every exchange with a lower number has a dialer.

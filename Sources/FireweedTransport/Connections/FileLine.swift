@@ -1,27 +1,27 @@
-// The exchanges of an origin that send files.
+// The queue of exchanges that send files.
 
-/// The line of exchanges whose files are not open.
+/// A queue of exchanges whose files are not open.
 ///
-/// A file is opened shortly before its exchange can have a connection: an origin has as many open files as exchanges
-/// that run, and a few more. From the opening of its file until it gets a connection an exchange is *ahead*; exchanges
-/// of other content pass it meanwhile.
+/// A file is opened shortly before its exchange can get a connection, so an origin has only a few more open files than
+/// running exchanges. From the opening of its file until it gets a connection, an exchange is *ahead*; exchanges with
+/// other content may overtake it meanwhile.
 struct FileLine {
     private var line = WaitingQueue<Exchange>()
-    /// How many exchanges are ahead.
+    /// The number of exchanges that are ahead.
     private(set) var aheadCount = 0
 
-    /// Lets an exchange wait.
+    /// Adds an exchange at the place of its number.
     mutating func enter(_ exchange: Exchange, number: Int) {
         endAhead(exchange)
         line.enter(exchange, number: number)
     }
 
-    /// Gives a place up.
+    /// Removes the exchange at a place.
     mutating func leave(_ place: Int) {
         line.leave(place)
     }
 
-    /// Takes the first exchange out, which is ahead from now on; `nil` when enough exchanges are ahead.
+    /// Removes the first exchange, which is ahead from now on; `nil` if none waits or enough exchanges are ahead.
     mutating func next() -> Exchange? {
         guard line.count > 0, aheadCount < Descriptors.aheadLimit, let exchange = line.next() else { return nil }
         exchange.isAhead = true
@@ -29,7 +29,7 @@ struct FileLine {
         return exchange
     }
 
-    /// Notes that an exchange has got a connection, or needs none.
+    /// Notes that an exchange has a connection, or no longer waits for one.
     mutating func endAhead(_ exchange: Exchange) {
         guard exchange.isAhead else { return }
         exchange.isAhead = false

@@ -1,17 +1,18 @@
-// Challenges that a connection answers.
+// Answers to challenges on an HTTP/1.1 connection.
 
-/// How far a connection is authenticated with its peers: the origin, and a proxy that takes the absolute form.
+/// The authentication state of a connection with its peers: the origin, and a proxy that takes the absolute form.
 struct ConnectionAuthentication {
     /// Whether the origin has authenticated this connection (NTLM): messages need no credentials.
     var isOriginAuthenticated = false
     /// Whether the proxy has authenticated this connection.
     var isProxyAuthenticated = false
-    /// Whether the content of a challenge is skipped; the message is sent again behind it.
+    /// Whether the content of a challenge is being skipped; afterwards the message is sent again.
     var isAnswering = false
-    /// How many bytes of that content have come.
+    /// The number of skipped bytes of that content.
     var skippedByteCount = 0
 
-    /// Longest content of a challenge that is skipped; a longer one is answered on another connection.
+    /// The longest content of a challenge that is skipped, in bytes; a challenge with more is answered on another
+    /// connection.
     static let skippedLimit = 64 * 1024
 }
 
@@ -21,7 +22,7 @@ extension HTTP1Connection {
         origin.key.absoluteFormProxy == nil ? .origin : .proxy(lines: Proxy.connectionLine)
     }
 
-    /// The message of the present exchange as it is sent, with what it says about who we are.
+    /// The message of the present exchange as it is sent, with its credentials.
     func authorizedMessage(of exchange: Exchange) -> RequestMessage {
         let proxy = origin.key.absoluteFormProxy
         if exchange.authentication == nil, exchange.message.credentials != nil || proxy?.user != nil {
@@ -36,10 +37,10 @@ extension HTTP1Connection {
         return exchange.authentication?.authorizing(exchange.message) ?? exchange.message
     }
 
-    /// Takes a challenge that can be answered; false for every other head.
+    /// Begins to answer a challenge; false for every head that is not a challenge or cannot be answered.
     ///
-    /// Where the connection cannot be used again, the answer goes out on another one, except for NTLM, whose answer
-    /// belongs to the connection.
+    /// If the connection cannot be used again, the answer is sent on another one. NTLM needs the same connection: such
+    /// a challenge is then not answered.
     func takesChallenge(_ head: ResponseHead, _ framing: ContentFraming, for exchange: Exchange) -> Bool {
         guard let authentication = exchange.authentication, let target = exchange.target,
             exchange.discardedByteCount == nil
@@ -64,7 +65,7 @@ extension HTTP1Connection {
         return true
     }
 
-    /// Reads past content of a challenge.
+    /// Skips content of a challenge.
     func skipChallenge(_ byteCount: Int, for exchange: Exchange) {
         authenticationState.skippedByteCount += byteCount
         guard authenticationState.skippedByteCount > ConnectionAuthentication.skippedLimit else { return }
@@ -75,9 +76,9 @@ extension HTTP1Connection {
         }
     }
 
-    /// The challenge has ended: sends the message with its answer.
+    /// Sends the message with its answer, after the end of the challenge.
     ///
-    /// `hasExcess` is true when bytes came that do not belong to the challenge.
+    /// `hasExcess` is true if bytes after the challenge have come.
     func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
         authenticationState.isAnswering = false
         // The answer is another message: bytes that wait now could be taken for its response.

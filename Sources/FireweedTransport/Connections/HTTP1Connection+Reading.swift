@@ -40,10 +40,11 @@ extension HTTP1Connection {
         }
     }
 
-    /// Whether read bytes, or the end, have not been delivered yet.
+    /// Whether the exchange still has to receive bytes that were read, or the end.
     var isHoldingBack: Bool { !unread.isEmpty || incoming.isHoldingBack || exchange != nil && parser.isAtEnd }
 
-    /// The bytes of one read: by the options, otherwise more for streamed content, which is delivered in large pieces.
+    /// The most bytes of one read: the option's value, otherwise more for streamed content, which is delivered in large
+    /// pieces.
     private var readByteCount: Int {
         if let count = origin.pool.readByteCount { return count }
         return exchange?.message.wantsReadComplete == true ? Self.turnByteCount : Self.usualReadByteCount
@@ -94,7 +95,7 @@ extension HTTP1Connection {
         if !rest.isEmpty { unread = Array(rest) }
     }
 
-    /// Joins content with that of the following chunks: delivering chunks of a byte each would keep the loop busy.
+    /// Joins content with the content of the following chunks: delivery of one-byte chunks would keep the loop busy.
     private func join(
         _ content: UnsafeRawBufferPointer, _ rest: inout UnsafeRawBufferPointer, for exchange: Exchange
     ) throws(TransferFailure) {
@@ -155,7 +156,7 @@ extension HTTP1Connection {
         show(lines: parser.trailerLines)
         if authenticationState.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
         try incoming.finish(for: exchange, endedByClose: endsWithClose)
-        // Unrequested bytes behind the response are a fault of the server.
+        // Unrequested bytes after the response are an error of the server.
         exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
     }
 
@@ -202,12 +203,13 @@ extension HTTP1Connection {
         return (try? exchange.prepareContent()) != nil
     }
 
-    /// Separates an exchange that is sent again, and closes the connections that have been idle as long as this one.
+    /// Separates an exchange that is sent again, and closes the connection and, unless `isAnswered`, the origin's idle
+    /// connections.
     func detach(_ exchange: Exchange, isAnswered: Bool) {
         if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
         exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
         self.exchange = nil
-        // NTLM and Negotiate authenticate the connection, and begin anew on the next one.
+        // NTLM and Negotiate authenticate the connection, and start again on the next one.
         exchange.authentication = nil
         let origin = origin
         close()

@@ -136,7 +136,7 @@ extension HTTP1Connection {
     /// Notes that bytes of content were taken from a reader.
     private func noteContent(_ count: Int, from pump: BodyPump, for exchange: Exchange) {
         exchange.didSend(count, expected: pump.byteCount)
-        // The last piece is known by the length: the response may come before the next read from the reader.
+        // The length tells which piece is the last: the response may come before another read reports the end.
         guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
         content = .none
         exchange.didSendAll(of: pump)
@@ -163,14 +163,14 @@ extension HTTP1Connection {
     }
 }
 
-/// Room for content: a debug build copies the elements of `repeatElement` one by one, at 2 MB/s.
+/// Bytes that extend a buffer: a debug build copies the elements of `repeatElement` one by one, at 2 MB/s.
 private let zeros = [UInt8](repeating: 0, count: 64 * 1024)
 
 extension BodyPump {
     /// Appends a piece of content, as a chunk for chunked content.
     fileprivate func readPiece(into bytes: inout [UInt8], limit: Int, isChunked: Bool) -> Supply {
         var supply = Supply.end
-        // A chunk begins with its size, which is filled in afterwards, at a fixed width.
+        // A chunk begins with its size in a fixed width, which is written after the content.
         let prefix = isChunked ? 10 : 0
         let start = bytes.count
         var missing = prefix + limit

@@ -5,7 +5,7 @@ import Glibc
 
 /// A socket, the parser of responses, and the bytes to be sent.
 ///
-/// An idle connection keeps only an empty buffer for the next head. Bytes that arrive while it is idle close it.
+/// An idle connection keeps only an empty buffer for the next head. Bytes that arrive on an idle connection close it.
 final class HTTP1Connection: Connection {
     /// The present exchange.
     var exchange: Exchange?
@@ -105,7 +105,7 @@ final class HTTP1Connection: Connection {
         if let observer = origin.pool.wireObserver { observer.didSend(head: pending) }
     }
 
-    /// Separates an ended exchange; with `keeps`, the connection may carry the next one.
+    /// Separates an exchange that has ended; with `keeps`, the connection may carry the next exchange.
     func release(_ exchange: Exchange, keeps: Bool) {
         guard self.exchange === exchange else { return }
         fill(exchange)
@@ -154,7 +154,7 @@ final class HTTP1Connection: Connection {
 }
 
 extension HTTP1Connection {
-    /// Closes an idle connection on which something arrives: it could be taken for the response to the next message.
+    /// Closes an idle connection on which bytes arrive: they could be mistaken for the response to the next message.
     fileprivate func idleSocketIsReady() {
         guard isReadable else { return }
         // The event may be about bytes that have been read since.

@@ -1,4 +1,4 @@
-// A connection that carries many exchanges at a time (RFC 9113).
+// A connection that carries many exchanges at the same time (RFC 9113).
 
 import Foundation
 import Glibc
@@ -14,25 +14,25 @@ final class HTTP2Connection: Connection {
     /// Bytes that the socket has not taken yet.
     private var pending: [UInt8] = []
     private var pendingOffset = 0
-    /// True inside of `flush()` and while events are handled: new bytes are sent after that.
+    /// Whether `flush()` runs or events are handled: new bytes are sent afterwards.
     private var isBusy = false
     private(set) var needsFlush = false
-    /// True when no further exchange begins here; the connection closes when its last exchange has ended.
+    /// Whether no further exchange may begin; the connection closes when its last exchange has ended.
     private(set) var isRetired = false
     /// The moment of the last received bytes.
     private(set) var lastReceived: LoopInstant = 0
-    /// Whether a PING was sent since then.
+    /// Whether a PING was sent after the last received bytes.
     private var hasPinged = false
     private var resets = ResetRate()
     /// The number of events of the last read that streams have delivered.
     private var eventCount = 0
-    /// Streams with events that the turn had no time for, or with joined content.
+    /// Streams whose events wait for a later turn, or whose content is being joined.
     private var owed = ElementQueue<HTTP2Stream>()
-    /// The most exchanges until the peer has shown that it takes more; `nil` for any number.
+    /// The most exchanges until the peer has shown that it accepts more; `nil` for any number.
     private var trialStreamCount: Int?
-    /// The last stream of that trial.
+    /// The last stream within `trialStreamCount`.
     private var lastTrialStream: Int32?
-    /// The number of streams that the peer accepts at a time, by its refusals; `nil` while it refuses none.
+    /// The number of streams that the peer accepts at a time, estimated from refusals; `nil` while it refuses none.
     private var takenStreamCount: Int?
 
     /// Maximum bytes moved in each direction per turn of the loop, so that one connection cannot starve the others.
@@ -98,8 +98,8 @@ final class HTTP2Connection: Connection {
         stream.begin(id, content, written)
         exchange.report.requestStart = exchange.moment(context.now)
         if let observer = origin.pool.wireObserver { observer.didSend(head: fields.headText) }
-        // A slow peer answers a PING. A vanished one does not: when the exchange times out, nothing has been received
-        // since, and the connection is given up.
+        // A slow peer answers a PING, a dead peer does not. If the exchange then times out and nothing has been
+        // received, the connection is abandoned.
         let isQuiet = context.now - min(lastReceived, context.now) >= origin.pool.parts.quietTime
         if stream.isReused, !hasPinged, isQuiet {
             hasPinged = true
@@ -125,9 +125,9 @@ final class HTTP2Connection: Connection {
         origin.connectionIsFree(self)
     }
 
-    /// Notes a refused stream; `count` is how often in a row the peer has refused its exchange.
+    /// Notes a refused stream; `count` is the number of refusals of its exchange in a row.
     ///
-    /// No further stream begins until another one has ended. Where there is no other, the origin pauses.
+    /// No further stream begins until another stream has ended. If there is no other stream, the origin pauses.
     func noteRefusal(count: Int) {
         guard !isClosed, !isRetired, !session.isGoingAway, session.streamLimit > 0 else { return }
         takenStreamCount = streams.count - 1
@@ -139,7 +139,7 @@ final class HTTP2Connection: Connection {
         takenStreamCount = nil
     }
 
-    /// Begins no further exchange on this connection.
+    /// Allows no further exchange on this connection.
     func retire() {
         guard !isRetired, !isClosed else { return }
         isRetired = true
@@ -147,13 +147,13 @@ final class HTTP2Connection: Connection {
         setNeedsFlush()
     }
 
-    /// Shows a head in the form of HTTP/1.1.
+    /// Passes a head to the wire observer, in the form of HTTP/1.1.
     func show(_ head: ResponseHead) {
         guard let observer = origin.pool.wireObserver else { return }
         observer.didReceive(headLines: Array("HTTP/2 \(head.status) \r\n".utf8) + head.section + [0x0D, 0x0A])
     }
 
-    /// Shows trailers in the form of HTTP/1.1.
+    /// Passes trailers to the wire observer, in the form of HTTP/1.1.
     func show(trailers: FieldBlock) {
         guard let observer = origin.pool.wireObserver else { return }
         let lines = trailers.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
@@ -216,13 +216,13 @@ final class HTTP2Connection: Connection {
         return eventCount <= TurnBudget.eventCount || !isContent && !context.turn.isOver
     }
 
-    /// Has a stream deliver what it keeps, after the events of the present read or in a later turn.
+    /// Schedules a stream to deliver its held events, after the events of the present read or in a later turn.
     func owe(_ stream: HTTP2Stream) {
         if owed.isEmpty { context.continueAfterSockets(self) }
         owed.append(stream)
     }
 
-    /// Delivers what streams keep: of some streams in any case, and of more while the turn has time.
+    /// Delivers held events of streams: of some streams in any case, and of more while the turn has time.
     private func deliverOwed() {
         let wasBusy = isBusy
         isBusy = true
@@ -249,8 +249,8 @@ final class HTTP2Connection: Connection {
         case .failed(let id, let failure): streams[id]?.receive(.failed(failure))
         case .sentHead(let id, let byteCount):
             streams[id]?.sentHead(byteCount)
-            // The answer to a PING shows that the peer has read these heads and has not gone away. It is sent after the
-            // last head, since a PING overtakes heads that wait.
+            // The answer to a PING shows that the peer has read these heads and has not gone away. The PING is sent
+            // after the last head, since a PING overtakes waiting heads.
             guard id == lastTrialStream else { return }
             session.ping()
             setNeedsFlush()
@@ -282,7 +282,7 @@ final class HTTP2Connection: Connection {
         origin.knownStreamLimit = nil
     }
 
-    /// Takes back heads beyond a limit on streams that has become lower: nghttp2 would hold them.
+    /// Fails streams beyond a lowered stream limit whose heads are not sent yet, since nghttp2 would hold the heads.
     private func settingsChanged() {
         guard !isClosed else { return }
         if session.streamLimit == 0, streams.isEmpty { return retire() }
@@ -295,7 +295,7 @@ final class HTTP2Connection: Connection {
         origin.connectionHasRoom(self)
     }
 
-    /// The connection is lost: it closes, and its exchanges are sent again or fail.
+    /// Handles the loss of the connection: it closes, and its exchanges are sent again or fail.
     private func lost(_ failure: TransferFailure) {
         guard !isClosed else { return }
         let cause = session.failure ?? session.goAwayFailure ?? failure
@@ -316,7 +316,7 @@ final class HTTP2Connection: Connection {
 
     // MARK: Writing
 
-    /// Has `flush()` called soon.
+    /// Schedules a call of `flush()`.
     func setNeedsFlush() {
         guard !needsFlush, !isClosed else { return }
         needsFlush = true
@@ -395,10 +395,10 @@ struct ResetRate {
     private var count = 0
     private var start: LoopInstant = 0
 
-    /// Resets within a second from which on there are too many.
+    /// The number of resets within a second that is too many.
     static let limit = 100
 
-    /// Notes a reset; true when there are too many.
+    /// Notes a reset; true if there were too many.
     mutating func note(at now: LoopInstant) -> Bool {
         if now - min(start, now) > 1_000_000_000 { (count, start) = (0, now) }
         count += 1

@@ -1,13 +1,13 @@
-// One exchange on a connection of HTTP/2.
+// One exchange on an HTTP/2 connection.
 
 import Foundation
 
 /// A stream: the content that is sent on it, and received events that cannot be delivered yet (RFC 9113 §5).
 ///
-/// While its exchange takes nothing, a stream keeps what arrives, within the stream's window; the connection continues
-/// to read for the others. Used on the loop's thread.
+/// While its exchange accepts nothing, a stream holds received events, within the stream's window; the connection
+/// continues to read for other streams. Used on the loop's thread.
 final class HTTP2Stream {
-    /// A received event that has to be kept.
+    /// A received event, which the stream may have to hold.
     enum Item {
         case interim(ResponseHead)
         case head(ResponseHead, byteCount: Int)
@@ -33,7 +33,7 @@ final class HTTP2Stream {
     private var expectation = ResponseExpectation(method: "")
     private var hasBegun = false
     private var hasEnd = false
-    /// Whether the connection will continue with the held events.
+    /// Whether the stream is scheduled to deliver its held events.
     private var isOwed = false
     /// Received bytes of content that the consumer has not taken.
     private var untakenByteCount = 0
@@ -128,7 +128,7 @@ final class HTTP2Stream {
 
     // MARK: Receiving
 
-    /// Handles an event, or keeps it until it may be delivered.
+    /// Handles an event, or holds it until it may be delivered.
     func receive(_ item: Item) {
         guard let exchange else { return }
         exchange.touch()
@@ -153,7 +153,7 @@ final class HTTP2Stream {
         perform(item, for: exchange)
     }
 
-    /// Delivers content, or keeps a copy of it.
+    /// Delivers content, or holds a copy of it.
     func receive(content: UnsafeRawBufferPointer) {
         guard let exchange else { return }
         exchange.touch()
@@ -182,7 +182,7 @@ final class HTTP2Stream {
         deliver()
     }
 
-    /// Keeps a copy of content, joined with the content before it: many small frames take the memory of one.
+    /// Holds a copy of content, joined with earlier held content, so that small frames need little memory.
     private func hold(_ content: UnsafeRawBufferPointer) {
         guard heldStart < held.count, case .content(var bytes) = held[held.count - 1] else {
             return held.append(.content(Array(content)))
@@ -274,7 +274,7 @@ final class HTTP2Stream {
             return detach(exchange, isAnswered: true)
         }
         if exchange.isMisdirected(by: head, isReused: isReused) {
-            // The other streams may still be answered; this message is sent again on another connection.
+            // The other streams may still get responses; this message is sent again on another connection.
             connection.retire()
             return detach(exchange, isAnswered: false)
         }
@@ -308,7 +308,7 @@ final class HTTP2Stream {
 
     // MARK: Sending the message again
 
-    /// Has the exchange sent again if the rule allows it; false if it ends.
+    /// Sends the exchange again if the rule allows it; false if the caller has to deliver the failure.
     private func sendAgain(after failure: HTTP2StreamFailure) -> Bool {
         guard let exchange else { return true }
         if let readFailure {

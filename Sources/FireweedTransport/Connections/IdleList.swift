@@ -2,13 +2,13 @@
 
 /// The neighbours of a connection in a list of idle ones.
 struct IdleLinks<Member: AnyObject> {
-    // SAFETY: a listed connection is kept by its origin, and leaves the lists before the origin lets it go.
+    // SAFETY: the origin holds a listed connection, which leaves the lists before the origin releases it.
     fileprivate unowned(unsafe) var older: Member?
     fileprivate unowned(unsafe) var newer: Member?
     fileprivate(set) var isListed = false
 }
 
-/// One of the lists that a connection is in: its origin's, or that of all origins.
+/// One of the two lists that contain a connection: the list of its origin, or the list of the pool.
 protocol IdleOrder {
     associatedtype Member: AnyObject
     static subscript(member: Member) -> IdleLinks<Member> { get set }
@@ -28,7 +28,7 @@ enum PoolOrder: IdleOrder {
     }
 }
 
-/// A list of idle connections, which enter and leave in constant time and without memory.
+/// A list of idle connections, which enter and leave in constant time and without allocation.
 struct IdleList<Order: IdleOrder> {
     private(set) unowned(unsafe) var oldest: Order.Member?
     private unowned(unsafe) var newest: Order.Member?
@@ -57,7 +57,7 @@ struct IdleList<Order: IdleOrder> {
         return true
     }
 
-    /// The newest connection that suits.
+    /// The connection that became idle last among those that suit.
     func newest(where suits: (Order.Member) -> Bool) -> Order.Member? {
         var next = newest
         while let connection = next, !suits(connection) { next = Order[connection].older }

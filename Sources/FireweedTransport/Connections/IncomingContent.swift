@@ -1,16 +1,16 @@
-// The content of a response on its way to its consumer.
+// The decoding and delivery of a response's content.
 
 /// Decodes the content of responses within its limits, and delivers it.
 ///
-/// Content stays undecoded while its exchange does not take it, or when the turn has no time for it; the connection
-/// then continues after the sockets of the next turn. Used on the loop's thread.
+/// Content stays undecoded while its exchange does not accept content, or when the turn has no time left; in the latter
+/// case, decoding continues in a later turn. Used on the loop's thread.
 final class IncomingContent {
     private let limits: ContentLimits
     private let context: LoopContext
     /// `nil` when the present response has no coding to decode.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?
-    /// The number of kept bytes that have been decoded since.
+    /// The number of bytes of `undecoded` that have been decoded since.
     private var undecodedStart = 0
     /// The exchange whose content is continued in a later turn.
     private var waiting: Exchange?
@@ -58,14 +58,15 @@ final class IncomingContent {
         return true
     }
 
-    /// Continues with undecoded content; false when the exchange or the turn takes no more at present.
+    /// Continues with undecoded content; false if the exchange accepts no more at present, or the turn has no time
+    /// left.
     func resume(for exchange: Exchange) throws(TransferFailure) -> Bool {
         guard let kept = undecoded, let decoder else { return true }
         let start = undecodedStart
         let rest = try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
             try decode(UnsafeRawBufferPointer(bytes).advanced(by: start), with: decoder, for: exchange)
         }
-        // The exchange may have ended meanwhile, and its content have been removed.
+        // The exchange may have ended meanwhile, which removes its content.
         guard undecoded != nil else { return true }
         guard let rest else {
             (undecoded, undecodedStart) = (nil, 0)
@@ -81,7 +82,7 @@ final class IncomingContent {
         try decoder.finish(isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endedByClose)
     }
 
-    /// Decodes piece by piece; returns the number of bytes to be decoded later, `nil` when all are decoded.
+    /// Decodes piece by piece; returns the number of bytes to be decoded later, or `nil` if none are left.
     private func decode(
         _ content: UnsafeRawBufferPointer, with decoder: ContentDecoder, for exchange: Exchange
     ) throws(TransferFailure) -> Int? {

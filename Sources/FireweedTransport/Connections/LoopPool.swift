@@ -1,11 +1,12 @@
 // The connection pool of one loop, for other threads.
 
-/// A handle to the connection pool of one transport on one loop, which the first exchange makes on the loop's thread.
+/// A handle to the connection pool of one transport on one loop; the pool is made on the loop's thread at its first
+/// use.
 final class LoopPool: @unchecked Sendable {
     let loop: EventLoop
     /// The numbers of the pool's connections, for other threads.
     let counters = PoolCounters()
-    // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
+    // SAFETY: the variables are touched only by work that runs on the loop's thread, such as that of `withPool`.
     private var settings: PoolSettings
     private let parts: EngineParts
     private var pool: ConnectionPool?
@@ -20,7 +21,7 @@ final class LoopPool: @unchecked Sendable {
         self.parts = parts
     }
 
-    /// The pool, for work that is on the loop's thread already.
+    /// The pool; called on the loop's thread.
     func pool(in context: LoopContext) -> ConnectionPool {
         if let pool { return pool }
         let made = ConnectionPool(settings: settings, context: context, parts: parts, counters: counters)
@@ -34,17 +35,17 @@ final class LoopPool: @unchecked Sendable {
         loop.post { [self] context in body(pool(in: context)) }
     }
 
-    /// Gives rules to the pool, which is made with the first exchange.
+    /// Sets the trust rules, which have no effect once the pool is made.
     func evaluateServers(with rules: ServerTrustRules) {
         loop.post { [self] _ in settings.trustRules = rules }
     }
 
-    /// Closes the connections that carry nothing, soon.
+    /// Closes the idle connections, soon.
     func closeIdleConnections() {
         loop.post { [self] _ in pool?.closeIdleConnections() }
     }
 
-    /// Ends every exchange, soon.
+    /// Ends every exchange and closes every connection, soon.
     func shutDown() {
         loop.post { [self] _ in
             isShutDown = true
@@ -58,7 +59,7 @@ final class LoopPool: @unchecked Sendable {
 
 #if WebSocket
 extension LoopPool: WebSocketPoolProvider {
-    /// The WebSockets, for work that is on the loop's thread already.
+    /// The pool of WebSockets; called on the loop's thread.
     func webSockets(in context: LoopContext) -> WebSocketPool {
         if let webSockets { return webSockets }
         let connections = pool(in: context)

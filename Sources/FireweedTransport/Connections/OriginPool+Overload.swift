@@ -1,4 +1,4 @@
-// Exchanges that are failed in the queue of their origin, to spare the origin.
+// Refusal of exchanges in the queue of their origin, to spare the origin.
 
 extension OriginPool {
     /// Fails a waiting exchange whose deadline is out of reach.
@@ -10,7 +10,7 @@ extension OriginPool {
         }
     }
 
-    /// Fails an exchange that is one too many in the queue.
+    /// Fails an exchange since too many exchanges wait.
     func refuse(_ exchange: Exchange, beyond limit: Int) {
         fail(exchange) { .tooManyWaiting(origin: $0, limit: limit) }
     }
@@ -21,9 +21,9 @@ extension OriginPool {
 }
 
 extension Exchange {
-    /// The moment at which a wait for a connection is too long; `nil` for none.
+    /// The moment at which the wait for a connection times out; `nil` for none.
     ///
-    /// An exchange with a dialer of its own waits for the network, which has limits of its own.
+    /// An exchange with a dialer waits for the network, for which other time-outs apply.
     var connectionWaitEnd: LoopInstant? {
         guard let limit = pool?.maximumConnectionWait, stage == .waiting, place != nil, dialer == nil else {
             return nil
@@ -37,14 +37,14 @@ extension Exchange {
             OverloadError.waitedTooLong(origin: target?.origin ?? "", limit: pool?.maximumConnectionWait ?? .zero))
     }
 
-    /// Writes the milliseconds left to the deadline into a field of the message; nothing without a deadline.
+    /// Writes the milliseconds left to the deadline into a field of the message; does nothing without a deadline.
     func writeRemainingTime(into name: String, at now: LoopInstant) {
         let others = message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase(name) }
         let hadField = others.count < message.fields.fields.count
         guard let deadline = lineDeadline else { return }
         let milliseconds = (deadline - min(now, deadline)) / 1_000_000
         let field = Field(name: name, value: "\(milliseconds)")
-        // A message that is sent again has the field of the last time.
+        // A message that is sent again contains the field of the earlier try.
         message.fields = hadField ? FieldBlock(others + [field]) : FieldBlock(message.fields, adding: [field])
     }
 }

@@ -1,14 +1,14 @@
 // The queue of an origin's exchanges, and its connections.
 
-/// The connections to one origin, and the queue of exchanges that wait for one.
+/// The connections to one origin, and the queue of exchanges that wait for a connection.
 ///
 /// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
-/// the limit, else the first connection that becomes free. Exchanges are served in the order of their arrival, also
-/// those that return because a peer did not process them. An exchange whose connection was lost is served first, with
-/// a connection that was made afterwards.
+/// the limit, else the first connection that becomes free. Exchanges are served in the order of the options and
+/// deadlines (`DeadlineLine`); an exchange that a peer did not process returns to its former place. An exchange whose
+/// connection was lost is served first, with a connection that was made afterwards.
 final class OriginPool {
     let key: OriginKey
-    // The pool lets go of its origins when it is shut down.
+    // The reference cycle ends when the pool is shut down and releases its origins.
     let pool: ConnectionPool
     /// The numbers of connections and waiting exchanges, for other threads.
     let counters: OriginCounters
@@ -16,18 +16,18 @@ final class OriginPool {
     /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
     private var line: DeadlineLine
-    /// How long the last responses took, from the first byte of the request to the last one of the response.
+    /// The durations of the last responses, from the attachment to a connection until the end of the response.
     private var latencies = LatencyWindow()
     /// The queue of exchanges that need a new connection.
     private var renewals = ExchangeLine()
     /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
     private var files = FileLine()
     private var dialings: [ObjectIdentifier: PendingDial] = [:]
-    /// Idle connections; the one that was used last is used next.
+    /// Idle connections; the most recently used one is used next.
     private var idle = IdleList<OriginOrder>()
     /// Connections in use, and idle ones.
     private var openConnections: [ObjectIdentifier: Connection] = [:]
-    /// The multiplexed ones among them.
+    /// The multiplexed connections among `openConnections`.
     private var shared: [HTTP2Connection] = []
     /// Connections that finish their exchanges and begin no further ones.
     private var retired: [ObjectIdentifier: Connection] = [:]
@@ -39,12 +39,12 @@ final class OriginPool {
     private let descriptorTimer = OriginTimer { $0.dialAgain() }
     private let restTimer = OriginTimer { $0.endRest() }
     private var isAssigning = false
-    /// The turn was over before all exchanges that wait were looked at.
+    /// Whether the turn ended before all waiting exchanges were handled.
     private var isPutOff = false
-    /// Whether exchanges have entered the queue, and connections are given out when others have entered too.
+    /// Whether exchanges have entered the queue in this turn, and connections are assigned once all have entered.
     var isEntered = false
     private var isShutDown = false
-    /// The number of connections that were begun since `isAssigning` is true.
+    /// The number of dials begun in the present call of `assignConnections()`.
     private var dialCount = 0
     private var connectionNumber = 0
     /// Whether the process was out of descriptors for a socket or a file.
@@ -57,8 +57,8 @@ final class OriginPool {
     var exchangeCount = 0
     /// The number of exchanges that a connection processed before it went away and refused others; `nil` for none.
     ///
-    /// Servers limit the requests of a connection (`keepalive_requests` of nginx), and further ones are sent for
-    /// nothing. So a new connection gets at most this number until it has shown that it accepts more.
+    /// Servers limit the requests of a connection (`keepalive_requests` of nginx), and refuse further requests. So a
+    /// new connection gets at most this number until the peer has shown that it accepts more.
     var knownStreamLimit: Int?
     /// Grows whenever a peer answers an exchange over HTTP/2, or goes away and finishes exchanges.
     private(set) var progress = 0
@@ -84,7 +84,7 @@ final class OriginPool {
 
     // MARK: The queue
 
-    /// Adds an exchange behind all others, or at its former place when it is sent again.
+    /// Adds an exchange at the end of the queue, or at its former place if it is sent again or its file was opened.
     func enter(_ exchange: Exchange) {
         let number: Int
         if exchange.isRepeated || exchange.isAhead, let old = exchange.number {
@@ -125,7 +125,7 @@ final class OriginPool {
         releaseDialer(of: exchange)
     }
 
-    /// Opens the files of the exchanges that are next.
+    /// Opens the files of the next exchanges, as far as the limit of files allows.
     private func openFiles() {
         while !lacksDescriptors, !pool.isShutDown, let exchange = files.next() {
             exchange.place = nil
@@ -137,7 +137,7 @@ final class OriginPool {
     /// The number of exchanges that wait for a connection.
     private var waitingCount: Int { line.count + renewals.count }
 
-    /// Gives connections to waiting exchanges, as long as there are connections.
+    /// Gives connections to waiting exchanges while connections are available or may be made.
     func assignConnections() {
         // A connection that fails at once calls this again: the loop below then continues.
         guard !isAssigning, !pool.isShutDown, !pool.defersAssignment(of: self) else { return }
@@ -153,7 +153,7 @@ final class OriginPool {
             }
         }
         isAssigning = false
-        // There may be connections for those that the next turn comes to.
+        // After a put-off, the next turn may find connections for the other exchanges.
         if !isPutOff, let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
         openFiles()
         // The heads of all served exchanges are sent together.
@@ -161,14 +161,14 @@ final class OriginPool {
         publishCounts()
     }
 
-    /// Shows other threads the numbers, after everything that changes them.
+    /// Publishes the numbers for other threads; called after every change.
     private func publishCounts() {
         counters.publish(
             connecting: dialings.count, active: openConnections.count + retired.count - idle.count, idle: idle.count,
             waiting: waitingCount)
     }
 
-    /// Leaves the other exchanges to the next turn.
+    /// Continues with the other exchanges in the next turn.
     private func putOff() {
         isPutOff = true
         pool.context.continueAfterSockets(self)
@@ -183,7 +183,7 @@ final class OriginPool {
                 serve(connection)
                 return true
             }
-            // An idle connection that has been used gives way to a new one.
+            // A used idle connection is closed to make room for a new connection.
             if renewals.count > dialings.count, !hasRoom, let used = idle.oldest {
                 used.close()
                 return true
@@ -194,7 +194,7 @@ final class OriginPool {
             return true
         }
         guard mayDial else { return false }
-        // A long queue, whose origin's protocol has become known, is dialled in several turns.
+        // For a long queue, such as when the origin's protocol becomes known, dials are spread over several turns.
         guard pool.context.turn.allows(dialCount) else {
             putOff()
             return false
@@ -204,10 +204,10 @@ final class OriginPool {
         return dial()
     }
 
-    /// Gives a connection to the first suitable exchange that may run, otherwise keeps it idle.
+    /// Gives a connection to the first suitable exchange that may run; without one, the connection becomes idle.
     private func serve(_ connection: Connection) {
         var hasRefused = false
-        // A turn that is over refuses one for each call of this method.
+        // Once the turn is over, each call of this method refuses at most one exchange.
         while !(hasRefused && pool.context.turn.isOver), let turn = nextTurn(for: connection) {
             guard case .serve(let exchange) = turn else {
                 hasRefused = true
@@ -246,7 +246,7 @@ final class OriginPool {
         refuse(exchange, remaining: remaining, needed: needed)
     }
 
-    /// Fails the exchanges that would be served last, until no more wait than may; those with a dialer do not count.
+    /// Fails the exchanges that would be served last, until at most `limit` exchanges without a dialer wait.
     private func refuseExchanges(beyond limit: Int) {
         while waitingCount - dialings.count > max(0, limit), let exchange = line.removeLast() {
             exchange.place = nil
@@ -260,12 +260,12 @@ final class OriginPool {
         latencies.note(duration, at: now)
     }
 
-    /// Notes that the peer has processed exchanges, so that refused ones may be sent again.
+    /// Notes that the peer has processed exchanges, so refused exchanges may be sent again.
     func noteProgress() {
         progress += 1
     }
 
-    /// Begins no stream for a moment, since the peer refuses all of them; continues at once after a first refusal.
+    /// Pauses new streams, since the peer refuses all of them; after a first refusal, continues at once.
     func rest(afterRefusals count: Int) {
         guard count > 1 else { return endRest() }
         let pause = Self.firstRest << (2 * UInt64(min(count, ResendRule.refusalLimit) - 2))
@@ -277,15 +277,15 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// The pause after the second refusal in a row, in nanoseconds; after the third it is four times as long.
+    /// The pause after the second refusal in a row, in nanoseconds; after the third, the pause is four times as long.
     private static let firstRest: LoopInstant = 50_000_000
 
     // MARK: New connections
 
     /// Whether a connection may be made.
     ///
-    /// The limit leaves out as many retired connections as it allows open ones, so that long streams on those do not
-    /// hold up everything else.
+    /// As many retired connections as `limit` allows do not count, so that their long streams do not block other
+    /// exchanges.
     private var hasRoom: Bool {
         guard !lacksDescriptors else { return false }
         return limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
@@ -293,7 +293,7 @@ final class OriginPool {
 
     private var mayDial: Bool {
         guard dialings.count < waitingCount, hasRoom, !shared.contains(where: \.isThrottled) else { return false }
-        // One HTTP/2 connection serves all exchanges (RFC 9113 §9.1), so they wait for the first connection.
+        // One HTTP/2 connection serves all exchanges (RFC 9113 §9.1), so exchanges wait for the first connection.
         return knownProtocol == .http1 || dialsInParallel || dialings.isEmpty
     }
 
@@ -303,14 +303,15 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// Has an exchange wait whose file got no descriptor; false if nothing of the origin will release one.
+    /// Enqueues an exchange again whose file got no descriptor; false if nothing at this origin can release a
+    /// descriptor.
     func waitForDescriptor(exchange: Exchange) -> Bool {
         guard noteLackOfDescriptors(isAwaited: hasConnections || files.aheadCount > 1) else { return false }
         enter(exchange)
         return true
     }
 
-    /// Begins a time without new descriptors if one is expected to become free, and returns whether it is.
+    /// Pauses new connections and files if a descriptor is expected to become free; returns `isAwaited`.
     private func noteLackOfDescriptors(isAwaited: Bool) -> Bool {
         lacksDescriptors = isAwaited
         if isAwaited { descriptorTimer.wait(for: self, until: pool.context.now + Self.descriptorWait) }
@@ -351,7 +352,7 @@ final class OriginPool {
         return true
     }
 
-    /// Ends the work of a dialer for its exchange, which may get another one.
+    /// Separates an exchange from its dialer; the exchange may get another dialer.
     private func separate(_ exchange: Exchange) {
         exchange.dialer = nil
         guard let place = exchange.place else { return }
@@ -382,7 +383,7 @@ final class OriginPool {
         return exchange
     }
 
-    /// Abandons all connections under construction: the waiting exchanges need others, or none.
+    /// Abandons all connections under construction: the waiting exchanges need no connection or another kind.
     private func abandonDialers() {
         for dialing in dialings.values {
             separate(dialing.exchange)
@@ -404,7 +405,7 @@ final class OriginPool {
         lacksDescriptors = false
         putIdle(connection)
         assignConnections()
-        // After the waiting exchanges have got connections.
+        // Only now, after waiting exchanges have got connections.
         pool.limitIdle()
     }
 
@@ -418,7 +419,7 @@ final class OriginPool {
 
     /// Stops offering HTTP/2, since the server wants HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
     ///
-    /// Exchanges that run on HTTP/2 may finish there.
+    /// Exchanges that already run on HTTP/2 may finish there.
     func requireHTTP1() {
         guard !target.isLimitedToHTTP1 else { return }
         target.isLimitedToHTTP1 = true
@@ -471,7 +472,7 @@ final class OriginPool {
         return nil
     }
 
-    /// The idle HTTP/1.1 connection that was used last and that its peer has not closed.
+    /// The most recently used idle HTTP/1.1 connection that its peer has not closed.
     private func takeIdle() -> Connection? {
         takeIdle { !($0 is HTTP2Connection) }
     }
@@ -496,7 +497,7 @@ final class OriginPool {
         for connection in idle.all where connection.isIdle { connection.close() }
     }
 
-    /// Closes everything; the exchanges have ended before.
+    /// Closes all connections and abandons the dialers; the caller has ended the exchanges before.
     func shutDown() {
         isShutDown = true
         abandonDialers()
@@ -507,7 +508,7 @@ final class OriginPool {
 
 extension OriginPool: NextIteration {
     func continueWork() {
-        // The pool may be gone after it was shut down.
+        // The pool may no longer exist after the shutdown.
         if !isShutDown { assignConnections() }
     }
 }
@@ -547,7 +548,7 @@ extension OriginPool {
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
         dialsInParallel = true
         let exchange = forget(dialer)
-        // Without descriptors the exchange waits for a connection of the origin that is made, becomes free or closes.
+        // Without descriptors, the exchange waits until a connection of the origin is made, becomes free or closes.
         if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) {
             exchange?.hasFailedDial = true
             exchange?.end(failure)

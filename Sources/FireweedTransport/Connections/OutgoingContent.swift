@@ -7,14 +7,14 @@ import Foundation
 /// Used on the loop's thread.
 enum OutgoingContent {
     case none
-    /// Bytes in memory, and the number of those that were sent.
+    /// Bytes in memory, and the number of sent bytes.
     case data(Data, sentByteCount: Int)
     /// Bytes of a reader.
     case pump(BodyPump)
 
-    /// Begins to send the content of a message; throws what its reader throws.
+    /// Prepares the content of a message; rethrows the error of its reader.
     ///
-    /// A file of the message is open already.
+    /// If the content is a file, the file must be open.
     init(_ body: MessageContent, _ file: ExchangeFile, loop: EventLoop) throws {
         switch body {
         case .none: self = .none
@@ -26,7 +26,8 @@ enum OutgoingContent {
         }
     }
 
-    /// Content in memory as that of a reader, for a message whose own field says that it is chunked.
+    /// The same content with a reader instead of bytes in memory, for a message that asks for chunked framing by a
+    /// field.
     func chunkable(loop: EventLoop) -> OutgoingContent {
         guard case .data(let data, _) = self else { return self }
         return .pump(BodyPump(reader: DataBodyReader(data), loop: loop))

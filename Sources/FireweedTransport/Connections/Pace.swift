@@ -1,20 +1,20 @@
-// A rate that is kept on average.
+// The limit on the rate of an exchange's content.
 
-/// A rate that is kept on average: a bucket that fills with time, and that bytes are taken from.
+/// A limit on the average rate of bytes: a token bucket.
 ///
-/// Pure: the clock's moments come in as arguments.
+/// Pure: moments of the clock are arguments.
 struct Pace {
     private let bytesPerSecond: UInt64
     /// The time in which the bucket fills, in nanoseconds.
     private let burstTime: LoopInstant
-    /// When the time of all bytes that have moved will have passed.
+    /// The moment at which the bucket is full again.
     private var settled: LoopInstant = 0
 
     /// Makes a pace.
     ///
     /// - Parameters:
     ///   - bytesPerSecond: the rate; more than zero.
-    ///   - burst: so many bytes, or those of a quarter of a second, may move at once.
+    ///   - burst: the number of bytes that may move at once; at least the bytes of a quarter of a second.
     init(bytesPerSecond: Int, burst: Int) {
         self.bytesPerSecond = UInt64(bytesPerSecond)
         burstTime = max(Self.time(of: burst, at: self.bytesPerSecond), 250_000_000)
@@ -31,12 +31,12 @@ struct Pace {
         settled = max(settled, now).addingSaturating(Self.time(of: byteCount, at: bytesPerSecond))
     }
 
-    /// The moment from which bytes may move again; `nil` when they may move now.
+    /// The moment from which bytes may move again; `nil` if they may move now.
     func pauseEnd(at now: LoopInstant) -> LoopInstant? {
         settled > now.addingSaturating(burstTime) ? settled - burstTime : nil
     }
 
-    /// How many bytes may move now; never less than a kilobyte, so that none moves in crumbs.
+    /// The number of bytes that may move now; at least 1024, so that bytes do not move in tiny pieces.
     func allowance(at now: LoopInstant) -> Int {
         let free = now.addingSaturating(burstTime) - min(settled, now.addingSaturating(burstTime))
         let (product, overflow) = min(free, burstTime).multipliedReportingOverflow(by: bytesPerSecond)
@@ -55,14 +55,14 @@ struct Pace {
 final class ExchangePace {
     private var receiving: Pace?
     private var sending: Pace?
-    /// Bytes wait for their time to come.
+    /// Whether bytes wait until the rate allows them.
     private var isWaiting = false
 
     private init(receiving: Pace?, sending: Pace?) {
         (self.receiving, self.sending) = (receiving, sending)
     }
 
-    /// The rates of options; `nil` without one, which costs no object.
+    /// The rates of the options; `nil` if there are none, which saves an object.
     static func make(_ options: TransportOptions) -> ExchangePace? {
         let receiving = Pace(options.maximumReceivedBytesPerSecond, burst: 100 * 1024)
         let sending = Pace(options.maximumSentBytesPerSecond, burst: 16 * 1024)
@@ -82,17 +82,17 @@ final class ExchangePace {
     func mayReceive(at now: LoopInstant) -> Bool { receiving?.pauseEnd(at: now) == nil }
     func maySend(at now: LoopInstant) -> Bool { sending?.pauseEnd(at: now) == nil }
 
-    /// How many bytes may come in one read, and go in one write.
+    /// The most bytes for one read, and for one write.
     func receivingAllowance(at now: LoopInstant) -> Int { receiving?.allowance(at: now) ?? .max }
     func sendingAllowance(at now: LoopInstant) -> Int { sending?.allowance(at: now) ?? .max }
 
-    /// When the exchange has to be looked at; `nil` when nothing waits.
+    /// When waiting bytes may move; `nil` if no bytes wait.
     func wakeUp(at now: LoopInstant) -> LoopInstant? {
         guard isWaiting else { return nil }
         return [receiving?.pauseEnd(at: now), sending?.pauseEnd(at: now)].compactMap { $0 }.min() ?? now
     }
 
-    /// Whether something has waited that need not wait any more; the caller lets it move.
+    /// Whether waiting bytes may move now, in which case the caller moves them.
     func takeDue(at now: LoopInstant) -> Bool {
         guard isWaiting, mayReceive(at: now) || maySend(at: now) else { return false }
         isWaiting = !mayReceive(at: now) || !maySend(at: now)

@@ -1,6 +1,6 @@
 // A connection that is being made for an origin.
 
-/// A connection that is being made, and the exchange in the line that it is made for.
+/// A connection that is being made, and the waiting exchange for which it is made.
 final class PendingDial {
     let origin: OriginPool
     var exchange: Exchange
@@ -22,9 +22,10 @@ extension PendingDial: DialerOwner {
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool { origin.pool.freeDescriptor() }
 }
 
-/// Ends a wait of an origin.
+/// A timer that calls an action of an origin.
 ///
-/// It keeps the origin only while it waits. A weak reference would make every other reference to the origin dearer.
+/// The timer holds the origin only while it waits. A weak reference would slow down all reference counting of the
+/// origin.
 final class OriginTimer: DeadlineEntry {
     private var origin: OriginPool?
     private let action: (OriginPool) -> Void
@@ -39,7 +40,7 @@ final class OriginTimer: DeadlineEntry {
         origin.pool.context.deadlines.set(self, to: moment)
     }
 
-    /// Waits no longer.
+    /// Stops the wait without calling the action.
     func end() {
         origin?.pool.context.deadlines.remove(self)
         origin = nil

@@ -13,7 +13,7 @@ struct ResendRule {
     var hasAnswer: Bool
     /// Whether the message was sent again before, after the loss of a connection or on the same one.
     var isRepeated: Bool
-    /// Whether the peer did not process the message, by its own word or by HTTP/2's rules (RFC 9113 §8.7).
+    /// Whether the peer did not process the message, by its own statement or by HTTP/2's rules (RFC 9113 §8.7).
     var isUnprocessed = false
     /// The number of refusals in a row without progress, this one included.
     var refusalCount = 1
@@ -25,9 +25,9 @@ struct ResendRule {
     /// `DELETE` is idempotent as well, but its second answer differs from the first.
     private static let resendableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
 
-    /// Refusals in a row, without progress of any other message, that are an error.
+    /// The number of refusals in a row, without progress of any other message, after which the message fails.
     static let refusalLimit = 4
-    /// Tries of a message that is not processed while other messages make progress.
+    /// The most tries of a message that is not processed while other messages make progress.
     static let unprocessedTryLimit = 100
 
     /// Whether the message may be sent once more, on a new connection.
@@ -40,10 +40,10 @@ struct ResendRule {
     }
 }
 
-/// The number of refusals of a message in a row.
+/// The number of consecutive refusals of a message.
 ///
-/// A server that processes few messages of each connection, or few at a time, refuses the others repeatedly; they are
-/// served in the end. So the count begins anew when another message of the origin has made progress.
+/// A server that processes few messages for each connection, or few at a time, refuses the others repeatedly, but
+/// serves them in the end. So the count restarts when another message of the origin has made progress.
 struct RefusalCount {
     private(set) var count = 0
     private var lastProgress = 0

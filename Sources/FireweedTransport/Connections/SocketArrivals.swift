@@ -1,17 +1,17 @@
-// The knowledge about bytes that wait on a connection's socket.
+// The state of a connection's socket: whether unread bytes may wait.
 
-/// Whether bytes, or the end, may wait to be read, as far as a connection knows it without a system call.
+/// Whether bytes or the end may wait to be read, as far as a connection knows without a system call.
 ///
 /// The kernel reports edges (epoll(7)): a socket that was empty stays empty until an event says otherwise. Between two
-/// polls of the loop there are no reports, and only a look at the socket can tell. Unrequested bytes of a server mostly
-/// follow a response closely, and so arrive in the turn that has read the response.
+/// polls of the loop there are no events, and only a system call can check the socket. Unrequested bytes mostly follow
+/// a response closely, and so arrive in the turn that has read the response.
 struct SocketArrivals: Equatable {
     enum Event: Equatable {
         /// The loop reports bytes, or that the peer sends nothing more.
         case reported(bytes: Bool, end: Bool)
-        /// A read gave fewer bytes than it could.
+        /// A read did not fill its buffer.
         case readShort(turn: UInt64)
-        /// A read, or a look, found nothing.
+        /// A read or a check found no bytes.
         case foundNothing(turn: UInt64)
         /// A read came to the end, or failed.
         case readEnd
@@ -23,7 +23,7 @@ struct SocketArrivals: Equatable {
     enum SocketState: Equatable {
         /// Nothing waits.
         case empty
-        /// Unknown without a look at the socket.
+        /// Unknown without a check of the socket.
         case unknown
         /// The peer has closed.
         case ended
@@ -47,7 +47,7 @@ struct SocketArrivals: Equatable {
             if end { hasEnded = true }
             if bytes || hasEnded { mayWait = true }
         case .readShort(let turn):
-            // Reading continues to the end: no event reports it again.
+            // After the peer has closed, reading continues to the end, since no event reports the end again.
             guard !hasEnded else { return }
             (mayWait, emptyTurn) = (false, turn)
         case .foundNothing(let turn): (mayWait, emptyTurn) = (false, turn)
@@ -56,7 +56,7 @@ struct SocketArrivals: Equatable {
         }
     }
 
-    /// The knowledge in a turn of the loop; `areEventsKnown` when the turn began with a poll whose events were all
+    /// The state in a turn of the loop; `areEventsKnown` is true if the turn began with a poll whose events were all
     /// delivered.
     ///
     /// A poll does not report bytes that arrived after a read of the same turn.
