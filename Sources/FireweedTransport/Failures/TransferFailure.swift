@@ -6,8 +6,8 @@ public import Foundation
 public enum TransferFailure: Error, Sendable {
     /// The transfer was cancelled by its owner.
     case cancelled
-    /// The exchange failed; `detail` describes the failure, and `engineCode` is an errno or another library's number,
-    /// or 0.
+    /// The exchange failed; `detail` describes the failure, and `engineCode` is a number from the cause, such as an
+    /// errno, or 0.
     case exchange(URLError.Code, detail: String, engineCode: Int)
     /// The content of the request could not be read.
     case unreadableBody(any Error)
