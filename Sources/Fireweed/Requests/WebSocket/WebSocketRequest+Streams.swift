@@ -15,7 +15,7 @@ extension WebSocketRequest {
     ///   - serializer: makes the values, on the session's serialisation queue; a message for which it throws is a
     ///     `serializerFailed` event.
     ///   - queue: where `handler` is called; the main queue by default.
-    ///   - handler: called with each event, in order if `queue` and the serialisation queue are serial.
+    ///   - handler: called with each event, in order and one call at a time.
     /// - Returns: the request.
     @discardableResult
     @preconcurrency
@@ -38,8 +38,8 @@ extension WebSocketRequest {
     ///   - type: the type of the values.
     ///   - queue: where `handler` is called; the main queue by default.
     ///   - decoder: decodes one message at a time; a `JSONDecoder` by default.
-    ///   - handler: called with each event, in order if `queue` and the serialisation queue are serial; a message that
-    ///     cannot be decoded is a `serializerFailed` event.
+    ///   - handler: called with each event, in order and one call at a time; a message that cannot be decoded is
+    ///     a `serializerFailed` event.
     /// - Returns: the request.
     @discardableResult
     @preconcurrency
@@ -57,7 +57,7 @@ extension WebSocketRequest {
     ///   - type: the type of the values.
     ///   - queue: where `handler` is called; the main queue by default.
     ///   - decoder: decodes one message at a time; a `JSONDecoder` by default.
-    ///   - handler: called with each value, in order if `queue` and the serialisation queue are serial.
+    ///   - handler: called with each value, in order and one call at a time.
     /// - Returns: the request.
     @discardableResult
     @preconcurrency
@@ -78,7 +78,7 @@ extension WebSocketRequest {
     ///
     /// - Parameters:
     ///   - queue: where `handler` is called; the main queue by default.
-    ///   - handler: called with each event, in order if `queue` is serial.
+    ///   - handler: called with each event, in order and one call at a time.
     /// - Returns: the request.
     @discardableResult
     @preconcurrency
@@ -96,7 +96,7 @@ extension WebSocketRequest {
     ///
     /// - Parameters:
     ///   - queue: where `handler` is called; the main queue by default.
-    ///   - handler: called with each message, in order if `queue` is serial.
+    ///   - handler: called with each message, in order and one call at a time.
     /// - Returns: the request.
     @discardableResult
     @preconcurrency

@@ -65,8 +65,9 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
         handler: @escaping @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
     ) {
         self.events = events
-        self.queue = queue
-        self.serialisationQueue = serialisationQueue
+        // Either queue may be concurrent: these two, above them, keep the order.
+        self.queue = DispatchQueue(label: "fireweed.websocket.handler", target: queue)
+        self.serialisationQueue = serialisationQueue.map { DispatchQueue(label: "fireweed.websocket", target: $0) }
         self.handler = handler
     }
 

@@ -2,6 +2,7 @@ import Fireweed
 import FixtureServer
 import Foundation
 import FoundationNetworking
+import Synchronization
 import Testing
 
 @Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(TestTimeouts.minutes)))
@@ -51,6 +52,35 @@ struct WebSocketTests {
         }
         #expect(
             seen.all == [.connected("chat"), .text("early"), .disconnected(4321, "bye"), .completed(nil)])
+    }
+
+    @Test("handlers are called in order, one call at a time, on concurrent queues too", arguments: [false, true])
+    func concurrentQueues(isDecoded: Bool) async throws {
+        let server = try WebSocketServer.shared
+        let session = Session(
+            configuration: .af.ephemeral,
+            serializationQueue: DispatchQueue(label: "concurrent", attributes: .concurrent))
+        let request = session.webSocketRequest(to: server.url("/echo"))
+        let seen = ProtectedList<Int>()
+        let callCount = Atomic(0)
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let take: @Sendable (Int) -> Void = { number in
+                #expect(callCount.add(1, ordering: .relaxed).newValue == 1)
+                seen.append(number)
+                callCount.subtract(1, ordering: .relaxed)
+                if number == 999 { continuation.resume() }
+            }
+            if isDecoded {
+                request.streamDecodable(Int.self, on: .global()) { take($0) }
+            } else {
+                request.streamMessages(on: .global()) { message in
+                    if case .string(let text) = message { take(Int(text) ?? -1) }
+                }
+            }
+            for number in 0..<1_000 { request.send(.string("\(number)")) { _ in } }
+        }
+        request.cancel()
+        #expect(seen.all == Array(0..<1_000))
     }
 
     @Test("values are decoded, and what cannot be decoded is an event of its own")
