@@ -1,6 +1,6 @@
 // The protocol on a connection.
 
-/// The version of HTTP that a connection carries: what ALPN agreed on (RFC 7301), or what is known without it.
+/// The version of HTTP that a connection carries: agreed on by ALPN (RFC 7301), or known without ALPN.
 enum ApplicationProtocol: Hashable {
     /// HTTP/1.1, or HTTP/1.0 where the server answers so.
     case http1

@@ -4,12 +4,12 @@ import CLinux
 import Foundation
 import Glibc
 
-/// The bytes of a connection: a socket's own, or those that TLS carries over it.
+/// The byte stream of a connection: a plain socket, or TLS over a socket.
 struct ByteChannel: ClosableChannel {
     /// The result of reading or writing.
     enum TransferResult {
         case bytes(Int)
-        /// The socket says when it is ready again.
+        /// No bytes can be moved now; epoll reports when the socket is ready again.
         case wouldBlock
         /// The peer sends nothing more.
         case end
@@ -28,7 +28,7 @@ struct ByteChannel: ClosableChannel {
         tls = nil
     }
 
-    /// The bytes that TLS carries.
+    /// Makes a channel over a TLS stream.
     init(_ tls: TLSStream) {
         descriptor = tls.descriptor
         self.tls = tls
@@ -40,7 +40,7 @@ struct ByteChannel: ClosableChannel {
         _ = Glibc.close(descriptor)
     }
 
-    /// Reads what is there.
+    /// Reads the bytes that are available now, as far as there is room.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransferResult {
         if let tls { return tls.receive(into: buffer) }
         while true {
@@ -51,7 +51,7 @@ struct ByteChannel: ClosableChannel {
         }
     }
 
-    /// Writes the first bytes of two pieces, in one call.
+    /// Writes as much of `head`, and then of `content`, as the channel takes in one call.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> TransferResult {
         if let tls { return tls.send(head, content) }
         // The kernel does not write through the pointers.
@@ -73,12 +73,12 @@ struct ByteChannel: ClosableChannel {
         }
     }
 
-    /// Sends the next bytes of a file without a copy, and moves its position on; only without TLS.
+    /// Sends the bytes of a file from an offset on, without a copy; only without TLS.
     ///
     /// Called on the loop, whose thread takes no signals: `sendfile` has no flag against SIGPIPE.
     ///
-    /// - Returns: `nil` where the bytes have to be read: the file has become shorter or cannot be read, or its file
-    ///   system has no way from its pages to a socket.
+    /// - Returns: `nil` where the caller has to read the bytes instead: the file has become shorter or cannot be read,
+    ///   or its file system does not support `sendfile`.
     func send(file: Int32, at offset: Int64, byteCount: Int) -> TransferResult? {
         assert(tls == nil)
         while true {
@@ -93,7 +93,7 @@ struct ByteChannel: ClosableChannel {
         }
     }
 
-    /// Whether bytes, an end or an error wait to be read: on an idle connection none of them may.
+    /// Whether bytes, the end or an error wait to be read; an idle connection must have none of these.
     var hasSomethingToRead: Bool {
         if let tls { return tls.hasSomethingToRead }
         var byte: UInt8 = 0
@@ -101,10 +101,10 @@ struct ByteChannel: ClosableChannel {
         return count >= 0 || (errno != EAGAIN && errno != EINTR)
     }
 
-    /// Whether reading has come to an end that the socket tells no more of.
+    /// Whether TLS has ended or failed, which the socket does not report again; false without TLS.
     var hasEnded: Bool { tls?.hasEnded ?? false }
 
-    /// Sends what TLS has taken and the socket has not; false when something is left.
+    /// Sends the records that TLS has made and the socket has not taken; false when some are left.
     @discardableResult
     func flush() -> Bool { tls?.flush() ?? true }
 
@@ -114,7 +114,7 @@ struct ByteChannel: ClosableChannel {
 }
 
 extension TransferFailure {
-    /// A call for a connected socket failed.
+    /// The error of a system call on a connected socket.
     fileprivate static func connectionLost(_ error: Int32) -> TransferFailure {
         .exchange(
             .networkConnectionLost, detail: "the connection was lost: \(String(cString: strerror(error)))",

@@ -4,10 +4,10 @@ import COpenSSL
 
 /// The requirements of RFC 9113 §9.2 on a connection that has agreed on HTTP/2.
 enum HTTP2Security {
-    /// What the connection lacks, as a part of a sentence; `nil` when it may carry HTTP/2.
+    /// Why the connection may not carry HTTP/2, as a part of a sentence; `nil` when it may.
     ///
-    /// TLS 1.3 has no other ciphers than those that are allowed. Renegotiation is off in every connection, and
-    /// compression too (`TLSClient`; it is OpenSSL's default).
+    /// HTTP/2 allows all ciphers of TLS 1.3. Renegotiation is off in every connection, and compression too
+    /// (`TLSClient`; it is OpenSSL's default).
     static func flaw(of ssl: OpaquePointer) -> String? {
         let version = SSL_version(ssl)
         guard version < TLS1_3_VERSION else { return nil }

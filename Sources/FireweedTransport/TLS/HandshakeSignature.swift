@@ -3,10 +3,11 @@
 import Glibc
 import Synchronization
 
-/// Makes the step of a handshake that signs: with a key of RSA-4096, it takes longer than a turn of a loop may.
+/// Runs the signing step of a handshake on another thread: with an RSA-4096 key, the signature takes longer than an
+/// iteration of the loop may.
 ///
-/// The stream belongs to the other thread from `make` to the reply, and is given back, or freed, on the loop's. The
-/// client stays as long, with the log of keys that OpenSSL may write to meanwhile.
+/// The stream belongs to the other thread from `make` to the reply, and is given back, or freed, on the loop's thread.
+/// The client is kept alive as long, with its key log, which OpenSSL may write to meanwhile.
 final class HandshakeSignature: @unchecked Sendable {
     // SAFETY: the stream is used by one thread at a time: it is handed over and given back through locks, and the
     // handshake, which is held meanwhile, does not touch it.
@@ -19,11 +20,12 @@ final class HandshakeSignature: @unchecked Sendable {
         self.client = .passRetained(client)
     }
 
-    /// Signatures leave cores to the loops.
+    /// At most half of the cores make signatures, so that the loops have the others.
     private static let threads = BlockingThreads(
         name: "fireweed-sign", limit: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2), lingering: .seconds(1))
 
-    /// Signs on another thread, and calls `reply` on the loop's, once; where no thread can be had, the caller's signs.
+    /// Signs on another thread, then calls `reply` once on the loop's thread; if no thread can be started, the calling
+    /// thread signs.
     func make(on loop: EventLoop, _ reply: @escaping @Sendable (TLSStream.Signature) -> Void) {
         Self.threads.run { [self] _ in
             let isNeeded = !isUnneeded.load(ordering: .relaxed)
@@ -36,7 +38,7 @@ final class HandshakeSignature: @unchecked Sendable {
         }
     }
 
-    /// The handshake has ended: a signature that waits for a thread is not made.
+    /// Called when the handshake has ended: a signature that still waits for a thread is not made.
     func cancel() {
         isUnneeded.store(true, ordering: .relaxed)
     }

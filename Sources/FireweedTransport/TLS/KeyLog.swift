@@ -6,12 +6,12 @@ import Glibc
 
 /// A file that takes TLS secrets, in the form that Wireshark reads.
 ///
-/// It is chosen by code alone (`TransportOptions.keyLogFile`): the variable `SSLKEYLOGFILE`, which anyone may set, must
-/// not open a program's connections.
+/// Only code turns it on (`TransportOptions.keyLogFile`): the environment variable `SSLKEYLOGFILE`, which others may
+/// set, must not expose a program's connections.
 final class KeyLog {
     private let descriptor: Int32
 
-    /// Opens or makes the file, readable for this user alone; `nil` when that fails.
+    /// Opens the file, or creates it, readable for this user alone; `nil` when that fails.
     init?(_ url: URL) {
         descriptor = open(url.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         if descriptor < 0 { return nil }
@@ -25,7 +25,7 @@ final class KeyLog {
         SSL_CTX_set_ex_data(context, Self.index, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Where an `SSL_CTX` keeps its log.
+    /// The index under which an `SSL_CTX` keeps its log.
     fileprivate static let index = fw_ssl_ctx_index()
 
     fileprivate func append(_ line: UnsafePointer<CChar>) {
@@ -35,9 +35,9 @@ final class KeyLog {
     }
 }
 
-/// OpenSSL has a secret, on the loop's thread or one that signs for it.
+/// OpenSSL has a secret to log; called on the loop's thread, or on the thread that signs.
 ///
-/// The TLS client keeps the log longer than any connection.
+/// The TLS client keeps the log alive longer than any connection.
 private func writeKeyLog(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
     guard let ssl, let line, let owner = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), KeyLog.index) else { return }
     Unmanaged<KeyLog>.fromOpaque(owner).takeUnretainedValue().append(line)

@@ -4,10 +4,10 @@ import COpenSSL
 
 /// A kind of BIO whose bytes a `TLSStream` moves.
 ///
-/// With a BIO of our own, one system call moves many records, no write raises SIGPIPE, and the bytes below may be those
-/// of another TLS connection.
+/// With a BIO of our own, one system call moves many records, no write raises SIGPIPE, and the channel below may be
+/// another TLS connection.
 enum RecordBIO {
-    /// Makes a BIO for a stream, which holds it and is not held by it; `nil` when memory has run out.
+    /// Makes a BIO for a stream, which owns the BIO and is not retained by it; `nil` when memory has run out.
     static func make(for stream: TLSStream) -> OpaquePointer? {
         guard let method = method.pointer, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(stream).toOpaque())
@@ -35,7 +35,7 @@ enum RecordBIO {
     }
 }
 
-/// OpenSSL wants bytes of a record, on the loop's thread, inside a call of the stream.
+/// OpenSSL asks for bytes of records, inside a call of the stream: on the loop's thread, or on the thread that signs.
 private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)
@@ -50,7 +50,7 @@ private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CC
     }
 }
 
-/// OpenSSL has a record to send, on the loop's thread, inside a call of the stream.
+/// OpenSSL has a record to send, inside a call of the stream: on the loop's thread, or on the thread that signs.
 private func writeRecords(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)

@@ -7,14 +7,13 @@ import Foundation
 struct TLSAlert: Equatable {
     let description: UInt8
 
-    /// OpenSSL's words for it; OpenSSL 3.0 has none for the alert that is new in TLS 1.3.
+    /// OpenSSL's text for the alert; OpenSSL 3.0 has none for `certificate_required`, which is new in TLS 1.3.
     var text: String {
         Int32(description) == TLS13_AD_CERTIFICATE_REQUIRED
             ? "certificate required" : String(cString: SSL_alert_desc_string_long(Int32(description)))
     }
 
-    /// The code of an alert by which a server says what it thinks of the client's certificate; `nil` for any other
-    /// alert.
+    /// The error code for an alert about the client's certificate; `nil` for any other alert.
     var urlErrorCode: URLError.Code? {
         switch Int32(description) {
         case TLS13_AD_CERTIFICATE_REQUIRED: .clientCertificateRequired

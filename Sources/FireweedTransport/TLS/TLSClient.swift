@@ -43,12 +43,12 @@ final class TLSClient {
     private static func prepare(_ ssl: OpaquePointer, for peer: TLSPeer) throws(TransferFailure) {
         if let name = peer.serverName, fw_ssl_set_host_name(ssl, name) != 1 { throw failure() }
         let offer = peer.offer.flatMap { [UInt8($0.name.utf8.count)] + Array($0.name.utf8) }
-        // The one call of OpenSSL that says 0 for success.
+        // Unlike other functions of OpenSSL, this one returns 0 for success.
         if !offer.isEmpty, SSL_set_alpn_protos(ssl, offer, UInt32(offer.count)) != 0 { throw failure() }
         if peer.rule.mayWait { _ = fw_ssl_request_status(ssl) }
     }
 
-    /// Shows an identity to the server if it asks for one; gives the digest of its certificate.
+    /// Installs an identity, which is shown to the server if it asks for one; returns the digest of the certificate.
     static func install(_ identity: LoadedIdentity, on ssl: OpaquePointer) throws(TransferFailure) -> Data {
         do throws(ClientIdentityError) {
             try identity.install(on: ssl)
@@ -87,7 +87,7 @@ private final class TLSClientContext {
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS))
         fw_ssl_ctx_set_cache_mode(pointer, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
         SSL_CTX_sess_set_new_cb(pointer, sessionMade)
-        // Without it a client asks the verifier and ignores its verdict (SSL_CTX_set_verify(3)).
+        // Without SSL_VERIFY_PEER, a client calls the verifier and ignores its verdict (SSL_CTX_set_verify(3)).
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(pointer, verifyPeer, nil)
         SSL_CTX_set_cert_cb(pointer, identityWanted, nil)
@@ -103,7 +103,7 @@ private final class TLSClientContext {
 }
 
 extension TLSVersion {
-    /// OpenSSL's number for it.
+    /// OpenSSL's number for the version.
     fileprivate var number: Int32 {
         switch self {
         case .tls10: TLS1_VERSION
@@ -114,10 +114,10 @@ extension TLSVersion {
     }
 }
 
-// OpenSSL calls inside a call of the stream, which an `SSL` names and does not hold: on the loop's thread, but for a
-// signature.
+// OpenSSL makes these calls inside a call of the stream: on the loop's thread, or on the thread that signs. The `SSL`
+// has an unretained pointer to the stream.
 
-/// The chain has come; OpenSSL asks again after a hold.
+/// The peer's chain has come; after `.hold`, OpenSSL makes this call again.
 private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let context, let ssl = fw_ssl_of_verification(context).map({ OpaquePointer($0) }),
         let handshake = TLSStream.of(ssl)?.handshake
@@ -138,7 +138,7 @@ private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) 
 /// The server asks for a client certificate.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let stream = TLSStream.of(ssl) else { return 0 }
-    // The handshake has answered, on its own thread.
+    // This is the thread that signs; the handshake has answered on the loop's thread.
     if stream.isSigning { return 1 }
     guard let handshake = stream.handshake else { return 0 }
     switch OpenSSLError.discarding({ handshake.identityWanted() }) {
@@ -148,7 +148,7 @@ private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) 
     }
 }
 
-/// The server gave a session that can be resumed; 0 leaves the reference to OpenSSL.
+/// The server gave a session that can be resumed; returning 0 leaves the reference to OpenSSL.
 private func sessionMade(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let ssl, let session else { return 0 }
     TLSStream.of(ssl)?.resumption.keep(session)

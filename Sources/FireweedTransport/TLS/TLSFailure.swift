@@ -1,9 +1,9 @@
-// The one seam at which OpenSSL's errors of connections become ours.
+// Translation of OpenSSL's errors of connections into ours.
 
 import COpenSSL
 import Foundation
 
-/// Why a connection over TLS failed, in the words of `URLError`.
+/// Makes the failures of TLS connections, with the codes of `URLError`.
 enum TLSFailure {
     /// The failure of a handshake.
     ///
@@ -32,7 +32,8 @@ enum TLSFailure {
             .networkConnectionLost, detail: detail, engineCode: Int(errors.entries.last?.reason ?? 0))
     }
 
-    /// The fatal alert that the peer sent, if one is the cause: OpenSSL has an error for each, 1,000 above its number.
+    /// The fatal alert that the peer sent, if one is the cause: OpenSSL's error code for an alert is 1,000 plus the
+    /// alert's number.
     static func alert(in errors: OpenSSLError) -> TLSAlert? {
         errors.entries.lazy.filter { $0.library == ERR_LIB_SSL }
             .compactMap { UInt8(exactly: $0.reason - SSL_AD_REASON_OFFSET) }.first.map { TLSAlert(description: $0) }

@@ -10,7 +10,8 @@ protocol TLSHandshakeOwner: AnyObject {
     /// The handshake is done, and the peer is trusted.
     func handshakeIsDone(_ handshake: TLSHandshake, _ stream: TLSStream, speaks: ApplicationProtocol)
     func handshake(_ handshake: TLSHandshake, didFail failure: TransferFailure)
-    /// The peer closed the connection while the verdict was made, which accepts it: the gate is for another handshake.
+    /// The peer closed the connection during its evaluation, which then accepted it: `gate` keeps the verdict for
+    /// another handshake.
     func handshake(_ handshake: TLSHandshake, outlived gate: TrustGate)
 }
 
@@ -20,17 +21,17 @@ protocol TLSHandshakeOwner: AnyObject {
 /// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the
 /// socket is not in the epoll set: a peer that closes is noticed when the handshake continues.
 final class TLSHandshake {
-    /// What OpenSSL is told.
+    /// The answer to a callback of OpenSSL's.
     enum Answer: Equatable {
         case proceed, hold, refuse
     }
 
-    /// What a handshake is held for.
+    /// The reason why a handshake is held.
     private enum Hold {
         case verdict
-        /// The files of the client identity are read.
+        /// The files of the client identity are being read.
         case identity
-        /// The client's signature, which takes too long for the loop's thread, or messages of the peer's before it.
+        /// Another thread makes the client's signature, or the peer's messages before the signature are awaited.
         case signature
     }
 
@@ -41,25 +42,25 @@ final class TLSHandshake {
     private var stream: TLSStream?
     private let channel: ByteChannel
     private var gate: TrustGate
-    /// Whether another connection was made for this verdict: there is no third one.
+    /// Whether this is the second connection for the same verdict; there is no third one.
     private let isSecondTry: Bool
     /// Why the peer is refused, or another failure from inside a callback of OpenSSL's.
     private var failure: TransferFailure?
     private var isHeld = false
     private var wasHeld = false
     private var isOver = false
-    /// A step waits for its turn.
+    /// Whether a step is scheduled already.
     private var isStepDue = false
     /// The identity for this server, after it was read.
     private var identity: LoadedIdentity?
-    /// The reason of the next hold, or of this one.
+    /// The reason of the current hold, or else of the next one.
     private var hold = Hold.verdict
     /// The signature that another thread makes.
     private var signature: HandshakeSignature?
 
-    /// Makes a handshake over a channel whose socket is registered for its edges.
+    /// Makes a handshake over a channel whose socket is registered edge-triggered.
     ///
-    /// `gate` is the gate of an earlier handshake that the peer did not wait for.
+    /// `gate` is that of an earlier handshake, whose peer closed the connection before the verdict.
     init(
         with peer: TLSPeer, over channel: ByteChannel, gate: TrustGate?, client: TLSClient, context: LoopContext,
         owner: any TLSHandshakeOwner
@@ -77,7 +78,7 @@ final class TLSHandshake {
     ///
     /// - Parameter records: bytes of the peer's that were read already.
     func begin(records: [UInt8] = []) {
-        // It reads before it waits, and so finds an end that came before.
+        // The handshake reads before it waits, and so notices an end that came earlier.
         _ = context.sockets.hand(channel.descriptor, to: self)
         guard let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host) else {
             return makeStream(records)
@@ -113,7 +114,7 @@ final class TLSHandshake {
         }
     }
 
-    /// Ends everything; the owner is not called any more, and closes the channel.
+    /// Ends the handshake; the owner is not called any more, and closes the channel.
     func abandon() {
         isOver = true
         stream = nil
@@ -122,7 +123,8 @@ final class TLSHandshake {
 
     // MARK: The handshake
 
-    /// Makes the next step after everything else of this turn: a signature may take as long as a turn.
+    /// Schedules the next step after all other work of this loop iteration: a signature may take as long as an
+    /// iteration.
     private func driveSoon() {
         guard !isStepDue else { return }
         isStepDue = true
@@ -143,7 +145,7 @@ final class TLSHandshake {
         }
     }
 
-    /// Lets our messages leave, if there are any that wait for a status and a verdict.
+    /// Our next messages are made: if they wait for a stapled status and a verdict, has the peer evaluated.
     private func flightIsMade(by stream: TLSStream) {
         guard gate.isProvisional, stream.hasUnsentRecords else { return }
         switch answer(to: .flight(status: PeerEvidence.stapledStatus(of: stream.ssl))) {
@@ -193,7 +195,7 @@ final class TLSHandshake {
                     with: peer.host, errors, isCut: stream.isCut, below: stream.lowerFailure))
     }
 
-    /// The peer has not waited for the verdict.
+    /// The peer closed the connection before the verdict.
     private func outlive() {
         abandon()
         owner?.handshake(self, outlived: gate)
@@ -206,13 +208,14 @@ final class TLSHandshake {
 
     // MARK: The verdict
 
-    /// The chain has come.
+    /// The peer's chain has come.
     func verify(_ evidence: PeerEvidence) -> Answer {
         let shown = TrustGate.Evidence(chain: evidence.chain, status: evidence.stapledStatus)
         return answer(to: .chain(shown, mayStaple: peer.rule.mayWait && evidence.mayStapleLater))
     }
 
-    /// The server asks for a client certificate: the verdict on the server comes first, since it may give an identity.
+    /// The server asks for a client certificate: the verdict on the server comes first, since the rule that decides may
+    /// also choose the identity.
     func identityWanted() -> Answer {
         guard let stream else { return .refuse }
         if gate.isProvisional {
@@ -305,7 +308,7 @@ final class TLSHandshake {
         driveSoon()
     }
 
-    /// OpenSSL asks once more.
+    /// Ends the hold for the identity; OpenSSL then asks for the identity again.
     private func identityIsRead() {
         guard hold == .identity else { return }
         hold = .verdict
@@ -335,7 +338,7 @@ final class TLSHandshake {
         endHold()
     }
 
-    /// A verdict that was waited for has come.
+    /// The awaited verdict has come.
     fileprivate func decided(
         _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) {
@@ -343,7 +346,7 @@ final class TLSHandshake {
         isHeld = false
         context.sockets.watchEdges(of: channel.descriptor, for: self)
         guard take(outcome, about: evidence, until: end) == .proceed else {
-            // OpenSSL asks once more, is told, and sends the peer an alert.
+            // OpenSSL calls the verifier again, gets the refusal, and sends the peer an alert.
             if !stream.holdsRecords { return driveSoon() }
             return fail(OpenSSLError(entries: []), of: stream)
         }
@@ -378,8 +381,8 @@ enum VerdictLifetime {
 
     /// The end of a verdict that was made now.
     ///
-    /// It ends with the leaf, and with what the evaluation says (`ServerTrust.limitVerdict(to:)`). A leaf that has
-    /// expired, and was accepted, is judged each time.
+    /// The verdict ends after a day, at the expiry of the leaf, or at the limit that the evaluation has set
+    /// (`ServerTrust.limitVerdict(to:)`), whichever is first. An expired leaf that was accepted is evaluated each time.
     static func end(of chain: [Certificate], until end: Date?, now: Date = Date()) -> Date {
         min(now + limit, chain.first?.notAfter ?? now, end ?? .distantFuture)
     }
@@ -397,14 +400,14 @@ extension TLSFailure {
             .secureConnectionFailed, detail: "\(host) chose HTTP/2 with \(flaw), which HTTP/2 forbids", engineCode: 0)
     }
 
-    /// The session's proxy is not trusted.
+    /// The proxy is not trusted.
     static func untrustedProxy(_ error: any Error) -> TransferFailure {
         .exchange(
             (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
             detail: "the proxy is not trusted: \(error.plainText)", engineCode: 0)
     }
 
-    /// A handshake that ended without anybody having seen the peer's certificates.
+    /// The handshake ended before the peer's certificates were evaluated.
     static func unjudged(_ host: String) -> TransferFailure {
         .exchange(
             .secureConnectionFailed, detail: "the TLS handshake with \(host) ended without certificates", engineCode: 0)

@@ -1,10 +1,10 @@
-// Whom a handshake is made with.
+// The peer of a TLS handshake.
 
 /// The peer of a TLS handshake, and how it is judged.
 struct TLSPeer {
     let host: String
     let port: UInt16
-    /// Whether it is a proxy, which has authorities of its own and sees no identity.
+    /// Whether the peer is a proxy, which is evaluated by the authorities alone and is shown no client identity.
     let isProxy: Bool
     /// The protocols that are offered (RFC 7301), the first one preferred; empty for no offer.
     let offer: [ApplicationProtocol]
@@ -12,7 +12,7 @@ struct TLSPeer {
 
     /// The peer for an origin; with `isLimitedToHTTP1`, HTTP/2 is not offered, whatever the options say.
     init(host: String, port: UInt16, settings: PoolSettings, isLimitedToHTTP1: Bool = false) {
-        // Rules and certificates are for an address, whatever the way to it.
+        // Rules and certificates are for an address without its zone.
         let host = CanonicalHost.withoutZone(host)
         self.host = host
         self.port = port
@@ -22,7 +22,8 @@ struct TLSPeer {
         rule = settings.rule(forHost: host)
     }
 
-    /// A proxy that is spoken to over TLS: the authorities judge it, whatever the session's rules say of origins.
+    /// The peer for a proxy over TLS: evaluated by the authorities and its name, not by the session's rules for
+    /// origins.
     init(proxy: Proxy, settings: PoolSettings) {
         let host = CanonicalHost.text(of: proxy.host)
         self.host = host
@@ -34,12 +35,12 @@ struct TLSPeer {
             decide: PeerRule.authoritiesAndName)
     }
 
-    /// The name that the server is told (RFC 6066 §3); `nil` for an address.
+    /// The server name for the handshake (SNI, RFC 6066 §3); `nil` for an address.
     var serverName: String? { CanonicalHost.isAddress(host) ? nil : host }
 }
 
 extension ApplicationProtocol {
-    /// What is offered to a server, the preferred protocol first.
+    /// The protocols to offer to a server, the preferred protocol first.
     static func offer(for version: RequestMessage.HTTPVersion) -> [ApplicationProtocol] {
         switch version {
         case .http1Only: [.http1]

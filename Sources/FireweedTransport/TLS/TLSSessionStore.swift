@@ -31,12 +31,12 @@ final class TLSSessionStore {
     }
 
     private var entries: [Key: [Entry]] = [:]
-    /// When sessions for more are kept, all are dropped.
+    /// The most keys; before another one is added, all sessions are dropped.
     private static let keyLimit = 1000
-    /// A server gives two tickets as a rule, and each is used once.
+    /// The most sessions of a key; a server usually sends two tickets, and each is used once.
     private static let entryLimit = 4
 
-    /// A session to resume; one of TLS 1.3 is given out once (RFC 8446 §C.4).
+    /// The newest session to resume; a session of TLS 1.3 is given out once (RFC 8446 §C.4).
     func take(for key: Key, at now: Date = Date()) -> Entry? {
         guard var own = entries[key] else { return nil }
         own.removeAll { $0.expiry <= now || !$0.session.isResumable }
@@ -49,7 +49,7 @@ final class TLSSessionStore {
     /// Keeps a session.
     func add(_ entry: Entry, for key: Key) {
         if entries[key] == nil, entries.count >= Self.keyLimit { entries.removeAll() }
-        // One of TLS 1.2 is used again and again: an older one adds nothing.
+        // A session of TLS 1.2 can be used again and again: it replaces older ones.
         var own = entry.session.isSingleUse ? entries[key, default: []].suffix(Self.entryLimit - 1) : []
         own.append(entry)
         entries[key] = Array(own)
@@ -60,7 +60,7 @@ final class TLSSessionStore {
 final class OwnedSession {
     let pointer: OpaquePointer
 
-    /// Makes a copy: a session that a connection shares is never resumed when that connection fails.
+    /// Makes a copy: OpenSSL marks a session as not resumable when a connection that shares it fails.
     init?(copyOf session: OpaquePointer) {
         guard let copy = SSL_SESSION_dup(session) else { return nil }
         pointer = copy
@@ -72,10 +72,10 @@ final class OwnedSession {
     var isSingleUse: Bool { SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION }
 }
 
-/// What a connection needs to keep the sessions that its server gives.
+/// Stores the sessions that a connection's server gives.
 final class TLSResumption {
     var key: TLSSessionStore.Key
-    /// Until when the verdict on the peer holds; `nil` while there is none.
+    /// The end of the verdict on the peer; `nil` before there is a verdict.
     var expiry: Date?
     private let store: TLSSessionStore
 
@@ -84,7 +84,7 @@ final class TLSResumption {
         self.store = store
     }
 
-    /// The server gave a session.
+    /// Stores a session that the server gave, if there is a verdict.
     func keep(_ session: OpaquePointer) {
         guard let expiry, let copy = OwnedSession(copyOf: session) else { return }
         store.add(TLSSessionStore.Entry(session: copy, expiry: expiry), for: key)

@@ -34,32 +34,32 @@ final class TLSStream {
     private let framingLimit: Int
     /// Decides in the handshake; `nil` when the handshake is over.
     weak var handshake: TLSHandshake?
-    /// What later connections may resume.
+    /// Stores the sessions that later connections may resume.
     let resumption: TLSResumption
-    /// What we have written stays here, for as long as the peer is not trusted.
+    /// Whether our records are kept back, until the peer is trusted.
     var holdsRecords = false
 
     /// Whether another thread signs, to which the stream belongs meanwhile.
     private(set) var isSigning = false
 
-    // MARK: Records that came
+    // MARK: Received records
 
     /// The part of the loop's buffer that OpenSSL has not taken, during a call.
     private var arrived = UnsafeRawBufferPointer(start: nil, count: 0)
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    /// The same between two calls; mostly empty.
+    /// The bytes that OpenSSL has not taken, between two calls; mostly empty.
     private var kept: [UInt8] = []
-    /// The channel below had no more, in this call.
+    /// Whether the channel below had no more bytes, in this call.
     private var isDrained = false
-    /// That is so by a short read alone, in this call.
+    /// Whether `isDrained` is only inferred from a short read, in this call.
     private var isAssumedDrained = false
     /// The end of the channel below.
     private var lowerEnd: ByteChannel.TransferResult?
     private var framingByteCount = 0
-    /// What reading has come to, when that was the end.
+    /// The end or the failure of reading, once there is one.
     private var end: ByteChannel.TransferResult?
 
-    // MARK: Records that go
+    // MARK: Records to send
 
     private var unsent: [UInt8] = []
     private var unsentOffset = 0
@@ -73,7 +73,7 @@ final class TLSStream {
         self.ssl = ssl
         self.lower = lower
         self.resumption = resumption
-        // Of a record that carries content, nothing is known before it is whole.
+        // A record's content is only known when the record is whole, so one record more is allowed.
         self.framingLimit = max(framingLimit, 0) + Self.recordByteCount
         self.context = context
         guard let bio = RecordBIO.make(for: self) else { return nil }
@@ -86,9 +86,10 @@ final class TLSStream {
 
     /// The longest record with its header (RFC 8446 §5.2, RFC 5246 §6.2.3), rounded up.
     private static let recordByteCount = 18 * 1024
-    /// So much of a handshake may come: OpenSSL itself takes chains of certificates up to 100 KiB.
+    /// The most bytes of a handshake, unless `framingLimit` is higher; OpenSSL itself takes chains of certificates up
+    /// to 100 KiB.
     private static let handshakeByteCount = 256 * 1024
-    /// So much is encrypted at once before the channel below is offered it.
+    /// The most bytes that are encrypted before the channel below is offered them.
     private static let sendingByteCount = 64 * 1024
     private static let plainRecordByteCount = 16 * 1024
 
@@ -108,17 +109,17 @@ final class TLSStream {
     /// Whether the channel below has ended in either way, or failed.
     var hasLostPeer: Bool { lowerEnd != nil || sendFailure != nil }
 
-    /// Whether reading has come to an end, which the next read tells.
+    /// Whether reading has ended or failed, which the next read returns.
     var hasEnded: Bool { end != nil }
 
-    /// Whether a record, or a part of one, came that was not read.
+    /// Whether a record, or a part of one, was received and not read.
     ///
     /// `SSL_has_pending` does not count a header that OpenSSL has taken without the rest of its record.
     var holdsUnreadRecords: Bool {
         !kept.isEmpty || SSL_has_pending(ssl) == 1 || SSL_rstate_string(ssl)[1] == UInt8(ascii: "B")
     }
 
-    /// Whether something has not left.
+    /// Whether records are still unsent.
     var hasUnsentRecords: Bool { unsentOffset < unsent.count }
 
     /// Version and cipher.
@@ -147,7 +148,8 @@ final class TLSStream {
         }
     }
 
-    /// Reads what has come of a handshake, for `sign()`; false when nothing has come, and the channel has not ended.
+    /// Reads the bytes of a handshake that have come, for `sign()`; false when none have come and the channel has not
+    /// ended.
     ///
     /// No more is kept than `withRecords` has room for.
     func gatherRecords() -> Bool {
@@ -169,10 +171,10 @@ final class TLSStream {
         return true
     }
 
-    /// Makes the step in which the client signs, by the records that are kept.
+    /// Makes the step in which the client signs, from the kept records.
     ///
-    /// For another thread than the loop's, while the handshake is held. Nothing is made as long as messages of the
-    /// peer's are missing that come before ours.
+    /// Called on another thread than the loop's, while the handshake is held. Makes no signature while messages of the
+    /// peer's that come before ours are missing.
     func sign() -> Signature {
         let (records, unsentCount) = (kept, unsent.count)
         (isSigning, isDrained) = (true, true)
@@ -200,12 +202,13 @@ final class TLSStream {
 
     // MARK: Content
 
-    /// Reads content as far as there is room; fewer bytes than that are all there are for now, unless `hasEnded`.
+    /// Reads content as far as there is room; fewer bytes mean that no more are available now, or that `hasEnded` is
+    /// set.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult {
         if let end { return end }
         var count = 0
         withRecords(limit: buffer.count) {
-            // Behind the last whole record, reading costs no system call.
+            // After the last whole record, trying to read more costs no system call.
             trustsShortReads = true
             defer { trustsShortReads = false }
             while count < buffer.count, end == nil {
@@ -214,7 +217,8 @@ final class TLSStream {
                 let result = SSL_read(ssl, room.baseAddress, Int32(clamping: room.count))
                 guard result > 0 else {
                     if count == 0, isAssumedDrained, SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ {
-                        // Records without content, such as tickets: an end behind them is not told a second time.
+                        // Only records without content came, such as tickets: read again, since the socket does not
+                        // report an end after them a second time.
                         (isDrained, isAssumedDrained, trustsShortReads) = (false, false, false)
                         continue
                     }
@@ -231,7 +235,7 @@ final class TLSStream {
 
     private var trustsShortReads = false
 
-    /// Whether content, or an end, waits to be read; records without content, such as tickets, are taken.
+    /// Whether content, or an end, waits to be read; records without content, such as tickets, are consumed.
     var hasSomethingToRead: Bool {
         guard end == nil else { return true }
         return withRecords(limit: .max) {
@@ -243,9 +247,9 @@ final class TLSStream {
         }
     }
 
-    /// Writes the first bytes of two pieces.
+    /// Writes the first bytes of `head` followed by `content`.
     ///
-    /// Bytes that were taken leave when the channel below takes them; more are taken when none of them are left.
+    /// Accepted bytes are sent when the channel below takes them; more are accepted once all of these are sent.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.TransferResult {
         // An alert may have been read before anything is sent.
         if let end, hasFailed { return end }
@@ -259,7 +263,7 @@ final class TLSStream {
         }
         let waiting = unsent.count
         flush()
-        // Bytes that were lost before one of them left were not sent.
+        // If the channel failed before the first byte left, none of the bytes counts as sent.
         if let sendFailure, unsentOffset == 0, waiting > 0 { return .failed(sendFailure) }
         return count > 0 ? .bytes(count) : end ?? .wouldBlock
     }
@@ -289,7 +293,7 @@ final class TLSStream {
         return 0
     }
 
-    /// Notes what a call that moved nothing means; the first end counts.
+    /// Records why a call moved no bytes; the first end is kept.
     private func note(_ result: Int32) {
         guard end == nil else { return }
         switch SSL_get_error(ssl, result) {
@@ -301,7 +305,7 @@ final class TLSStream {
 
     // MARK: The channel below
 
-    /// Sends what has not left; false when something is left.
+    /// Sends the unsent records; false when some are left.
     @discardableResult
     func flush() -> Bool {
         guard sendFailure == nil, !holdsRecords else { return false }
@@ -322,7 +326,7 @@ final class TLSStream {
         return lower.flush()
     }
 
-    /// Room for records that an idle connection keeps.
+    /// The largest buffer for unsent records that an idle connection keeps.
     private static let keptRoom = 1024
 
     /// Gives OpenSSL bytes of records.
@@ -336,12 +340,12 @@ final class TLSStream {
         return .bytes(count)
     }
 
-    /// Takes bytes of records that were read before; the handshake has not begun.
+    /// Takes bytes of records that were read before the handshake begins.
     func prepend(_ records: [UInt8]) {
         kept = records
     }
 
-    /// Takes records of OpenSSL's.
+    /// Takes records that OpenSSL has made.
     func putRecords(_ bytes: UnsafeRawBufferPointer) {
         unsent.append(contentsOf: bytes)
     }
@@ -372,7 +376,7 @@ final class TLSStream {
         .refused(.framingBytes(limit: framingLimit - Self.recordByteCount))
     }
 
-    /// Calls `body` with room for records; what is left of them is kept for the next call.
+    /// Calls `body` with room for records; records that are not read are kept for the next call.
     private func withRecords<Result>(limit: Int, _ body: () -> Result) -> Result {
         let buffer = context.takeRecordBuffer()
         room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, max(limit, Self.recordByteCount))])
@@ -391,7 +395,8 @@ final class TLSStream {
         return result
     }
 
-    /// Tells the peer that nothing more comes (RFC 8446 §6.1), as far as the channel below takes it.
+    /// Sends `close_notify` (RFC 8446 §6.1), as far as the channel below takes it; nothing after a failure, or in the
+    /// handshake.
     ///
     /// OpenSSL never resumes a session of TLS 1.2 whose connection ends otherwise (SSL_free(3)).
     func close() {

@@ -4,9 +4,9 @@ import Foundation
 
 /// Holds a handshake until there is a verdict on its peer.
 ///
-/// The chain comes in the middle of the handshake. A status that is stapled to it comes with it in TLS 1.3, and later
-/// in TLS 1.2: there the handshake continues until our next messages are made, and none of them leaves before the
-/// verdict. A verdict holds for a chain, also in another handshake. Everything is pure: the owner has the verdict made.
+/// The chain comes in the middle of the handshake. A stapled status comes with the chain in TLS 1.3, and later in TLS
+/// 1.2: there the handshake continues until our next messages are made, and none of them leaves before the verdict. A
+/// verdict is valid for the same chain in another handshake too. The table is pure: the owner runs the evaluation.
 struct TrustGate: Equatable {
     /// The evidence that a peer has shown.
     struct Evidence: Equatable, Sendable {
@@ -32,7 +32,7 @@ struct TrustGate: Equatable {
     enum Event: Equatable {
         /// The chain has come; also when OpenSSL asks again. `mayStaple` when a status may follow.
         case chain(Evidence, mayStaple: Bool)
-        /// All of the peer's messages have come that come before ours.
+        /// All of the peer's messages before ours have come.
         case flight(status: Data?)
         /// The verdict.
         case verdict(isAccepted: Bool)
@@ -41,13 +41,13 @@ struct TrustGate: Equatable {
     }
 
     enum Effect: Equatable {
-        /// Go on.
+        /// Continue.
         case proceed
-        /// Go on, and let nothing leave.
+        /// Continue, but send nothing.
         case proceedSilently
-        /// Stand still until the verdict.
+        /// Hold until the verdict.
         case hold
-        /// Have the verdict made, and stand still until then.
+        /// Evaluate the evidence, and hold until the verdict.
         case decide(Evidence)
         /// End the handshake.
         case refuse
@@ -55,7 +55,7 @@ struct TrustGate: Equatable {
 
     private(set) var state = State.open
 
-    /// Whether nothing may leave before the verdict.
+    /// Whether nothing may be sent before the verdict.
     var isProvisional: Bool { if case .provisional = state { true } else { false } }
 
     mutating func handle(_ event: Event) -> Effect {
@@ -66,7 +66,7 @@ struct TrustGate: Equatable {
         case (.provisional(let chain), .flight(let status)): return decide(Evidence(chain: chain, status: status))
         case (.deciding(let evidence), .verdict(isAccepted: true)): return become(.accepted(evidence.chain), .proceed)
         case (.deciding, .verdict(isAccepted: false)): return become(.refused, .refuse)
-        // Asked again before the verdict is there.
+        // OpenSSL asks again before the verdict.
         case (.deciding, .chain), (.deciding, .flight): return .hold
         case (.accepted(let known), .chain(let evidence, let mayStaple)):
             // In another handshake the peer may show another chain, on which there is no verdict.
