@@ -8,7 +8,7 @@ package struct DigestAnswer: Equatable, Sendable {
     package enum Algorithm: Int {
         case md5, sha256, sha512Cut256
 
-        /// `nil` for an unknown name; none given means MD5.
+        /// `nil` for an unknown name.
         init?(_ name: String) {
             switch name.lowercased() {
             case "md5": self = .md5
@@ -27,7 +27,7 @@ package struct DigestAnswer: Equatable, Sendable {
         }
     }
 
-    /// What the answer covers; `none` is what servers before RFC 2617 understand.
+    /// The quality of protection (`qop`); `none` is for servers older than RFC 2617.
     enum Protection: String {
         case none
         case authentication = "auth"
@@ -36,9 +36,10 @@ package struct DigestAnswer: Equatable, Sendable {
 
     package let algorithm: Algorithm
     package let nonce: String
-    /// Whether the peer says that the nonce of our last answer was too old, and its credentials right.
+    /// Whether the peer says that the nonce of our last answer was too old and its credentials were right
+    /// (`stale=true`).
     package let isStale: Bool
-    /// How many messages have used the nonce, the one that is answered included.
+    /// How many messages have used the nonce (`nc`), the message with this answer included.
     package var useCount: UInt32 = 1
     /// The URIs that share the nonce: paths of the origin, or absolute ones; empty for all of the origin.
     private let domain: [String]
@@ -54,8 +55,8 @@ package struct DigestAnswer: Equatable, Sendable {
 
     /// The strongest answer that one of the challenges allows; `nil` when there is none.
     ///
-    /// Challenges with an unknown algorithm are ignored (RFC 7616 §3.3), and without `knowsContent` those that want it
-    /// covered.
+    /// Challenges with an unknown algorithm are ignored (RFC 7616 §3.3), and without `knowsContent` also those that
+    /// offer only `qop=auth-int`.
     package static func strongest(of challenges: [HTTPChallenge], knowsContent: Bool = true) -> DigestAnswer? {
         challenges.compactMap(DigestAnswer.init).filter { knowsContent || !$0.coversContent }
             .max { $0.algorithm.rawValue < $1.algorithm.rawValue }
@@ -88,7 +89,7 @@ package struct DigestAnswer: Equatable, Sendable {
         return names.contains("auth-int") ? .integrity : nil
     }
 
-    /// Whether the nonce counts for another URL of the origin (RFC 7616 §3.3, `domain`).
+    /// Whether the nonce is valid for another URL of the origin (RFC 7616 §3.3, `domain`).
     package func covers(_ url: String) -> Bool {
         guard !domain.isEmpty else { return true }
         guard let target = try? RequestTarget(url) else { return false }
@@ -101,14 +102,14 @@ package struct DigestAnswer: Equatable, Sendable {
         }
     }
 
-    /// The field's value, for the use of the nonce that `useCount` says.
+    /// The field's value, with `useCount` as the count of the nonce's uses.
     ///
     /// - Parameters:
     ///   - credentials: user and password.
     ///   - method: the method of the message.
     ///   - target: the request target, as in the request line.
-    ///   - clientNonce: random text of ours.
-    ///   - content: the content of the message, which counts where `coversContent`.
+    ///   - clientNonce: our random text (`cnonce`).
+    ///   - content: the content of the message, used only if `coversContent`.
     /// - Returns: the value of `Authorization` or `Proxy-Authorization` (RFC 7616 §3.4).
     package func field(
         _ credentials: RequestMessage.Credentials, method: String, target: String, clientNonce: String,
@@ -142,7 +143,7 @@ package struct DigestAnswer: Equatable, Sendable {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// Random text for one answer.
+    /// A random `cnonce`.
     package static func makeClientNonce() -> String {
         var generator = SystemRandomNumberGenerator()
         return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)

@@ -4,16 +4,16 @@ import Synchronization
 
 /// Remembers accepted answers to Digest challenges, so that later messages need no challenge (RFC 7616 §3.3).
 ///
-/// Each message that uses a nonce counts it (`nc`, §3.4). A peer that keeps counts of its own may call a nonce stale
-/// whose messages came in another order than they were counted in: its challenge is answered then.
+/// Each message that uses a nonce increments its count (`nc`, §3.4). A peer that checks the counts may call a nonce
+/// stale when messages arrive in another order; the new challenge is then answered.
 package final class DigestSessions: Sendable {
-    /// Where a nonce counts, and for whom.
+    /// The server and the credentials that a nonce is valid for.
     package struct Space: Hashable, Sendable {
         private let server: String
         private let user: String
         private let password: String
 
-        /// The space of a server, by a name of the caller's for it, and of a user.
+        /// Makes the space of a server and of credentials; `server` is any name that the caller has for the server.
         package init(_ server: String, _ credentials: RequestMessage.Credentials) {
             self.server = server
             user = credentials.user
@@ -21,12 +21,12 @@ package final class DigestSessions: Sendable {
         }
     }
 
-    /// A nonce with the count of one use, and the random text that goes with it.
+    /// A nonce with the count of one use, and its `cnonce`.
     package struct Use: Sendable, Equatable {
-        /// What answers the challenge, with the count.
+        /// The answer to the challenge, with the count.
         package var answer: DigestAnswer
-        /// The text of ours, the same for all uses of the nonce: where the algorithm is one for sessions, the first
-        /// text is a part of the key (RFC 7616 §3.4.2).
+        /// Our `cnonce`, the same for all uses of the nonce: with a `-sess` algorithm, the session key contains the
+        /// first one (RFC 7616 §3.4.2).
         package let clientNonce: String
 
         /// The first use of a challenge's nonce.
@@ -37,7 +37,7 @@ package final class DigestSessions: Sendable {
     }
 
     private let uses = Mutex<[Space: Use]>([:])
-    /// With more spaces than this, one of them is forgotten.
+    /// The most spaces; a further one evicts another.
     package static let limit = 256
 
     /// Makes an empty memory.
@@ -49,7 +49,7 @@ package final class DigestSessions: Sendable {
     /// Uses a nonce that was accepted before.
     ///
     /// - Parameters:
-    ///   - space: where the message goes, and in whose name.
+    ///   - space: the server and the credentials of the message.
     ///   - isWanted: whether the answer fits the message; called outside of the lock.
     /// - Returns: the next use of the nonce; `nil` where there is none.
     package func next(in space: Space, where isWanted: (DigestAnswer) -> Bool = { _ in true }) -> Use? {

@@ -4,15 +4,15 @@
 package struct HTTPChallenge: Equatable, Sendable {
     /// The scheme, in lower case.
     package var scheme: String
-    /// The single token that some schemes have in place of parameters.
+    /// The single token that some schemes have instead of parameters.
     package var token: String?
-    /// The parameters by their names in lower case; of several with one name the first counts.
+    /// The parameters by their names in lower case; of several with the same name, the first one.
     package var parameters: [String: String] = [:]
 
     /// The protection space within the origin (RFC 9110 §11.5).
     package var realm: String? { parameters["realm"] }
 
-    /// The scheme as the transport names it; `nil` for one that it does not know.
+    /// The scheme as a value of the transport's; `nil` for an unknown scheme.
     package var known: AuthenticationSchemes? {
         switch scheme {
         case "basic": .basic
@@ -30,26 +30,26 @@ package struct HTTPChallenge: Equatable, Sendable {
         self.parameters = parameters
     }
 
-    /// Every challenge of a response, in its order; 401 has them in one field and 407 in another.
+    /// Every challenge of a response, in order: from `Proxy-Authenticate` for a 407, otherwise from `WWW-Authenticate`.
     package static func all(in head: ResponseHead) -> [HTTPChallenge] {
         head.values(of: head.status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate").flatMap(all(in:))
     }
 
-    /// The challenges of one field line; what is none is left out.
+    /// The challenges of one field line; malformed parts are skipped.
     package static func all(in line: String) -> [HTTPChallenge] {
         var scanner = ChallengeScanner(line)
         return scanner.challenges()
     }
 }
 
-/// Takes a field line apart.
+/// Parses a field line.
 ///
 /// The grammar is ambiguous at commas: a word that `=` follows is a parameter of the challenge before it, any other
-/// begins a new one (RFC 9110 §11.6.1). What fits nowhere is skipped byte by byte, so that the end is always reached.
+/// begins a new one (RFC 9110 §11.6.1). Anything else is skipped byte by byte, so that the end is always reached.
 private struct ChallengeScanner {
     private let bytes: [UInt8]
     private var position = 0
-    /// More than a server has reason to send; the rest of a line is not read.
+    /// The most challenges of a line, more than a server has reason to send; the rest of the line is ignored.
     private static let limit = 64
 
     init(_ line: String) {
@@ -81,7 +81,7 @@ private struct ChallengeScanner {
         return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
-    /// True, and past it, when `=` comes next, white space around it or not.
+    /// Skips `=` and the white space around it; false, without a move, when no `=` comes next.
     private mutating func skipEquals() -> Bool {
         let after = bytes[position...].firstIndex { !Self.isSpace($0) } ?? bytes.count
         guard after < bytes.count, bytes[after] == UInt8(ascii: "=") else { return false }

@@ -1,23 +1,24 @@
-// The credentials of a WebSocket handshake.
+// Authentication of one message, WebSocket handshake or tunnel.
 
 import Foundation
 
-/// Answers the challenges to one message or handshake with Negotiate, Digest, NTLM or Basic, the first that there is.
+/// Answers the challenges to one message or handshake with the first of Negotiate, Digest, NTLM and Basic that is
+/// allowed and offered.
 ///
-/// Negotiate is answered with a token that the caller got before, once. Refused credentials are not sent a second time,
+/// Negotiate is answered once, with a token that the caller got before. Refused credentials are not sent a second time,
 /// so that every handshake ends.
 struct HandshakeAuthentication {
     enum Answer: Equatable {
-        /// The response is the answer: there is nothing to say to it.
+        /// No answer: the response is the final one.
         case none
-        /// The handshake is made once more; NTLM wants the same connection for it.
+        /// The message is sent again with `authorization`; the last message of NTLM needs the same connection.
         case again(onSameConnection: Bool)
     }
 
     private enum Progress {
         case unasked, basic, negotiate, ntlmBegun, ntlmAnswered
         case digest(nonce: String, staleCount: Int)
-        /// A nonce of an earlier message was used, which the peer may well have forgotten.
+        /// A nonce of an earlier message was used, which the peer may have forgotten.
         case digestReused
     }
 
@@ -37,13 +38,14 @@ struct HandshakeAuthentication {
     /// How often a server may call a nonce stale that it has just given.
     private static let maximumStaleCount = 2
 
-    /// A field of the message's own is left alone, and no challenge is answered then.
+    /// Answers challenges to a WebSocket's message; none if the message has an `Authorization` field of its own, which
+    /// is kept.
     init(message: RequestMessage) {
         let isOwn = message.fields.contains("Authorization")
         self.init(credentials: isOwn ? nil : message.credentials, challengeStatus: 401, method: "GET")
     }
 
-    /// Answers challenges of a status to requests of a method.
+    /// Answers challenges with a status to requests with a method.
     init(credentials: RequestMessage.Credentials?, challengeStatus: Int, method: String, token: [UInt8]? = nil) {
         self.credentials = credentials
         self.challengeStatus = challengeStatus
@@ -57,25 +59,25 @@ struct HandshakeAuthentication {
         }
     }
 
-    /// Whether the last word of NTLM was said, which counts for the connection.
+    /// Whether the last message of NTLM was made, which authenticates the connection.
     var hasAnsweredNTLM: Bool { if case .ntlmAnswered = progress { true } else { false } }
 
-    /// Whether the next message only begins NTLM: it is refused in any case, so that it needs no content.
+    /// Whether the next message only begins NTLM: the peer refuses this message in any case, so it needs no content.
     var isBeginning: Bool { if case .ntlmBegun = progress { true } else { false } }
 
-    /// Waits for a challenge in place of what NTLM has said: the peer knows already whom the connection belongs to, or
-    /// it is another connection.
+    /// Drops the message of NTLM and waits for a challenge: the connection is authenticated already, or it is a new
+    /// one.
     mutating func awaitChallenge() {
         guard isBeginning || hasAnsweredNTLM else { return }
         progress = .unasked
         authorization = nil
     }
 
-    /// Answers ahead of a challenge, where one of these nonces was accepted before (RFC 7616 §3.3), and remembers what
-    /// will be accepted.
+    /// Authenticates pre-emptively with a nonce that the peer accepted earlier (RFC 7616 §3.3), and remembers the
+    /// answers that the peer will accept.
     ///
     /// - Parameters:
-    ///   - sessions: the nonces.
+    ///   - sessions: the remembered nonces.
     ///   - server: a name for the peer.
     ///   - target: the request target as it will be sent.
     ///   - content: the content of the message; `nil` where it is not known.
@@ -136,7 +138,7 @@ struct HandshakeAuthentication {
         return .again(onSameConnection: false)
     }
 
-    /// Why a challenge is the end, as far as we know.
+    /// The reason, as text for people, why a challenge is not answered; `nil` without credentials.
     func complaint(about head: ResponseHead) -> String? {
         guard let credentials else { return nil }
         if case .unasked = progress {
@@ -148,7 +150,7 @@ struct HandshakeAuthentication {
         return "it refuses the credentials"
     }
 
-    /// Whether a text has what was sent in it: proxies for debugging repeat their requests.
+    /// Whether a text contains the credentials that were sent: debugging proxies repeat requests in their responses.
     func isRepeated(in text: [UInt8]) -> Bool {
         let value = authorization?.split(separator: " ", maxSplits: 1).last.map(String.init)
         return [value, credentials?.password].contains { secret in

@@ -16,7 +16,7 @@ package enum Hash {
         }
     }
 
-    /// The digest; empty when OpenSSL does not have the function, as MD5 in its FIPS mode.
+    /// The digest; empty when OpenSSL lacks the function, such as MD5 in FIPS mode.
     package func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
@@ -36,7 +36,7 @@ package enum Hash {
         }.joined()
     }
 
-    /// The keyed digest of RFC 2104; empty as above.
+    /// The HMAC (RFC 2104); empty when OpenSSL lacks the function.
     func authenticationCode(of bytes: some Collection<UInt8>, key: [UInt8]) -> [UInt8] {
         let bytes = Array(bytes)
         var code = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

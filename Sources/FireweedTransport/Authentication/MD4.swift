@@ -1,8 +1,8 @@
-// MD4, for the one protocol that still asks for it.
+// MD4, for NTLM, the one protocol that still needs it.
 
 /// MD4 (RFC 1320), which OpenSSL 3 has only in a module of old algorithms that need not be installed.
 ///
-/// NTLM makes its key of a password by it; it protects nothing.
+/// NTLM derives its key from the password with MD4, which is broken and protects nothing.
 enum MD4 {
     /// The 16 bytes of the digest.
     static func digest(of message: [UInt8]) -> [UInt8] {

@@ -4,17 +4,17 @@ package import Foundation
 
 /// Makes the client's messages and reads the server's.
 ///
-/// Without signing, sealing, and the integrity code and channel bindings that servers with "extended protection" ask
-/// for.
+/// Does not support signing, sealing, or the integrity code and channel bindings that servers with "extended
+/// protection" require.
 package enum NTLMMessages {
-    /// Unicode, target names, NTLM, signing of nothing, extended session security (§2.2.2.5).
+    /// Unicode, target names, NTLM, always-sign (although nothing is signed), extended session security (§2.2.2.5).
     private static let flags: UInt32 = 0x0008_8205
     private static let signature = Array("NTLMSSP\0".utf8)
 
     /// The message that begins (§2.2.1.1).
     static let negotiate = signature + little(UInt32(1)) + little(flags) + [UInt8](repeating: 0, count: 16)
 
-    /// What the server says in its turn (§2.2.1.2).
+    /// The server's message (§2.2.1.2).
     package struct Challenge: Equatable {
         let serverChallenge: [UInt8]
         let targetInformation: [UInt8]
@@ -44,7 +44,7 @@ package enum NTLMMessages {
             self.flags = flags
         }
 
-        /// The server's clock, if it says what it is (§2.2.2.1, number 7).
+        /// The server's time, if the message has it (§2.2.2.1, number 7).
         package var timestamp: [UInt8]? {
             var place = 0
             while place + 4 <= targetInformation.count {
@@ -73,7 +73,7 @@ package enum NTLMMessages {
                 + [0, 0, 0, 0]
             newer = Hash.md5.authenticationCode(of: challenge.serverChallenge + rest, key: key) + rest
             let proof = Hash.md5.authenticationCode(of: challenge.serverChallenge + clientChallenge, key: key)
-            // A server that says its time wants no older response (§3.1.5.1.2).
+            // A server that sends its time wants no older response (§3.1.5.1.2).
             older = challenge.timestamp == nil ? proof + clientChallenge : [UInt8](repeating: 0, count: 24)
         }
     }

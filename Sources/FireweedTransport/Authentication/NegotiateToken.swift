@@ -1,12 +1,12 @@
-// Kerberos tickets, from the library that has them.
+// Kerberos tickets, from a GSS-API library.
 
 import Glibc
 
-/// Gets what a client says first in the scheme Negotiate (RFC 4559 §4): a token of SPNEGO with the user's ticket.
+/// Gets a client's first token for the scheme Negotiate (RFC 4559 §4): SPNEGO with the user's ticket.
 ///
-/// The library of MIT or of Heimdal is opened when the first token is asked for: few programs need one, and where there
-/// is none they run without. The functions are those of RFC 2744. They may ask a server for the ticket, so that callers
-/// may block.
+/// The library of MIT or of Heimdal is opened for the first token: few programs need one, and programs run without the
+/// library. The functions are those of RFC 2744. They may ask a Kerberos server for the ticket, and so block the
+/// caller.
 enum NegotiateToken {
     /// The token for HTTP at a host; `nil` without a library, or without a ticket for it.
     static func token(forHost host: String) -> [UInt8]? {
@@ -69,7 +69,7 @@ private struct GSSLibrary: Sendable {
         self.deleteContext = unsafeBitCast(deleteContext, to: DeleteContext.self)
     }
 
-    /// The first token for a service, as `HTTP@www.example.com`.
+    /// The first token for a service, such as `HTTP@www.example.com`.
     func token(for service: String) -> [UInt8]? {
         var minor: UInt32 = 0
         var name = name(of: service)
