@@ -5,10 +5,10 @@ import Foundation
 /// The proxies of a configuration's `connectionProxyDictionary`, by the keys of Apple's CFNetwork.
 ///
 /// A dictionary replaces the proxies of the environment; a scheme that it has no proxy for is reached directly. A proxy
-/// that cannot be used is an error of each request that would go through it: without the proxy, the request would go
-/// where it was not to go.
+/// that cannot be used is an error of each request that would go through it: sent directly, the request would bypass
+/// the proxy that the user wanted.
 package struct ConfiguredProxies: Sendable {
-    /// The way of the messages of one scheme.
+    /// How the messages of one URL scheme are sent.
     enum Choice {
         case direct
         case proxy(Proxy)

@@ -15,6 +15,6 @@ public struct ObservedConnection: Sendable {
 public protocol ConnectionObserver: AnyObject, Sendable {
     /// A connection was made, its TLS handshake included.
     func connectionOpened(_ connection: ObservedConnection)
-    /// A connection was closed, by either side, that was open for a duration; once for each one that was opened.
+    /// A connection was closed by either side; called once for each opened connection, with the time that it was open.
     func connectionClosed(_ connection: ObservedConnection, after duration: Duration)
 }

@@ -2,15 +2,15 @@
 
 import Synchronization
 
-/// The fields that say who a request comes from, for everything that depends on it.
+/// The fields that carry credentials, for all code that treats such fields differently.
 ///
-/// Redirects drop them, caches keep their users apart, and logs hide their values. Each of these asks here: a list of
-/// their own would differ some day.
+/// Redirects drop them, caches keep their users apart, and logs hide their values. All three use this list: separate
+/// lists would differ some day.
 package struct CredentialFields: Sendable {
-    /// The place of a field in HTTP.
+    /// The kind of credentials in a field.
     package enum Kind: Sendable {
         /// `Authorization` (RFC 9110 §11.6.2), and the fields that services use instead; among them
-        /// `Sec-WebSocket-Protocol`, in which browsers' clients have to send their tokens.
+        /// `Sec-WebSocket-Protocol`, in which clients in browsers have to send their tokens.
         case user
         /// `Cookie` (RFC 6265 §4.2).
         case cookie
@@ -23,7 +23,7 @@ package struct CredentialFields: Sendable {
         ("Authorization", .user), ("Cookie", .cookie), ("Proxy-Authorization", .proxy),
         ("Sec-WebSocket-Protocol", .user),
     ]
-    /// Fields of responses and of the past with the same secrets, which only logs have to know.
+    /// Fields of responses, and obsolete fields, with the same secrets; only logs hide them.
     private static let reported = [
         "Authentication-Info", "Cookie2", "Proxy-Authentication-Info", "Set-Cookie", "Set-Cookie2",
         "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
@@ -32,12 +32,12 @@ package struct CredentialFields: Sendable {
     private static let words = SecretFieldWords()
 
     private let kinds: FieldNames<Kind>
-    /// Whether fields whose names have the words of secrets count too.
+    /// Whether fields with a secret's word in their names count as credentials too.
     private let knowsWords: Bool
 
     /// The fields of HTTP itself, and those of these names: `TransportOptions.credentialFieldNames` of a session.
     ///
-    /// With all of the standard names come the fields that logs hide by the words in their names. A caller
+    /// If `names` has all of the standard names, fields that logs hide by the words in their names count too. A caller
     /// that leaves a standard name out wants such fields to be kept.
     package init(_ names: [String]) {
         kinds = FieldNames(Self.fixed + names.map { ($0, .user) })
@@ -52,7 +52,7 @@ package struct CredentialFields: Sendable {
 
     /// The names of a session that its own logs and archives hide too, in lower case; empty for the standard ones.
     package static func ownHiddenNames(_ names: [String]) -> Set<String> {
-        // The comparison is constant in time for the unchanged array.
+        // Comparing the unchanged array takes constant time.
         guard names != TransportOptions.standardCredentialFieldNames else { return [] }
         return Set(names.map { $0.lowercased() }).subtracting(hiddenNames)
     }
@@ -64,7 +64,7 @@ package struct CredentialFields: Sendable {
     }
 }
 
-/// Finds the standard words of secrets in the names of fields, and remembers the last names: a program has few.
+/// Finds the standard words of secrets in the names of fields, and caches the results, since a program uses few names.
 private final class SecretFieldWords: Sendable {
     private let parts = SecretNames(SecretNames.standardParts)
     private let wholes = SecretNames(SecretNames.standardWholes)

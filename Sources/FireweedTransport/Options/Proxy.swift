@@ -77,7 +77,7 @@ public struct Proxy: Sendable, Hashable {
         self.init(text, defaultPort: \.defaultPort)
     }
 
-    /// The same, with the ports that are meant where the text has none.
+    /// Reads a proxy as above; `defaultPort` gives the port where the text has none.
     init?(_ text: String, defaultPort: (Scheme) -> Int) {
         let (schemeText, rest) = Self.split(text, at: "://") ?? ("http", Substring(text))
         let name = schemeText.lowercased()
@@ -107,7 +107,7 @@ public struct Proxy: Sendable, Hashable {
 
     /// Whether the environment names a proxy for anything.
     ///
-    /// `HTTP_PROXY` does not count: where a server runs programs, its clients can set that one.
+    /// `HTTP_PROXY` is ignored: a CGI program gets it from a `Proxy` field of its client's request.
     static var isInEnvironment: Bool {
         let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         return names.contains { getenv($0) != nil }

@@ -7,7 +7,7 @@ import Foundation
 /// A name has a part for each word: words begin at a change of case, and after every character that is not a letter.
 /// `accessToken`, `ACCESS_TOKEN2` and `user[access-token]` all have the parts `access` and `token`.
 package struct SecretNames: Sendable {
-    /// The parts of each listed name, joined by a low line; also without anything between them, as in `accesstoken`.
+    /// The parts of each listed name, joined by an underscore; also joined by nothing, as in `accesstoken`.
     private let names: WordTable
     private let longestPartCount: Int
 
@@ -52,7 +52,7 @@ package struct SecretNames: Sendable {
 
 /// The words of a name, in lower case.
 private struct NameWords {
-    /// Words with a low line between them, or a dot where a bracket or a dot was.
+    /// Words with an underscore between them, or a dot where a bracket or a dot was.
     private(set) var bytes: [UInt8] = []
 
     static let wordEnd = UInt8(ascii: "_")
@@ -75,7 +75,7 @@ private struct NameWords {
                 wasUpper = false
                 continue
             }
-            // `authToken`, and the last capital of `HTTPToken`.
+            // A word begins at the `T` of `authToken` and of `HTTPToken`, the last capital of a run.
             if isUpper, !wasUpper || next?.isLower == true { separator = separator ?? Self.wordEnd }
             if let end = separator.take(), !bytes.isEmpty { bytes.append(end) }
             if scalar.isASCII {
@@ -94,14 +94,14 @@ extension Unicode.Scalar {
     fileprivate var isLetter: Bool { isASCII ? isUpper || isLower : properties.isAlphabetic }
 }
 
-/// A set of joined words, which are looked up by a hash that grows with each byte.
+/// A set of joined words, looked up by a hash that is updated with each byte.
 private struct WordTable: Sendable {
     private var slots: [[UInt8]]
     private let mask: Int
 
     static let seed: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// FNV-1a: names of secrets are short, and not chosen by an attacker of the table.
+    /// FNV-1a: the names in the table are short, and no attacker chooses them.
     static func hash(after hash: UInt64, _ byte: UInt8) -> UInt64 {
         (hash ^ UInt64(byte == NameWords.segmentEnd ? NameWords.wordEnd : byte)) &* 0x100_0000_01b3
     }
@@ -135,7 +135,7 @@ private struct WordTable: Sendable {
 }
 
 extension SecretNames {
-    /// Whether the name of a field has one of `parts` in it, or is one of `wholes`, apart from `X-` in front of it.
+    /// Whether the name of a field has one of `parts` in it, or is one of `wholes`, without a leading `X-`.
     package static func isSecret(field name: String, parts: SecretNames, wholes: SecretNames) -> Bool {
         let words = NameWords(name)
         if parts.isPart(of: words) { return true }
@@ -143,7 +143,7 @@ extension SecretNames {
         return wholes.isWhole(words, from: isPrefixed ? min(2, words.bytes.count) : 0)
     }
 
-    /// Words that make any name that has them the name of a secret.
+    /// Words that make a name secret wherever they occur in it.
     package static let standardParts: Set<String> = [
         "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
         "auth_user", "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
@@ -155,7 +155,7 @@ extension SecretNames {
         "verification_code", "xsrf", "xtoken",
     ]
 
-    /// Words that are harmless in longer names, and names of secrets where they stand alone.
+    /// Words that make a name secret only when they are the whole name.
     package static let standardWholes: Set<String> = [
         "auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pat", "pin", "policy", "pw", "session", "sig",
         "state",

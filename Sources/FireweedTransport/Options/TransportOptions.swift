@@ -4,7 +4,7 @@ public import Foundation
 
 /// Settings of a session's transport.
 ///
-/// They hold for every request of the session, and cannot change after it was made.
+/// They hold for every request of the session, and cannot change after the session was made.
 public struct TransportOptions: Sendable {
     /// The version of HTTP to speak.
     ///
@@ -20,15 +20,15 @@ public struct TransportOptions: Sendable {
     /// Out of reach is a deadline when less time is left than the quickest tenth of the origin's last fifty responses
     /// took, as far as they are not older than half a minute; the request then fails with
     /// ``OverloadError/deadlineOutOfReach(origin:remaining:needed:)``. Deadlines are `timeoutIntervalForResource` and
-    /// `Request.deadline(_:)`. Of the requests with a deadline, those that most responses would reach in time go first,
-    /// at the places of the others. Requests without a deadline, or with one that is more than an hour away, are never
-    /// failed, keep their order, and are never overtaken. A request that gets a connection without a wait is never
-    /// failed.
+    /// `Request.deadline(_:)`. Among the waiting requests with a deadline, those that will probably meet it go first,
+    /// and the others take their places. Requests without a deadline, or with one that is more than an hour away, are
+    /// never failed, keep their order, and are never overtaken. A request that gets a connection without a wait is
+    /// never failed.
     ///
     /// Default: `true`. A server that has too much to do would otherwise work on requests whose clients are gone.
     public var refusesUnreachableDeadlines = true
-    /// How many requests may wait for a connection to one origin; others fail with
-    /// ``OverloadError/tooManyWaiting(origin:limit:)``, those first that would be sent last.
+    /// How many requests may wait for a connection to one origin; of more, those that would be sent last fail with
+    /// ``OverloadError/tooManyWaiting(origin:limit:)``.
     ///
     /// Default: `nil`, no limit. With several event loops, each has the limit for itself.
     public var maximumWaitingRequests: Int?
@@ -43,14 +43,14 @@ public struct TransportOptions: Sendable {
     public var waitingOrder: WaitingOrder = .oldestFirst
     /// The name of a field that carries the milliseconds left to a request's deadline, such as `X-Request-Deadline-Ms`.
     ///
-    /// A server need not begin, or finish, what comes too late. Default: `nil`, no field. Requests without a deadline
-    /// have no such field.
+    /// A server can skip work that would come too late. Default: `nil`, no field. Requests without a deadline have no
+    /// such field.
     public var deadlineField: String?
     /// The proxy to use.
     ///
     /// `nil`, the default, takes it from the configuration's `connectionProxyDictionary` where there is one, else from
-    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment names none, a session may not
-    /// notice one that is put there after the session was made.
+    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment names no proxy, a session may not
+    /// notice a proxy that is set there later.
     public var proxy: Proxy?
     /// The proxies of the session's configuration, which `proxy` replaces; `nil` where it names none.
     package var configuredProxies: ConfiguredProxies?
@@ -62,11 +62,12 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: `.system`.
     public var certificateAuthorities: CertificateAuthorities = .system
-    /// Who we are, when a server asks for a client certificate.
+    /// The client identity for servers that ask for a client certificate.
     ///
     /// Default: `nil`.
     public var clientIdentity: ClientIdentity?
-    /// Who we are for single hosts, in place of `clientIdentity`; `nil` for a host that is to see no certificate.
+    /// The client identities for single hosts, instead of `clientIdentity`; `nil` for a host that is to see no
+    /// certificate.
     ///
     /// Hosts compare by their canonical form: without case, in Unicode or as A-labels, with or without a dot at the
     /// end, and IP addresses by value.
@@ -81,11 +82,13 @@ public struct TransportOptions: Sendable {
     public var maximumTLSVersion: TLSVersion?
     /// The ciphers to offer up to TLS 1.2, in OpenSSL's notation (openssl-ciphers(1)), such as `ECDHE+AESGCM`.
     ///
-    /// Default: `nil`, the library's. A list that names no cipher fails every handshake with `secureConnectionFailed`.
+    /// Default: `nil`, OpenSSL's own list. A list that names no cipher fails every handshake with
+    /// `secureConnectionFailed`.
     public var cipherList: String?
     /// The cipher suites to offer in TLS 1.3, by their names and separated by colons, such as `TLS_AES_128_GCM_SHA256`.
     ///
-    /// Default: `nil`, the library's. A list that names none fails every handshake with `secureConnectionFailed`.
+    /// Default: `nil`, OpenSSL's own list. A list that names no suite fails every handshake with
+    /// `secureConnectionFailed`.
     public var cipherSuites: String?
     /// Whether versions of HTTP are offered in the handshake (ALPN, RFC 7301): those that `httpVersion` allows.
     ///
@@ -132,10 +135,10 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: `nil`, no limit.
     public var maximumBodyByteCount: Int?
-    /// How many times longer than it came a content may get by decoding; more fails with `TransferRefusal.expansion`.
+    /// The highest ratio of a content's decoded to its received bytes; more fails with `TransferRefusal.expansion`.
     ///
-    /// The first 16 MiB are free. With several content codings, the bytes that each of them gives are held to the
-    /// limit, and to `maximumBodyByteCount`. Default: 200; `nil` for no limit.
+    /// Up to 16 MiB of decoded content is allowed at any ratio. With several content codings, the output of each is
+    /// held to the limit, and to `maximumBodyByteCount`. Default: 200; `nil` for no limit.
     public var maximumExpansionRatio: Int? = 200
     /// How many content codings a response may have (RFC 9110 §8.4); more fail with
     /// `URLError.cannotDecodeContentData`.
@@ -146,10 +149,10 @@ public struct TransportOptions: Sendable {
     /// How many bytes may come on a connection without any header field or content among them; more fail with
     /// `TransferRefusal.framingBytes`.
     ///
-    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. What is on its way for a
-    /// stream that was cancelled is not counted. Default: 256 KiB.
+    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. Bytes that are on their
+    /// way for a cancelled stream are not counted. Default: 256 KiB.
     public var maximumFramingByteCount = 256 * 1024
-    /// How long connections are kept when the session has nothing to do.
+    /// How long an idle connection is kept, unless the server announces less.
     ///
     /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
@@ -185,14 +188,14 @@ public struct TransportOptions: Sendable {
     /// other host.
     public var connectionRoutes: [ConnectionRoute] = []
 
-    /// How many bytes of content one request receives a second, on average.
+    /// The most bytes of content that one request receives per second, on average.
     ///
     /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. Up to 100 KiB can
     /// come at once, or the bytes of a quarter of a second where those are more; shorter content is not slowed down.
-    /// The idle time-out continues to run while the rate is waited for. WebSockets ignore the rate.
+    /// The idle time-out continues to run while a request waits for its rate. WebSockets ignore the rate.
     public var maximumReceivedBytesPerSecond: Int?
 
-    /// How many bytes of content one request sends a second, on average.
+    /// The most bytes of content that one request sends per second, on average.
     ///
     /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. WebSockets ignore the
     /// rate.
@@ -211,15 +214,15 @@ public struct TransportOptions: Sendable {
     package var wireObserver: (any WireObserver)?
     /// How fields are written; `nil`, the default, as messages have them.
     package var fieldWriting: FieldWriting?
-    /// Whether content codings are taken off, as they are by default; otherwise content is given as it came.
+    /// Whether content is decoded, as by default; otherwise it is delivered as received.
     package var decodesContent = true
 
     /// Makes the default options.
     public init() {}
 
-    /// Who we are for a host.
+    /// The client identity for a host; `nil` for none.
     package func identity(forHost host: String) -> ClientIdentity? {
-        // The rule may say that the host is to see no certificate.
+        // An entry may be `nil`: the host is to see no certificate.
         guard let own = CanonicalHost.rule(for: host, in: clientIdentities) else { return clientIdentity }
         return own
     }
@@ -230,7 +233,7 @@ extension TransportOptions {
     public enum WaitingOrder: Sendable, Hashable, CaseIterable {
         /// The one that has waited longest.
         case oldestFirst
-        /// The one that came last: under a long overload its client still waits.
+        /// The one that came last: under a long overload, its client is the most likely to be waiting still.
         case newestFirst
     }
 }

@@ -2,15 +2,15 @@
 
 /// Receives the heads of every message that a transport sends and receives over HTTP, byte for byte.
 ///
-/// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes are not told.
-/// Without an observer nothing is gathered.
+/// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes are not
+/// reported. Without an observer nothing is gathered.
 package protocol WireObserver: AnyObject, Sendable {
     /// A head went out, with its empty line: a request's, or that of a proxy's `CONNECT`. HTTP/2 is shown in the form
     /// of HTTP/1.1.
     func didSend(head: [UInt8])
     /// Lines of a head or of trailers came in, with their line ends; before the consumer gets the head.
     func didReceive(headLines: [UInt8])
-    /// The engine says what it does: a line for people.
+    /// The engine reports what it does, in a line for people.
     func didNote(_ text: String)
 }
 
@@ -20,9 +20,9 @@ package protocol WireObserver: AnyObject, Sendable {
 package struct FieldWriting: Sendable {
     /// Names of fields that are not sent, those that the engine adds included: `Accept`, `Accept-Encoding`, `Host`.
     package var omittedNames: [String] = []
-    /// Fields with their lines, in the order in which they are sent, behind all others, which are sorted by name.
+    /// Fields with their lines, in the order in which they are sent, after all others, which are sorted by name.
     ///
-    /// A message that has the field with another value, or not at all, is not changed by its row.
+    /// A row changes no message that lacks the field or has it with another value.
     package var rows: [Row] = []
 
     /// A field whose value stands on several lines, or whose place or case matters.
@@ -57,7 +57,7 @@ package struct FieldWriting: Sendable {
             taken.insert(place)
             ordered += row.lines
         }
-        // Fields of a session have no order: the same command is to send the same bytes.
+        // A session's fields have no order; sorting them makes the same command send the same bytes.
         let rest = others.indices.filter { !taken.contains($0) }.map { others[$0] }
         return rest.sorted { $0.0 < $1.0 }.map(\.1) + ordered
     }
