@@ -4,8 +4,8 @@ public import Foundation
 
 /// Fetches pieces of a body from its reader on other threads, so that the loop never waits for a disk or a stream.
 ///
-/// What is there at once is read at once. From the first time that it is not, two blocks go round: one is being sent
-/// while the other is being filled. Used on the loop's thread only.
+/// Content that is available without waiting is read directly. From the first read that would have to wait, two blocks
+/// alternate: one is being sent while the other is being filled. Used on the loop's thread only.
 final class BodyPump {
     /// The answer to a connection that asks for bytes to send.
     enum Supply {
@@ -18,13 +18,13 @@ final class BodyPump {
 
     /// The answer to a connection that can send a file without reading it.
     enum FileSupply {
-        /// The kernel has so many of the next bytes in memory.
+        /// The kernel has the next `byteCount` bytes in memory.
         case cached(descriptor: Int32, offset: Int64, byteCount: Int)
         /// The kernel reads them from the disk; `whenReady` is called on the loop when it has.
         case starved
     }
 
-    /// One piece on its way; its one owner is the thread that reads or the loop, never both.
+    /// One piece of content; its one owner is the thread that reads or the loop, never both.
     private final class Block: @unchecked Sendable {
         static let capacity = 128 * 1024
         // SAFETY: handed back and forth with the read that fills it; only one side ever has the reference in use.
@@ -41,9 +41,9 @@ final class BodyPump {
     private var spare: [Block] = []
     /// True as long as the reader has not had to wait.
     private var isImmediate = true
-    /// Whether a thread reads, into a block or for the kernel's memory alone.
+    /// Whether a thread reads, into a block or only into the kernel's memory.
     private var isReading = false
-    /// Where in a file the kernel has not yet been asked to read ahead; `nil` until it did not have something.
+    /// The end of the part of a file that was read ahead; `nil` before the first time.
     private var ahead: Int64?
     private static let aheadByteCount: Int64 = 1024 * 1024
     private var end: Result<Void, any Error>?
@@ -96,13 +96,14 @@ final class BodyPump {
             return .cached(descriptor: file.descriptor, offset: position, byteCount: count)
         }
         if isReading { return .starved }
-        // What was read ahead and is gone again, or cannot be had at all, is read in the ordinary way.
+        // A part that was read ahead and is no longer in memory, or that cannot be read ahead, is read in the ordinary
+        // way.
         guard position >= ahead ?? 0 else { return nil }
         readAhead(file, from: position)
         return .starved
     }
 
-    /// Lets the kernel read from the disk, off the loop.
+    /// Reads a part of the file into the kernel's memory, off the loop.
     private func readAhead(_ file: FileBodyReader, from start: Int64) {
         guard let byteCount, !isReading, start < byteCount else { return }
         isReading = true
@@ -118,7 +119,7 @@ final class BodyPump {
 
     private func didReadAhead() {
         isReading = false
-        // Content that was not in memory nor read ahead may have begun to be read meanwhile.
+        // Meanwhile the pump may have changed to blocks, and `fill` has waited for this thread.
         if !isImmediate { fill() }
         whenReady()
     }
@@ -129,13 +130,13 @@ final class BodyPump {
         remaining = remaining.map { $0 - Int64(byteCount) }
     }
 
-    /// How much is asked of the reader at once: a byte more than is left, which must not be there.
+    /// The most bytes to ask the reader for: one more than is left, to notice content beyond the announced length.
     private func readLimit(_ capacity: Int) -> Int {
         guard let remaining, remaining < capacity else { return capacity }
         return Int(remaining) + (looksBehindEnd ? 1 : 0)
     }
 
-    /// Notes what the reader gave: `nil` for a piece to send, else the end.
+    /// Records how many bytes the reader gave; `nil` for a piece to send, else the end.
     private func noteRead(_ count: Int) -> Result<Void, any Error>? {
         guard let left = remaining else { return count == 0 ? .success(()) : nil }
         guard count > 0 else {
@@ -146,7 +147,7 @@ final class BodyPump {
         return nil
     }
 
-    /// `nil` from the time when there is something to wait for.
+    /// Reads without waiting; `nil` when that is not possible, and blocks are used from then on.
     private func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Supply? {
         let limit = readLimit(buffer.count)
         do {
@@ -211,7 +212,7 @@ final class BodyPump {
 
     /// Carries the pump to the thread that reads and back; the pump may be gone by then.
     private final class PumpReply: @unchecked Sendable {
-        // SAFETY: made and read on the loop's thread only; the thread merely holds the reference to this object.
+        // SAFETY: made and read on the loop's thread only; the reading thread merely holds a reference to this object.
         weak var pump: BodyPump?
 
         init(pump: BodyPump) { self.pump = pump }
@@ -226,7 +227,7 @@ extension URLError {
     }
 }
 
-/// A body has not the length that had been announced for it.
+/// The content does not have the length that was announced for it.
 public struct BodyLengthError: Error, Sendable, Equatable {
     /// How many of the announced bytes did not come; zero when content came after all announced bytes.
     public var missingByteCount: Int64

@@ -10,9 +10,9 @@ public enum BodySource: Sendable {
     case data(Data)
     /// Bytes that a reader gives while they are sent.
     ///
-    /// `make` is called once for each hop that sends the content, and again when the content has to be sent anew.
-    /// `EngineTransport` calls it on an event loop, where it must not wait: a reader of yours opens what it reads at
-    /// its first read. The `make` of an uploaded file opens the file, and may wait for a disk.
+    /// `make` is called once for each exchange that sends the content, and again when the content has to be sent again.
+    /// `EngineTransport` calls it on an event loop, where it must not wait: your own reader opens its source at the
+    /// first read. The `make` of an uploaded file opens the file, and may wait for a disk.
     case reader(make: @Sendable () throws -> any BodyReader)
 }
 
@@ -26,11 +26,11 @@ public protocol BodyReader: AnyObject, Sendable {
     var byteCount: Int64? { get }
     /// Fills the buffer from its start and returns how many bytes that were; 0 is the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
-    /// The same without waiting, called on the loop: `nil` when the next bytes would have to be waited for.
+    /// Reads as `read(into:)` does, but without waiting, on the loop: `nil` when the next bytes are not there yet.
     ///
-    /// Once it has given `nil` it is not called again. Unless a reader has one of its own, it gives `nil`.
+    /// After `nil` it is not called again. The default implementation returns `nil`.
     func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int?
-    /// Reads as `read(into:)` does, for a reader that may wait long: returns at once, and keeps no thread.
+    /// Reads as `read(into:)` does, for a reader that may wait long: returns at once, and occupies no thread.
     ///
     /// The default implementation calls `read(into:)`.
     ///
@@ -39,12 +39,12 @@ public protocol BodyReader: AnyObject, Sendable {
     ///   - completion: takes how many bytes were read, 0 at the end. Call it once, on any thread.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void)
-    /// Nothing more is wanted: a read that waits may end early. Unless a reader has one of its own, it does nothing.
+    /// Notifies the reader that no more bytes are wanted: a read that waits may end early. The default does nothing.
     func stop()
 }
 
 extension BodyReader {
-    /// Gives `nil`: every byte may have to be waited for.
+    /// Returns `nil`: every read may have to wait.
     public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? { nil }
 
     /// Calls `read(into:)`.

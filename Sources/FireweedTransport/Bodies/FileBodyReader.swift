@@ -39,7 +39,7 @@ public final class FileBodyReader: BodyReader, @unchecked Sendable {
         return count
     }
 
-    /// Reads what the kernel has in memory; any error is left to `read(into:)` to find.
+    /// Reads the next bytes if the kernel has them in memory; any error is left for `read(into:)` to find.
     public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard !file.isPipe else { return nil }
         let count = fw_read_cached(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
@@ -53,14 +53,14 @@ public final class FileBodyReader: BodyReader, @unchecked Sendable {
         file.stop()
     }
 
-    /// Notes bytes that left without being read.
+    /// Skips bytes that were sent without being read.
     func skip(_ byteCount: Int) {
         offset += Int64(byteCount)
     }
 
-    /// How many of the next bytes the kernel has in memory: 128 KiB or the limit, or none.
+    /// How many of the next bytes the kernel has in memory: 128 KiB or the limit, whichever is less, or none.
     ///
-    /// The kernel reads ahead so much at least: the first and the last byte stand for those between.
+    /// The kernel reads ahead at least 128 KiB, so only the first and the last byte are checked.
     func cachedByteCount(limit: Int) -> Int {
         let count = min(limit, 128 * 1024)
         let last = off_t(offset) + off_t(count - 1)
@@ -69,7 +69,8 @@ public final class FileBodyReader: BodyReader, @unchecked Sendable {
 
     /// Waits until the kernel has a part of the file in memory; any error is left for the read that follows.
     func readAhead(_ part: Range<Int64>) {
-        // Without a copy, and with the kernel's own reading ahead, which is larger than what posix_fadvise(3) asks for.
+        // `sendfile` makes no copy, and uses the kernel's own read-ahead, which is larger than that of
+        // posix_fadvise(3).
         var offset = off_t(part.lowerBound)
         while offset < part.upperBound {
             let count = sendfile(Self.nullDevice, descriptor, &offset, Int(part.upperBound) - offset)

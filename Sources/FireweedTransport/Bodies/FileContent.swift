@@ -18,7 +18,7 @@ package enum FileContent {
         guard fstat(descriptor, &status) == 0 else { throw error(errno, url) }
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFREG else { throw error(kind == S_IFDIR ? EISDIR : ENOTSUP, url) }
-        // One byte more, so that the file's end is found without another piece. Files of /proc have no length.
+        // Files of /proc report a length of 0, so the piece has at least 4,096 bytes.
         var piece = [UInt8](repeating: 0, count: min(max(Int(status.st_size) + 1, 4096), 1 << 20))
         var content = Data(capacity: Int(status.st_size))
         while true {

@@ -1,10 +1,10 @@
-// The content of a message, as Fireweed and its transport know it.
+// The content of a message inside Fireweed, where files are named by their URLs.
 
 package import Foundation
 
 /// The content of a request message.
 ///
-/// `BodySource` is the form for transports of others: it has no files, since a further case would break them.
+/// `BodySource` is the public form, for other transports. It has no case for files, since a new case would break them.
 package enum MessageContent: Sendable {
     case none
     case data(Data)
@@ -24,7 +24,7 @@ package enum MessageContent: Sendable {
         }
     }
 
-    /// The content for a transport of others, which opens a file by making its reader.
+    /// The content for another transport, which opens a file by making its reader.
     var body: BodySource {
         switch self {
         case .none: .none

@@ -58,7 +58,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// The number of bytes that the file has, or one that is greater than `limit`.
+    /// The number of bytes in the file; counting stops above `limit`.
     private static func count(_ opened: Int32, of url: URL, limit: Int) throws -> Int {
         BlockingCall.check("pread")
         var total = 0

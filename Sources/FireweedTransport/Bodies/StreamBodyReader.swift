@@ -4,7 +4,7 @@ public import Foundation
 
 /// Reads an `InputStream` to its end.
 ///
-/// It can be read once: a second hop needs another stream.
+/// A stream can be read once: a second exchange needs another stream.
 public final class StreamBodyReader: BodyReader, @unchecked Sendable {
     /// The length that the caller promised, if any.
     public let byteCount: Int64?
