@@ -1,4 +1,4 @@
-// One content coding, taken off piece by piece.
+// Decoding of one content coding, piece by piece.
 
 import Foundation
 
@@ -9,7 +9,7 @@ protocol ContentCodingStream: AnyObject {
 
     /// Decodes from the front of `input` until `output` is full or `input` is used up.
     ///
-    /// - Returns: how many bytes were written; 0 when `input` is used up and nothing of it is left inside.
+    /// - Returns: how many bytes were written; 0 when `input` is used up and no output is pending.
     /// - Throws: `cannotDecodeContentData` where the bytes are not of this coding.
     func decode(
         _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
@@ -25,6 +25,6 @@ extension TransferFailure {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The rest behind the first `count` bytes.
+    /// The rest after the first `count` bytes.
     func advanced(by count: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[count...]) }
 }

@@ -1,12 +1,12 @@
-// Content codings, taken off in layers.
+// Decoding of content codings, in layers.
 
 import Foundation
 
-/// Takes the content codings of one response off (RFC 9110 §8.4).
+/// Decodes the content of one response (RFC 9110 §8.4).
 ///
 /// Content comes out in pieces that are no larger than the buffer that is given for them: a consumer that pauses stops
-/// decoding too. Every layer's bytes are counted against the limits on content, since a layer can expand a lot of what
-/// the next layer makes little of. Used on one thread.
+/// decoding too. The output of every layer is counted against the limits on content, since one layer can expand greatly
+/// what the next layer makes small again. Used on one thread.
 /// ```swift
 /// while case .bytes(let count) = try decoder.decode(&bytes, into: buffer, turn: &turn) {
 ///     consume(buffer[..<count])  // a consumer that has enough leaves, and comes back with the same `bytes`
@@ -15,19 +15,19 @@ import Foundation
 package final class ContentDecoder {
     /// The result of decoding.
     package enum DecodeResult: Equatable {
-        /// So many bytes were written; there is at least one.
+        /// This number of bytes was written, at least one.
         case bytes(Int)
-        /// The input is used up, and nothing of it is left inside.
+        /// The input is used up, and no output is pending.
         case needsInput
         /// The turn of the loop is over; the rest of the input is for a later one.
         case paused
     }
 
-    /// The first one has the content as it came, the last one gives what it stands for.
+    /// The first layer takes the received content; the last layer gives the decoded content.
     private let layers: [any ContentCodingStream]
     private let names: [String]
     private let limits: ContentLimits
-    /// What each layer but the last has given, and the next has not taken.
+    /// The output of each layer but the last that the next layer has not taken.
     private var between: [Piece]
     /// The number of bytes that each layer has given.
     private var givenByteCounts: [Int64]
@@ -52,11 +52,11 @@ package final class ContentDecoder {
         #endif
         return names
     }()
-    /// The value of `Accept-Encoding` that says what can be decoded.
+    /// The value of `Accept-Encoding` that lists the codings that can be decoded.
     package static let acceptedCodings = codings.dropFirst().reduce(codings[0]) { "\($0), \($1)" }
-    /// How much is kept between two layers.
+    /// The most bytes that are kept between two layers.
     static let pieceByteCount = 16 * 1024
-    /// The part of the input that one step takes: a coding can make much work of bytes that stand for nothing.
+    /// The most input of one step: input that decodes to nothing can cost much work.
     private static let stepByteCount = 32 * 1024
 
     /// The versions of the libraries that decode, as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.
@@ -86,16 +86,16 @@ package final class ContentDecoder {
 
     /// Makes a decoder for the value of `Content-Encoding`.
     ///
-    /// `nil` when there is nothing to take off: no coding, or one that is not known, so that the content reaches the
-    /// user as it came, as in browsers. Throws `cannotDecodeContentData` for more codings than the limits allow: each
-    /// multiplies what a byte can expand to.
+    /// `nil` when nothing can be decoded: there is no coding, or one of them is unknown, so that the content reaches
+    /// the user as received, as in browsers. Throws `cannotDecodeContentData` for more codings than the limits allow:
+    /// each multiplies what a byte can expand to.
     package static func make(for codings: String, limits: ContentLimits) throws(TransferFailure) -> ContentDecoder? {
         let names = names(in: codings)
         guard !names.isEmpty, names.allSatisfy(isKnown) else { return nil }
         guard names.count <= limits.maximumCodingCount else {
             throw .badCoding(codings, "there are more than \(limits.maximumCodingCount) content codings")
         }
-        // The last coding of the list was put on last (RFC 9110 §8.4).
+        // The last coding of the list was applied last (RFC 9110 §8.4).
         let order = Array(names.reversed())
         let layers = order.compactMap(stream)
         guard layers.count == order.count else { throw .badCoding(codings, "there is no memory") }
@@ -114,7 +114,7 @@ package final class ContentDecoder {
         name == "x-gzip" || codings.contains(name)
     }
 
-    /// What decodes one coding; `nil` when it is not known, or there is no memory.
+    /// Makes the decoder of one coding; `nil` when the coding is unknown, or there is no memory.
     static func stream(of name: String) -> (any ContentCodingStream)? {
         switch name.lowercased() {
         case "gzip", "x-gzip": InflateStream(isGzip: true)
@@ -159,7 +159,7 @@ package final class ContentDecoder {
         return .paused
     }
 
-    /// Runs the present layer once, over what it has before it.
+    /// Runs the current layer once, on its input.
     private func step(
         _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(TransferFailure) -> (taken: Int, given: Int) {
@@ -179,15 +179,14 @@ package final class ContentDecoder {
         return (taken, given)
     }
 
-    /// Says that no more content comes; throws where a coding has not ended.
+    /// Notifies the decoder that no more content comes; throws where a coding has not ended.
     ///
     /// - Parameters:
-    ///   - isEmpty: whether the content had no bytes at all. Empty content is complete: many servers name a coding
-    ///     where they send nothing.
-    ///   - endedByClose: whether the close of the connection is the content's end (RFC 9112 §8). Only the codings tell
-    ///     then whether all of the content came.
-    /// - Throws: for a coding that has not ended, `networkConnectionLost` with `endedByClose`, else
-    ///   `cannotDecodeContentData`.
+    ///   - isEmpty: whether the content had no bytes at all. Empty content is complete, unless `endedByClose`: many
+    ///     servers name a coding where they send nothing.
+    ///   - endedByClose: whether the close of the connection is the content's end (RFC 9112 §8). Then only the codings
+    ///     show whether the content is complete.
+    /// - Throws: `networkConnectionLost` with `endedByClose`, for empty content too, else `cannotDecodeContentData`.
     package func finish(isEmpty: Bool, endedByClose: Bool) throws(TransferFailure) {
         for (layer, name) in zip(layers, names) where !layer.isWhole || (isEmpty && endedByClose) {
             throw endedByClose

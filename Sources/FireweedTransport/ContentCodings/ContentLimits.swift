@@ -6,9 +6,9 @@ package struct ContentLimits: Sendable {
     private let maximumExpansionRatio: Int?
     /// How many content codings a response may have.
     let maximumCodingCount: Int
-    /// Whether codings are taken off at all.
+    /// Whether content is decoded at all.
     let decodesContent: Bool
-    /// Small contents may expand as they like: they are small.
+    /// Decoded content up to this size is allowed at any ratio.
     private static let freeExpansion: Int64 = 16 * 1024 * 1024
 
     /// Takes the limits from options.
@@ -19,7 +19,7 @@ package struct ContentLimits: Sendable {
         decodesContent = options.decodesContent
     }
 
-    /// The limit that content exceeds, by its decoded and its coded number of bytes; `nil` within both.
+    /// The limit that content exceeds, by its decoded and its coded number of bytes; `nil` when it exceeds none.
     package func refusal(decoded total: Int64, received: @autoclosure () -> Int64) -> TransferRefusal? {
         if let maximumByteCount, total > maximumByteCount { return .bodyBytes(limit: maximumByteCount) }
         guard total > Self.freeExpansion, let ratio = maximumExpansionRatio else { return nil }

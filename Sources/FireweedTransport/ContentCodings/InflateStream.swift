@@ -4,11 +4,10 @@ import CZlib
 
 /// Decodes gzip members (RFC 1952), a zlib stream (RFC 1950), or a bare deflate stream (RFC 1951).
 ///
-/// `deflate` is a zlib stream by RFC 9110 §8.4.1.2; some servers leave its header out, and browsers and curl read
-/// both. `gzip` may also be a zlib stream, as curl takes it. Behind a gzip member another one may follow (RFC 1952
-/// §2.2), or zeros, as gzip(1) and curl accept them: blocks of a tape were filled up with zeros. Anything else behind
-/// the end is an error, but for 4 bytes behind a bare deflate stream, as with curl: they are a checksum without its
-/// header.
+/// `deflate` is a zlib stream by RFC 9110 §8.4.1.2; some servers leave its header out, and browsers and curl read both.
+/// `gzip` may also be a zlib stream, as curl takes it. After a gzip member another one may follow (RFC 1952 §2.2), or
+/// zeros, as gzip(1) and curl accept them: blocks of a tape were padded with zeros. Anything else after the end is an
+/// error, except 4 bytes after a bare deflate stream, as with curl: they are a checksum without its header.
 final class InflateStream: ContentCodingStream {
     private enum State {
         /// Nothing came.
@@ -17,11 +16,11 @@ final class InflateStream: ContentCodingStream {
         case firstByte(UInt8)
         /// Inside a stream.
         case inflating
-        /// Behind a gzip member.
+        /// After a gzip member.
         case betweenMembers
-        /// In the zeros behind a gzip member, of which so many may follow.
+        /// In the zeros after a gzip member, of which `rest` more may follow.
         case padding(rest: Int)
-        /// Behind the end, with so many bytes more that are let pass.
+        /// After the end; `tolerated` more bytes are ignored.
         case ended(tolerated: Int)
     }
 
@@ -29,7 +28,7 @@ final class InflateStream: ContentCodingStream {
         case gzip, zlib, bare
     }
 
-    /// So many zeros may follow a gzip member.
+    /// The most zeros after a gzip member.
     private static let paddingByteCount = 64 * 1024
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -37,7 +36,7 @@ final class InflateStream: ContentCodingStream {
     private let name: String
     private var format: Format
     private var state = State.untouched
-    /// The byte that was held back until the format was known; the stream reads it in a call of its own.
+    /// The byte that was held back until the format was known; zlib reads it in a separate call.
     private var held: UInt8?
 
     /// The version of zlib that is loaded, as `1.2.13`.
@@ -135,7 +134,7 @@ final class InflateStream: ContentCodingStream {
         let count = Int(room - stream.pointee.avail_out)
         switch code {
         case Z_OK: return (count, false)
-        // Nothing was left to do.
+        // zlib could make no progress.
         case Z_BUF_ERROR: return (count, true)
         case Z_STREAM_END:
             switch format {

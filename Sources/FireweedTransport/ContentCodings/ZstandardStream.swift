@@ -7,7 +7,7 @@ import CZstd
 final class ZstandardStream: ContentCodingStream {
     private let decoder: OpaquePointer
     private var isBetweenFrames = true
-    /// The last output was filled: the decoder may hold more of it.
+    /// Whether the last output was filled: the decoder may hold more.
     private var isOutputFull = false
     /// RFC 9659 §3: content has frames with a window of at most 8 MiB.
     static let maximumWindowBits: Int32 = 23
@@ -48,10 +48,10 @@ final class ZstandardStream: ContentCodingStream {
         }
     }
 
-    /// Whether a frame, or one that is skipped, may begin with this byte (RFC 8878 §3.1).
+    /// Whether a frame, or a skippable frame, may begin with this byte (RFC 8878 §3.1).
     ///
-    /// The library also decodes the formats of its versions before 0.8, which no content has: their decoders are old,
-    /// and what they refuse depends on the pieces that they get.
+    /// The library also decodes the formats of its versions before 0.8, which no content uses: those decoders are old,
+    /// and what they refuse depends on how the input is split.
     private static func beginsFrame(_ byte: UInt8) -> Bool {
         byte == 0x28 || 0x50...0x5F ~= byte
     }
