@@ -1,6 +1,6 @@
 // The common properties of a connection's exchanges.
 
-/// The ends of a connection and what was agreed on for it; made once, and shared by the reports of its exchanges.
+/// The two ends of a connection, its protocol and its TLS; made once, and shared by the reports of its exchanges.
 public final class ConnectionDetails: Sendable {
     /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
     public let protocolName: String?

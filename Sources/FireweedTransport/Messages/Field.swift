@@ -21,7 +21,7 @@ public final class FieldBlock: Sendable {
     /// The fields in the order in which they are sent.
     public let fields: [Field]
 
-    /// The block with whose fields this one begins, where it was made from one that many messages share.
+    /// The shared block whose fields this block begins with, if it was made from one.
     package let base: FieldBlock?
 
     /// Makes a block of fields that were checked to hold no CR, LF or NUL.
@@ -29,7 +29,7 @@ public final class FieldBlock: Sendable {
         (self.fields, base) = (fields, nil)
     }
 
-    /// Makes a block of the fields of a shared one, and others behind them.
+    /// Makes a block of the fields of a shared block, and others after them.
     package init(_ shared: FieldBlock, adding others: [Field]) {
         (fields, base) = (shared.fields + others, shared.base ?? shared)
     }

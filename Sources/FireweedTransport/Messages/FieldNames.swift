@@ -5,7 +5,7 @@ package struct FieldNames<Value: Sendable>: Sendable {
     @usableFromInline package let table: FieldNameTable
     @usableFromInline package let values: [Value]
 
-    /// Of several values for one name, the first counts.
+    /// Makes a table; of several values for one name, the first is used.
     package init(_ values: [(String, Value)]) {
         table = FieldNameTable(values.map(\.0))
         self.values = values.map(\.1)
@@ -24,7 +24,7 @@ package struct FieldNames<Value: Sendable>: Sendable {
 @usableFromInline
 package struct FieldNameTable: Sendable {
     private let names: [String]
-    /// The index of a name, or -1: names with one hash follow each other.
+    /// The index of a name, or -1; names with the same hash are in successive slots.
     private var slots: [Int]
 
     init(_ names: [String]) {
@@ -49,7 +49,7 @@ package struct FieldNameTable: Sendable {
         return nil
     }
 
-    /// The length and three bytes of a name tell the names of a list apart, as a rule.
+    /// Usually the length and three bytes distinguish all names of a list.
     private static func hash(_ name: String) -> Int {
         name.withBytes { bytes in
             guard let first = bytes.first, let last = bytes.last else { return 0 }

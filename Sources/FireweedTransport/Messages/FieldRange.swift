@@ -4,12 +4,12 @@
 struct FieldRange {
     var nameStart: UInt32
     var nameEnd: UInt32
-    /// Without the white space in front of the value.
+    /// Without the white space before the value.
     var valueStart: UInt32
-    /// Without the white space behind the value.
+    /// Without the white space after the value.
     var valueEnd: UInt32
 
-    /// The bytes that one of them takes in a head's table.
+    /// The number of bytes of one entry in a head's table.
     static let byteCount = MemoryLayout<FieldRange>.size
 
     /// The name in the bytes that the offsets belong to.

@@ -9,14 +9,14 @@ public struct Flow: Sendable, Hashable {
     public enum Level: Sendable, Hashable {
         /// All of them.
         case running
-        /// Those of the request. No content comes in, and the idle time-out stands still.
+        /// Only those of the request. No content comes in, and the idle time-out is stopped.
         ///
-        /// What the transport has read already it may keep back; it reads no more.
+        /// The transport reads no more, and may keep back what it has read already.
         case receivingPaused
-        /// None in either direction; the idle time-out stands still, and the deadline does not.
+        /// None in either direction; the idle time-out is stopped, and the deadline is not.
         ///
-        /// The consumer is told nothing, apart from the end of a transfer that is cancelled or out of time. What was on
-        /// its way when the decision was made may still come.
+        /// The consumer is not called, except at the end of a transfer that is cancelled or timed out. Calls that were
+        /// on their way when the decision was made may still come.
         case suspended
     }
 
@@ -29,16 +29,17 @@ public struct Flow: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - level: which bytes may move.
-    ///   - revision: the number of the decision, from 1 on; of several decisions, the highest number counts.
+    ///   - revision: the number of the decision, from 1 on; of several decisions, the one with the highest number
+    ///     applies.
     public init(_ level: Level, revision: UInt64) {
         self.level = level
         self.revision = revision
     }
 
-    /// No decision: a transfer that has had none runs, and one that has had some follows the last of them.
+    /// No decision: a transfer without an earlier decision runs; any other follows its last decision.
     public static let undecided = Flow(.running, revision: 0)
 
-    /// Follows another decision if it is the later one, and says whether that changes what may move.
+    /// Follows another decision if it is a later one; returns whether that changes which bytes may move.
     public mutating func follow(_ other: Flow) -> Bool {
         guard other.revision > revision else { return false }
         defer { self = other }

@@ -12,8 +12,8 @@ public struct MessageOwner: Sendable {
     public var attemptNumber: Int
     /// The number of the message among all messages of the request: 0 for the first one.
     ///
-    /// A redirect, an answer to a challenge and a retry make the next message. An answer of the cache has none. A
-    /// message that a guard sends twice keeps its number.
+    /// A redirect, an answer to a challenge and a retry make the next message. A response from the cache has no
+    /// message. A message that a guard sends twice keeps its number.
     public var messageNumber: Int
     /// The values of the request when the message was sent.
     public var values: RequestValues
@@ -35,7 +35,7 @@ public struct MessageOwner: Sendable {
     }
 }
 
-/// The key of a request's URL template, which ``MessageOwner/urlTemplate`` has.
+/// The key of a request's URL template, which ``MessageOwner/urlTemplate`` reads.
 public enum URLTemplateKey: RequestValueKey {
     /// The template, as `/users/{id}`.
     public typealias Value = String
@@ -44,6 +44,6 @@ public enum URLTemplateKey: RequestValueKey {
 extension MessageOwner {
     /// The URL template of the request, as `/users/{id}`; `nil` when it has none.
     ///
-    /// It names the kind of target in metrics and traces, in which paths would be too many.
+    /// Metrics and traces name the kind of target by it, since there are too many different paths.
     public var urlTemplate: String? { values[URLTemplateKey.self] }
 }

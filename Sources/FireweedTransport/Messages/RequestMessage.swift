@@ -1,10 +1,10 @@
-// The request of one hop.
+// The request message of one exchange.
 
 public import Foundation
 
 /// A request message (RFC 9110 §6) and what its transfer has to respect.
 ///
-/// It is one hop's: redirects, cookies and caching have already been decided by the layer above.
+/// The message is for one exchange: redirects, cookies and caching have already been decided by the layer above.
 public struct RequestMessage: Sendable {
     /// The version of HTTP to speak.
     public enum HTTPVersion: Sendable, Hashable {
@@ -22,8 +22,8 @@ public struct RequestMessage: Sendable {
         public var user: String
         /// The password.
         public var password: String
-        /// How they may be used; one scheme alone is used at once where it needs no challenge first (Basic, NTLM,
-        /// Negotiate).
+        /// The schemes that may be used; if only one is allowed and it needs no challenge (Basic, NTLM, Negotiate), it
+        /// is used with the first message.
         public var schemes: AuthenticationSchemes
 
         /// Makes credentials.
@@ -31,7 +31,7 @@ public struct RequestMessage: Sendable {
         /// - Parameters:
         ///   - user: the user.
         ///   - password: the password.
-        ///   - schemes: how they may be used; by the schemes with a password, by default.
+        ///   - schemes: the schemes that may be used; by default those with a password.
         public init(user: String, password: String, schemes: AuthenticationSchemes = .password) {
             self.user = user
             self.password = password
@@ -50,7 +50,7 @@ public struct RequestMessage: Sendable {
         get { content.body }
         set { content = MessageContent(newValue) }
     }
-    /// The same content, with files by their URLs.
+    /// The content of `body`, where files are named by their URLs.
     package var content: MessageContent
     /// Seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for
     /// none.
@@ -60,7 +60,7 @@ public struct RequestMessage: Sendable {
     /// The moment of the monotonic clock at which the request as a whole, with all of its attempts, has to be over;
     /// `nil` for none.
     ///
-    /// It ends no transfer: queues and guards know by it which messages are still of use.
+    /// It ends no transfer: queues and guards use it to skip messages that are too late.
     public var requestDeadlineNanoseconds: UInt64?
     /// How much the message matters when not all can be sent; `.normal` by default.
     public var priority = TransferPriority.normal
@@ -70,18 +70,18 @@ public struct RequestMessage: Sendable {
     public var isStream = false
     /// The credentials to answer a challenge with; `nil` for none.
     public var credentials: Credentials?
-    /// Asks for a WebSocket in place of a response's content; `nil`, as nearly always, for none.
+    /// Asks for a WebSocket instead of a response's content; `nil`, as nearly always, for none.
     public var webSocket: WebSocketOffer?
     /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that gather content; false by
     /// default.
     public var wantsReadComplete = false
-    /// The request that the message belongs to; `nil` for a message of no request, as for the validation of a stored
+    /// The request that the message belongs to; `nil` for a message of no request, as for the revalidation of a stored
     /// response in the background, and on an ``EngineTransport`` without a decorator, which does not use it.
     public var owner: MessageOwner?
     /// The digest of the client certificate that the caller has seen; `nil` where the caller does not depend on it.
     ///
-    /// Messages with different digests share no connection: one that was made before the certificate was replaced under
-    /// its path still has the former.
+    /// Messages with different digests share no connection: a connection that was made before the certificate's file
+    /// was replaced still uses the old certificate.
     package var clientCertificate: Data?
 
     /// Makes a message; the defaults add nothing to it.
@@ -121,7 +121,7 @@ extension RequestMessage {
 
     /// Whether an absolute URL names a host (RFC 9110 §4.2.1); `http:x`, `http:/x` and `http:///x` do not.
     ///
-    /// Read byte by byte: every request is asked.
+    /// Reads byte by byte, since it is called for every request.
     package static func hasAuthority(_ url: String) -> Bool {
         var url = url
         return url.withUTF8(hasAuthority)
@@ -132,7 +132,7 @@ extension RequestMessage {
         while index < url.count, url[index] != 0x3A { index += 1 }
         guard index + 2 < url.count, url[index + 1] == 0x2F, url[index + 2] == 0x2F else { return false }
         index += 3
-        // Up to `/`, `?` or `#`, behind the userinfo, in front of the port.
+        // The host: after the userinfo, before the port, up to `/`, `?` or `#`.
         var isEmpty = true
         var isInPort = false
         while index < url.count {

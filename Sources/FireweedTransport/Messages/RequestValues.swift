@@ -11,7 +11,7 @@ public protocol RequestValueKey {
     associatedtype Value: Sendable
 }
 
-/// Values of a request for its monitors, and for whatever moves its messages; nothing of them is sent.
+/// Values of a request for its monitors and for the code that moves its messages; they are never sent.
 public struct RequestValues: Sendable {
     private var storage: [ObjectIdentifier: any Sendable] = [:]
 
@@ -19,13 +19,13 @@ public struct RequestValues: Sendable {
     /// task.
     public typealias Capture = @Sendable (_ values: inout RequestValues) -> Void
 
-    /// Makes values without any; needs no memory.
+    /// Makes an empty set of values; allocates no memory.
     public init() {}
 
     /// Whether there is no value.
     public var isEmpty: Bool { storage.isEmpty }
 
-    /// The value of a key; `nil` when there is none, and removes it.
+    /// The value of a key; `nil` when there is none, and setting `nil` removes the value.
     public subscript<Key: RequestValueKey>(key: Key.Type) -> Key.Value? {
         get { storage[ObjectIdentifier(key)] as? Key.Value }
         set { storage[ObjectIdentifier(key)] = newValue.map { $0 as any Sendable } }

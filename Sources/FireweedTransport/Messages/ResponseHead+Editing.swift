@@ -1,7 +1,7 @@
 // Heads that differ from one another in a few fields, made without reading the rest.
 
 extension ResponseHead {
-    /// The same head without the fields whose name is refused, and with further ones at its end.
+    /// The same head with the fields whose names are kept, and further ones at its end.
     package func keeping(
         _ isKept: (UnsafeRawBufferPointer) -> Bool, appending fields: [Field] = []
     ) -> ResponseHead {
@@ -20,7 +20,7 @@ extension ResponseHead {
         return ResponseHead(status: status, version: version, section: lines)
     }
 
-    /// The same head with one value for this name in place of any it has.
+    /// The same head with one value for this name instead of any it has.
     package func setting(_ name: String, to value: String) -> ResponseHead {
         keeping({ !Self.isName($0, name) }, appending: [Field(name: name, value: value)])
     }

@@ -7,7 +7,7 @@ extension ResponseHead {
 
         /// There is a `Set-Cookie` field.
         package static let setsCookies = Marks(rawValue: 1)
-        /// There is a field that could make the response worth storing: of its freshness, or a validator.
+        /// There is a field that could make the response worth storing: one about freshness, or a validator.
         package static let mayBeWorthStoring = Marks(rawValue: 2)
         /// `Content-Length` is not a number, or its values differ: a recipient that continues to read may take the
         /// content of one response for the head of the next response (RFC 9112 §6.3).
@@ -21,7 +21,8 @@ extension ResponseHead {
             self.rawValue = rawValue
         }
 
-        /// Takes a field into account; `length` goes along from field to field of a head, and is judged at its end.
+        /// Takes a field into account; `length` collects the lengths of all fields, and is checked at the end of the
+        /// head.
         mutating func note(
             _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ length: inout AnnouncedLength
         ) {
@@ -43,7 +44,7 @@ extension ResponseHead {
 extension UnsafeRawBufferPointer {
     /// Compares a name, or another token, with one in lower case whose length is the same, and is not zero.
     ///
-    /// Among tokens the bit that it ignores is a letter's case, apart from `^` and `~`, which no name here has.
+    /// In tokens, the ignored bit is the case of a letter; it also confuses `^` and `~`, which no name here has.
     @inline(__always)
     func isFieldName(_ lowercase: StaticString) -> Bool {
         // Nearly all names differ in their first letter from those that are looked for.

@@ -1,18 +1,17 @@
-// The status line and fields of a response, kept as they came and read when someone asks.
+// The status line and fields of a response, kept as received and parsed on demand.
 
 import Glibc
 
 /// A response's head: status, version and fields (RFC 9110 §6, RFC 9112 §4).
 ///
-/// The bytes are kept as they came in, with their order, their case and their duplicates. A table of the places of
-/// names and values stands behind them in the same array, so that a head is one allocation, and strings are made on
-/// demand.
+/// The bytes are kept as they came in, with their order, their case and their duplicates. A table of the offsets of
+/// names and values follows them in the same array, so that a head is one allocation, and strings are made on demand.
 public struct ResponseHead: Sendable {
     /// The status code (RFC 9110 §15).
     public let status: Int
     /// The version as the wire says it, as `HTTP/1.1`.
     public let version: String
-    /// What is asked of every head, found out while it was read.
+    /// Facts that are needed of every head, collected while it was read.
     package let marks: Marks
     /// The status line, where one came, the field section, and the table of its fields.
     private let storage: [UInt8]
@@ -101,7 +100,7 @@ public struct ResponseHead: Sendable {
         }
     }
 
-    /// Where the status begins, behind the version and one or more spaces.
+    /// Where the status begins, after the version and one or more spaces.
     static func statusStart(in bytes: UnsafeRawBufferPointer) -> Int {
         var index = 9
         while index < bytes.count, bytes[index] == 0x20 { index += 1 }
@@ -156,7 +155,7 @@ public struct ResponseHead: Sendable {
         return length
     }
 
-    /// Calls `body` with name and value of each line until it says false.
+    /// Calls `body` with name and value of each line until `body` returns false.
     package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
         storage.withUnsafeBytes { bytes in
             var place = Int(sectionEnd)
@@ -168,7 +167,7 @@ public struct ResponseHead: Sendable {
         }
     }
 
-    /// Finds the fields of lines that were not checked.
+    /// Finds the fields in unchecked lines.
     private static func forEachField(of lines: UnsafeRawBufferPointer, _ body: (FieldRange) -> Void) {
         guard let base = lines.baseAddress else { return }
         var start = 0
@@ -194,7 +193,7 @@ public struct ResponseHead: Sendable {
         return start..<end
     }
 
-    /// UTF-8 where the bytes are, else ISO-8859-1, which is what such fields were before (RFC 9110 §5.5).
+    /// Decodes valid UTF-8 as such, and other bytes as ISO-8859-1, the former encoding of fields (RFC 9110 §5.5).
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(decoding: bytes.map(UInt16.init), as: UTF16.self)
     }

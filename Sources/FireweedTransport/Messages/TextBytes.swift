@@ -4,7 +4,7 @@ extension UnsafeBufferPointer<UInt8> {
     /// Whether there are one or more bytes, all of which a token may have (RFC 9110 §5.6.2).
     var isToken: Bool { !isEmpty && allSatisfy(TokenTable.contains) }
 
-    /// Whether one of the bytes is a control character but tab.
+    /// Whether one of the bytes is a control character other than tab.
     var hasControl: Bool {
         var found: UInt8 = 0
         // All bytes are looked at, sixteen at a time.
@@ -17,7 +17,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// Calls `body` with the UTF-8 bytes; a native string lends its own.
+    /// Calls `body` with the UTF-8 bytes; a native string is not copied.
     @inline(__always)
     func withBytes<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
         if let value = utf8.withContiguousStorageIfAvailable(body) { return value }

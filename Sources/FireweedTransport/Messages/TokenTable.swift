@@ -1,6 +1,6 @@
 // The bytes of tokens, for names that are read byte by byte.
 
-/// What `UInt8.isTokenByte` says, in a table: the names of a head are most of its bytes that need a look each.
+/// `UInt8.isTokenByte` as a table, for speed: most bytes that are examined one by one are in the names of a head.
 enum TokenTable {
     /// A digit for each byte, 32 in a line: 1 where it may be in a token (RFC 9110 §5.6.2).
     private static let digits: StaticString = """

@@ -4,11 +4,11 @@
 ///
 /// It is for the guards of a session, and changes nothing on the wire.
 public enum TransferPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// Not sent as soon as its server is busy: prefetching, telemetry.
+    /// The first to be refused when its server is busy: prefetching, telemetry.
     case sheddable
-    /// What most messages have.
+    /// The priority of most messages.
     case normal
-    /// Sent as long as anything is: what a user waits for.
+    /// Sent as long as any message is: for what a user waits for.
     case important
 
     /// Orders priorities, the least first.

@@ -24,7 +24,7 @@ public struct TransferReport: Sendable {
     package var lookedUp: Int64 = 0
     /// Microseconds from the start until the name was looked up, or 0.
     public var nameLookup: Int64 = 0
-    /// Microseconds from the start until the connection to the peer or its proxy stood, or 0.
+    /// Microseconds from the start until the connection to the peer or its proxy was made, or 0.
     public var connect: Int64 = 0
     /// Microseconds from the start until the TLS handshake was done, or 0.
     public var secureConnect: Int64 = 0
@@ -46,7 +46,7 @@ public struct TransferReport: Sendable {
     public var responseBodyByteCount: Int64 = 0
     /// Bytes of the response's content after decoding.
     public var responseDecodedByteCount: Int64 = 0
-    /// True when a connection was used that was there before.
+    /// True when a connection was reused that existed before.
     public var isReusedConnection = false
     /// The connection that was used, or `nil` when there was none.
     public var connection: ConnectionDetails?

@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// Steers an open WebSocket.
+/// Sends on an open WebSocket, and closes it.
 ///
-/// Every method may be called from any thread. Whatever is sent goes out in the order of the calls, pings excepted,
-/// which go first.
+/// Every method may be called from any thread. Messages are sent in the order of the calls; pings are sent before
+/// messages that wait.
 public protocol WebSocketChannel: AnyObject, Sendable {
     /// Sends a message.
     ///
@@ -28,7 +28,7 @@ public protocol WebSocketChannel: AnyObject, Sendable {
     func close(code: UInt16, reason: Data)
 }
 
-/// Hears what happens on a WebSocket, on the transport's thread and in order.
+/// Is notified of what happens on a WebSocket, on the transport's thread and in order.
 ///
 /// No method may wait. Everything comes after the head of the 101 response and before the transfer's end, which follows
 /// in any case.

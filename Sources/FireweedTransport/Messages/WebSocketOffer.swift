@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// Asks for a WebSocket (RFC 6455) in place of an ordinary response.
+/// Asks for a WebSocket (RFC 6455) instead of an ordinary response.
 ///
-/// It travels with a request message; the transport then makes the handshake of the message, and talks to the listener
-/// once the peer has agreed. The subprotocols on offer are the message's `Sec-WebSocket-Protocol` field.
+/// A request message carries the offer; the transport makes the opening handshake, and calls the listener once the peer
+/// has agreed. The subprotocols on offer are the message's `Sec-WebSocket-Protocol` field.
 public struct WebSocketOffer: Sendable {
     /// The compression to offer, or `nil` for none.
     public var compression: WebSocketCompression?
@@ -19,7 +19,7 @@ public struct WebSocketOffer: Sendable {
     public var pingInterval: TimeInterval?
     /// Whether an automatic ping that has no answer when the next one is due ends the connection with `timedOut`.
     public var requiresPongs: Bool
-    /// Hears what happens on the WebSocket.
+    /// Is notified of what happens on the WebSocket.
     public var listener: any WebSocketListener
 
     /// Makes an offer.
@@ -48,9 +48,9 @@ public struct WebSocketCompression: Sendable, Hashable {
     public var allowsClientContextTakeover: Bool
     /// Whether the peer may refer back to earlier messages; false demands `server_no_context_takeover`.
     public var allowsServerContextTakeover: Bool
-    /// Largest window of ours, in bits from 8 to 15; `nil` lets the peer choose.
+    /// Our largest window, in bits from 8 to 15; `nil` lets the peer choose.
     public var clientMaximumWindowBits: Int?
-    /// Largest window of the peer's, in bits from 8 to 15; `nil` leaves it to the peer.
+    /// The peer's largest window, in bits from 8 to 15; `nil` leaves it to the peer.
     public var serverMaximumWindowBits: Int?
 
     /// Makes an offer; window bits outside 8 to 15 become the nearest of them.
