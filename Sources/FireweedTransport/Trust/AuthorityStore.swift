@@ -1,4 +1,4 @@
-// The authorities in the form in which OpenSSL looks them up.
+// The authorities as OpenSSL's lookup table.
 
 import COpenSSL
 package import Foundation
@@ -12,7 +12,8 @@ final class AuthorityStore: @unchecked Sendable {
     let pointer: OpaquePointer
     private let knownDigest = Mutex<Data?>(nil)
 
-    /// Throws `TrustFailure.authoritiesUnreadable` when there is nothing to read, or it is malformed.
+    /// Throws `TrustFailure.authoritiesUnreadable` when the file or folder cannot be read or is malformed, or the
+    /// system has no certificates.
     init(_ authorities: CertificateAuthorities) throws(TrustFailure) {
         OpenSSLLibrary.initialise()
         guard let store = X509_STORE_new() else {
@@ -61,7 +62,7 @@ final class AuthorityStore: @unchecked Sendable {
         }
     }
 
-    /// As for OpenSSL, a file of the system's folder that cannot be read is none.
+    /// Like OpenSSL, skips files of the system's folder that cannot be read.
     private func readableCertificates(in folder: String) -> [Certificate] {
         let folder = URL(fileURLWithPath: folder, isDirectory: true)
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -116,17 +117,18 @@ extension AuthorityStore {
 
     private struct Stores {
         var all: [Source: AuthorityStore] = [:]
-        /// The stores that were asked for last, or why there was none, by their authorities.
+        /// The store that was used last for each value, or why it could not be made.
         var latest: [CertificateAuthorities: Result<AuthorityStore, TrustFailure>] = [:]
     }
 
     private static let made = Mutex(Stores())
-    /// The system's store takes tens of milliseconds and about a megabyte; a program has a handful of others.
+    /// The most stores: the system's takes tens of milliseconds and about a megabyte, and a program has a handful of
+    /// others.
     private static let limit = 32
 
     /// The store of some authorities, made at its first use, and again when their file has changed.
     ///
-    /// Two threads that come first at once both make it.
+    /// Two threads that need it first at the same time both make it.
     static func shared(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
         let source = Source(authorities)
         let known = made.withLock { made in
@@ -154,7 +156,7 @@ extension AuthorityStore {
         }
     }
 
-    /// The store that was asked for last, whatever has become of the file.
+    /// The store that was used last, even if the file has changed since.
     fileprivate static func latest(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
         if let latest = made.withLock({ $0.latest[authorities] }) { return try latest.get() }
         return try shared(for: authorities)
@@ -182,8 +184,8 @@ extension CertificateAuthorities {
 
     /// The digest of the certificates that were read last, whatever their place; `nil` for those of the machine.
     ///
-    /// Each new connection, and ``prepare()``, read a file that has changed; this reads one that was never read. All
-    /// authorities that cannot be read have the same digest.
+    /// Each new connection, and ``prepare()``, read a file that has changed; this property reads only a file that was
+    /// never read. All authorities that cannot be read have the same digest.
     package var contentDigest: Data? {
         if areOfMachine { return nil }
         do throws(TrustFailure) {

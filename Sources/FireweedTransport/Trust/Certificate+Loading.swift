@@ -21,7 +21,7 @@ extension Certificate {
     ///
     /// Throws when one of them is malformed.
     ///
-    /// Text between the certificates, and whatever else is in PEM there, is passed over (RFC 7468 §2).
+    /// Text between the certificates, and PEM of any other kind, is skipped (RFC 7468 §2).
     public static func all(inPEM text: String) throws -> [Certificate] {
         let begin = "-----BEGIN CERTIFICATE-----"
         let end = "-----END CERTIFICATE-----"

@@ -20,9 +20,10 @@ public enum CertificateError: Error, Sendable, Equatable {
     case malformedPin(String)
 }
 
-/// An X.509 certificate (RFC 5280), kept as the bytes that it is.
+/// An X.509 certificate (RFC 5280), kept as its DER bytes.
 ///
-/// Two are equal when their bytes are. Its fields are read from the bytes each time: keep what is needed often.
+/// Two certificates are equal when their bytes are. The fields are read from the bytes each time: keep the values that
+/// you need often.
 ///
 /// <!-- sample: no-run: there is no such file -->
 /// ```swift
@@ -63,9 +64,9 @@ public struct Certificate: Sendable, Hashable {
         Digest.sha256(derRepresentation).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The name of whom the certificate is about, as `CN = …, O = …`; empty when it has none.
+    /// The name of the subject, as `CN = …, O = …`; empty when it has none.
     public var subject: String { parsed?.subject ?? "" }
-    /// The name of whom the certificate is from.
+    /// The name of the issuer.
     public var issuer: String { parsed?.issuer ?? "" }
     /// The number that the issuer gave it, in upper-case hexadecimal.
     public var serialNumber: String { parsed?.serialNumber ?? "" }
@@ -73,11 +74,12 @@ public struct Certificate: Sendable, Hashable {
     public var notBefore: Date { parsed?.notBefore ?? .distantFuture }
     /// The last moment at which it is valid; in the distant past when the field cannot be read.
     public var notAfter: Date { parsed?.notAfter ?? .distantPast }
-    /// What it is for beside its subject, in its order; empty when there is no such extension (RFC 5280 §4.2.1.6).
+    /// The names that it is for besides its subject, in its order; empty when there is no such extension (RFC 5280
+    /// §4.2.1.6).
     public var subjectAlternativeNames: [SubjectAlternativeName] { parsed?.subjectAlternativeNames ?? [] }
     /// Whether subject and issuer are the same name, as in roots; it says nothing about the signature.
     public var isSelfIssued: Bool { parsed?.isSelfIssued ?? false }
-    /// How it is signed, in OpenSSL's words, such as `sha256WithRSAEncryption` or `ecdsa-with-SHA256`.
+    /// The signature algorithm by OpenSSL's name, such as `sha256WithRSAEncryption` or `ecdsa-with-SHA256`.
     public var signatureAlgorithm: String { parsed?.signatureAlgorithm ?? "unknown" }
 
     /// The certificate in PEM, with a line break at its end.
@@ -86,9 +88,9 @@ public struct Certificate: Sendable, Hashable {
         return "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
     }
 
-    /// OpenSSL's form of it.
+    /// OpenSSL's form of the certificate.
     ///
-    /// The bytes were read once, so it is there unless memory has run out.
+    /// The bytes were parsed before, so it is `nil` only when memory has run out.
     var parsed: ParsedCertificate? { ParsedCertificate(der: derRepresentation) }
 }
 
@@ -96,7 +98,7 @@ extension Certificate: CustomStringConvertible, CustomDebugStringConvertible {
     /// Subject and issuer in a line.
     public var description: String { "Certificate of \(subject), issued by \(issuer)" }
 
-    /// Everything that people ask about a certificate, a line for each.
+    /// The fields of the certificate, a line for each.
     public var debugDescription: String {
         """
         Certificate of \(subject)

@@ -1,4 +1,4 @@
-// Whom to trust.
+// The certification authorities of a session.
 
 public import Foundation
 
@@ -8,9 +8,9 @@ public enum CertificateAuthorities: Sendable, Hashable {
     case system
     /// A file of certificates in PEM; read again when it was written or replaced.
     case file(URL)
-    /// A folder of certificates in PEM, by their usual names or by hashes (openssl-rehash(1)).
+    /// A folder of certificates in PEM or DER, by their usual names or by hashes (openssl-rehash(1)).
     ///
-    /// Read again when a file was added, removed or renamed in it, and not when one was written in its place.
+    /// Read again when a file was added, removed or renamed in it, but not when a file was overwritten in place.
     case folder(URL)
     /// These certificates and no others.
     case certificates([Certificate])

@@ -1,9 +1,9 @@
-// One verification of a chain by OpenSSL: pure, on whichever thread asks.
+// One verification of a chain by OpenSSL: pure, on any thread.
 
 import COpenSSL
 import Foundation
 
-/// Verifies what a server showed against authorities, or finds how far it is consistent without any.
+/// Verifies a server's certificates against authorities, or finds how far they form a chain without any authority.
 struct ChainVerification {
     /// The leaf first; the rest is only material to build a path from.
     private let presented: [ParsedCertificate]
@@ -21,7 +21,8 @@ struct ChainVerification {
         ignoresDates = true
     }
 
-    /// No honest chain comes near; a hostile one must not keep the loop busy.
+    /// The most certificates that are read: honest chains are far shorter, and a hostile one must not keep the loop
+    /// busy.
     private static let limit = 32
 
     /// The path from the leaf to an authority, the authority included.
@@ -42,8 +43,8 @@ struct ChainVerification {
         return try outcome.get()
     }
 
-    /// Looks the leaf up in revocation lists, of authorities in the store; throws `.revoked`, or why that cannot be
-    /// told.
+    /// Looks the leaf up in revocation lists of authorities in the store; throws `.revoked`, or the reason why the
+    /// status is unknown.
     func checkLists(_ lists: [RevocationList], to store: AuthorityStore) throws(TrustFailure) {
         let parsed = lists.compactMap(\.parsed)
         let outcome: Result<[Certificate], TrustFailure> = OpenSSLError.discarding {
@@ -77,7 +78,7 @@ struct ChainVerification {
             path.append(rest.remove(at: next))
         }
         guard path.count > 1, let top = path.last else { return [Certificate(leaf)] }
-        // Signatures fit. Path lengths, purposes and name constraints must fit as well, or it is not a path.
+        // The signatures are valid. Path lengths, purposes and name constraints must be so too, or it is not a path.
         let verification = ChainVerification(path: path, rules: rules)
         guard let store = try? AuthorityStore(.certificates([Certificate(top)])),
             let whole = try? verification.path(to: store)

@@ -1,14 +1,14 @@
-// The content of client identities, apart from its place.
+// The content of client identities, independent of their paths.
 
 import Dispatch
 package import Foundation
 import Synchronization
 
 extension ClientIdentity {
-    /// The SHA-256 of the certificate that servers are shown now: another one for each certificate, whatever its path.
+    /// The SHA-256 of the certificate that servers are shown now: different for each certificate, whatever its path.
     ///
-    /// The digest of nothing that can be read is a digest too: no server is shown such an identity. Looks at the files,
-    /// and reads them when they have changed; not for an event loop's thread.
+    /// An identity that cannot be read has a digest too: no server is shown such an identity. Looks at the files, and
+    /// reads them when they have changed; not for an event loop's thread.
     package var contentDigest: Data {
         do throws(ClientIdentityError) {
             return try KnownIdentities.identity(self).digest
@@ -37,7 +37,8 @@ private enum KnownIdentities {
 
     private struct State {
         var known: [ClientIdentity: (versions: [FileVersion?], identity: LoadedIdentity)] = [:]
-        /// Those that are being read, and who waits for them: a file that never comes takes one thread.
+        /// The identities that are being read, with the replies that wait: a file that never arrives blocks one thread
+        /// only.
         var waiting: [ClientIdentity: [Reply]] = [:]
     }
 
@@ -50,7 +51,7 @@ private enum KnownIdentities {
         let known = state.withLock { $0.known[identity] }
         if let known, known.versions == versions { return known.identity }
         let loaded = try LoadedIdentity(identity)
-        // A file that was just written may be written again within the resolution of its time.
+        // A file that was just written may be written again within the resolution of its time stamp.
         guard versions.allSatisfy({ $0?.isSettled ?? false }) else { return loaded }
         state.withLock { state in
             if state.known.count >= limit { state.known.removeAll() }

@@ -4,7 +4,7 @@ public import Foundation
 
 /// A certificate and its private key, for servers that ask for a client certificate.
 ///
-/// It says where they are, and reads nothing.
+/// The value only names the files, and reads nothing.
 ///
 /// The files are read when a connection is made; a failure then is `URLError.clientCertificateRejected`. Call
 /// `validate()` to know earlier, and more precisely.
@@ -27,7 +27,7 @@ public struct ClientIdentity: Sendable, Hashable {
     /// - Parameters:
     ///   - certificate: the certificate, and after it the intermediates to send along.
     ///   - privateKey: the key; may be the same file.
-    ///   - passphrase: what the key is encrypted with; `nil` when it is not.
+    ///   - passphrase: the passphrase of the key; `nil` when the key is not encrypted.
     public init(certificate: URL, privateKey: URL, passphrase: String? = nil) {
         source = .pem(certificate: certificate, privateKey: privateKey)
         self.passphrase = passphrase
@@ -84,7 +84,7 @@ public enum ClientIdentityError: Error, Sendable, Equatable {
     case wrongPassphrase(URL)
     /// The file is damaged, or in a format that OpenSSL 3 no longer reads; the text is OpenSSL's.
     case malformedFile(URL, reason: String)
-    /// The key is not the one that the certificate is about.
+    /// The key does not belong to the certificate.
     case mismatchedKey(certificate: Certificate)
     /// OpenSSL refuses to use it, for a weak key or the like; the text is OpenSSL's.
     case refused(reason: String)

@@ -27,6 +27,6 @@ struct FileVersion: Hashable {
 
     /// Whether the last change lies at least two seconds back.
     ///
-    /// A file that was just written may be written again within the resolution of its time.
+    /// A file that was just written may be written again within the resolution of its time stamp.
     var isSettled: Bool { time(nil) - changed[0] >= 2 }
 }

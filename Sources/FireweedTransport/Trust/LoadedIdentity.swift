@@ -8,7 +8,7 @@ import Foundation
 /// Reading them may wait for a disk, and take long: a key may be encrypted with millions of rounds.
 final class LoadedIdentity: @unchecked Sendable {
     // SAFETY: all properties are constants, and OpenSSL counts references to certificates and keys atomically.
-    /// The place that it was read from.
+    /// The files that it was read from, and their passphrase.
     let identity: ClientIdentity
     private let certificate: ParsedCertificate
     private let intermediates: [ParsedCertificate]
@@ -36,8 +36,8 @@ final class LoadedIdentity: @unchecked Sendable {
 
     var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
 
-    /// Whether a signature takes milliseconds, as those of RSA do; one of an elliptic curve takes less than a change of
-    /// threads.
+    /// Whether a signature takes milliseconds, as those of RSA do; a signature of an elliptic curve takes less than a
+    /// change of threads.
     var signsSlowly: Bool { [EVP_PKEY_RSA, EVP_PKEY_RSA_PSS].contains(EVP_PKEY_get_base_id(key.pointer)) }
 
     /// Makes a connection show this identity.
@@ -82,7 +82,7 @@ final class LoadedIdentity: @unchecked Sendable {
         let text = try bytes(of: file)
         guard text.range(of: Data("PRIVATE KEY-----".utf8)) != nil else { throw .noPrivateKey(file) }
         let key = withBIO(text) { bio in
-            // A passphrase is always passed, if an empty one: otherwise OpenSSL would ask for it on the terminal.
+            // Always passes a passphrase, even an empty one: otherwise OpenSSL asks for it on the terminal.
             var passphrase = Array((passphrase ?? "").utf8CString)
             return PEM_read_bio_PrivateKey(bio, nil, nil, &passphrase)
         }

@@ -23,7 +23,7 @@ struct OpenSSLError: Error, Sendable, CustomStringConvertible {
         return OpenSSLError(entries: entries)
     }
 
-    /// Runs `body`, and takes out of the queue again what it put there.
+    /// Runs `body`, and removes the errors that it left in the queue.
     ///
     /// Inside a handshake, entries left behind would turn a harmless "want read" into a failure (SSL_get_error(3)).
     static func discarding<Value>(_ body: () -> Value) -> Value {

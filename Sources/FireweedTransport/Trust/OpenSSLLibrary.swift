@@ -1,8 +1,8 @@
-// Getting OpenSSL ready, once for the process.
+// The initialisation of OpenSSL, once for the process.
 
 import COpenSSL
 
-/// Decides before `main` that OpenSSL registers no exit handler, which frees what threads of ours still use.
+/// Makes OpenSSL register no exit handler, before `main`: the handler would free memory that our threads still use.
 ///
 /// The first call of OpenSSL makes this decision for the process, and that call may come from anywhere: from our code,
 /// from the program's, or from another library. So the loader runs this function, as it runs C's constructors. The

@@ -5,7 +5,7 @@ package import Foundation
 
 /// Owns one `X509`.
 ///
-/// It stays where it was made; what leaves is a ``Certificate``.
+/// Not `Sendable`: a ``Certificate`` is passed to other threads instead, or a whole `LoadedIdentity`.
 final class ParsedCertificate {
     let x509: OpaquePointer
 
@@ -92,7 +92,7 @@ final class ParsedCertificate {
 
 /// Hashes, by OpenSSL.
 package enum Digest {
-    /// The SHA-256 of bytes, which are 32 bytes.
+    /// The SHA-256 of bytes: 32 bytes.
     package static func sha256(_ data: Data) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         data.withUnsafeBytes { bytes in
@@ -101,7 +101,7 @@ package enum Digest {
         return digest
     }
 
-    /// The SHA-256 of hashes in any order.
+    /// The SHA-256 of a set of hashes, whatever their order.
     package static func sha256(ofSet hashes: [[UInt8]]) -> [UInt8] {
         sha256(Data(hashes.sorted { $0.lexicographicallyPrecedes($1) }.joined()))
     }

@@ -10,7 +10,7 @@ struct PeerRule: Sendable {
     /// Throws when the peer is not to be trusted.
     let decide: @Sendable (ServerTrust) throws -> Void
 
-    /// Leaves it to the authorities, and checks the name.
+    /// Checks the chain up to an authority, and the name.
     static let authoritiesAndName: @Sendable (ServerTrust) throws -> Void = { trust in
         try trust.evaluateChain()
         try trust.evaluateHost(trust.host)

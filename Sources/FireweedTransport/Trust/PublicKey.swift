@@ -5,7 +5,7 @@ public import Foundation
 
 /// A public key.
 ///
-/// Two are equal when their SubjectPublicKeyInfo is.
+/// Two keys are equal when their SubjectPublicKeyInfo is.
 public struct PublicKey: Sendable, Hashable, CustomStringConvertible {
     /// The key as SubjectPublicKeyInfo in DER (RFC 5280 §4.1).
     public let subjectPublicKeyInfo: Data
@@ -66,7 +66,7 @@ public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `sha256//` and Base64, as curl writes it; throws `CertificateError.malformedPin`.
     ///
-    /// One slash is taken as well. `openssl` makes the text from a certificate:
+    /// One slash is accepted too. `openssl` makes the text from a certificate:
     /// `openssl x509 -pubkey -noout | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64`.
     public init(_ text: String) throws {
         guard text.hasPrefix("sha256/"),

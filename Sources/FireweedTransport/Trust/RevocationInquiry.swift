@@ -5,18 +5,18 @@ package import Foundation
 
 /// The revocation status of a certificate.
 package enum RevocationStatus: Sendable, Equatable {
-    /// The issuer says that it stands.
+    /// The issuer says that the certificate is not revoked.
     case good
-    /// The issuer has taken it back.
+    /// The issuer has revoked the certificate.
     case revoked
-    /// Nothing can be told, for this reason.
+    /// The status is not known, for this reason.
     case unknown(String)
 }
 
-/// A status, and how long it holds.
+/// A status, and how long it is valid.
 package struct RevocationAnswer: Sendable, Equatable {
     package let status: RevocationStatus
-    /// When there is something newer at the latest; `nil` when the answer does not say.
+    /// When a newer answer exists at the latest (`nextUpdate`); `nil` when the answer does not say, or revokes.
     package let validUntil: Date?
 
     package static func unknown(_ reason: String) -> RevocationAnswer {
@@ -28,7 +28,7 @@ package struct RevocationAnswer: Sendable, Equatable {
 package struct RevocationInquiry: Sendable {
     /// The certificate in question.
     package let certificate: Certificate
-    /// Its issuer, and those above.
+    /// The issuer of the certificate, and the authorities above the issuer.
     private let issuers: [Certificate]
 
     /// The questions about a verified chain: about all but its last certificate, the trusted anchor.
@@ -58,7 +58,8 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// What an OCSP response in DER says, once it is found to be the issuer's and of today (RFC 6960 §3.2).
+    /// The status in an OCSP response in DER, if the issuer has authorised the response and its dates are valid (RFC
+    /// 6960 §3.2).
     package func answer(in response: Data) -> RevocationAnswer {
         OpenSSLError.discarding {
             guard let parsed = Self.parse(response) else { return .unknown("the OCSP response is malformed") }
@@ -74,7 +75,7 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// What revocation lists say; only lists of the certificate's own issuer count.
+    /// The status by revocation lists; only lists of the certificate's own issuer are used.
     package func answer(in lists: [RevocationList]) -> RevocationAnswer {
         let own = lists.filter { $0.issuer == certificate.issuer }
         guard !own.isEmpty else { return .unknown("there is no list of the issuer's") }
@@ -101,7 +102,7 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// Whether the issuer signed it, or one whom the issuer delegated it to (RFC 6960 §4.2.2.2).
+    /// Whether the response is signed by the issuer, or by a responder that the issuer authorised (RFC 6960 §4.2.2.2).
     private func isGenuine(_ basic: OpaquePointer) -> Bool {
         let parsed = issuers.compactMap(\.parsed)
         guard let store = try? AuthorityStore(.certificates(issuers)), let stack = fw_x509_stack_new() else {
@@ -134,7 +135,7 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// Clocks differ: browsers allow minutes.
+    /// The difference of clocks that is tolerated; browsers allow minutes.
     private static let clockSkewSeconds = 300
 }
 
@@ -148,7 +149,7 @@ extension ParsedCertificate {
         }
     }
 
-    /// Points that hold whole lists of the issuer's own; lists by reason, or by another issuer, are passed over.
+    /// The locations of complete lists of the issuer itself; lists by reason, or by another issuer, are skipped.
     var listLocations: [URL] {
         OpenSSLError.discarding {
             guard let extensionValue = X509_get_ext_d2i(x509, NID_crl_distribution_points, nil, nil) else { return [] }

@@ -1,19 +1,19 @@
-// Lists of certificates that their issuer has taken back.
+// Lists of revoked certificates.
 
 import COpenSSL
 public import Foundation
 
-/// A certificate revocation list (RFC 5280 §5), kept as the bytes that it is.
+/// A certificate revocation list (RFC 5280 §5), kept as its DER bytes.
 ///
-/// Nothing says that it is genuine: that is checked when it is used.
+/// Its signature is not checked until it is used.
 public struct RevocationList: Sendable, Hashable {
     /// The list in DER.
     public let derRepresentation: Data
-    /// Who issued it, as `CN = …, O = …`.
+    /// The name of the issuer, as `CN = …, O = …`.
     public let issuer: String
     /// When it was issued; `nil` when the field cannot be read.
     public let thisUpdate: Date?
-    /// When the next one comes at the latest; `nil` when the list does not say.
+    /// When the next list is issued at the latest; `nil` when the list does not say.
     public let nextUpdate: Date?
 
     /// Reads a list in DER; throws `RevocationList.Malformed`.
@@ -30,7 +30,7 @@ public struct RevocationList: Sendable, Hashable {
         try self.init(bytes: Data(contentsOf: url))
     }
 
-    /// Reads DER or PEM: distribution points are to give DER, and some give the other.
+    /// Reads DER or PEM: distribution points should serve DER, but some serve PEM.
     package init(bytes: Data) throws {
         let begin = "-----BEGIN X509 CRL-----"
         guard bytes.starts(with: Data("-----".utf8)) || bytes.range(of: Data(begin.utf8)) != nil else {

@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// SHA-1, which RFC 6455 §4.2.2 uses to recognise an answer, and Redis to name a script; it protects nothing.
+/// SHA-1, with which RFC 6455 §4.2.2 verifies a handshake, and Redis names a script; it protects nothing.
 package enum SHA1 {
     /// The 20 bytes of the digest.
     package static func digest(of bytes: [UInt8]) -> [UInt8] {

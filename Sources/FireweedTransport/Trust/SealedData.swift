@@ -12,7 +12,8 @@ package enum SealedData {
     private static let nonceByteCount = 12
     private static let tagByteCount = 16
 
-    /// Encrypts data, and binds it to a context that has to be the same when it is opened; `nil` when OpenSSL fails.
+    /// Encrypts data, and binds it to a context that has to be the same when it is opened; `nil` for a key of another
+    /// length, and when OpenSSL fails.
     package static func seal(_ plain: [UInt8], context: [UInt8], key: [UInt8]) -> [UInt8]? {
         guard key.count == keyByteCount, let cipher = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(cipher) }

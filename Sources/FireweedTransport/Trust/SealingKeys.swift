@@ -4,8 +4,8 @@ package import Foundation
 
 /// The keys of sealed data: the first key seals, and every key opens.
 ///
-/// To replace a key while processes run: first all processes get the new key behind the old one, then in front of it,
-/// and at last the new key alone. So no process meets data that it cannot open.
+/// To replace a key while processes run: first all processes get the new key after the old one, then the new key before
+/// the old one, and at last the new key alone. So no process ever has to open data that it cannot.
 package struct SealingKeys: Sendable {
     private let keys: [[UInt8]]
 

@@ -1,57 +1,57 @@
-// The certificates that a server showed, and what can be said of them.
+// The evaluation of the certificates that a server showed.
 
 public import Foundation
 import Synchronization
 
 /// The chain that a server showed in the TLS handshake, for a `ServerTrustEvaluating` to judge.
 ///
-/// Nothing here waits or touches the network, so that it can be asked inside the handshake. The authorities are read at
-/// the first use of each in the process. An evaluator may replace the authorities (`setAnchors(_:)`) and the policy
-/// (`apply(_:)`); both hold for later evaluators of the same trust, and for this one handshake.
+/// Nothing here uses the network, so that it can be called inside the handshake. The authorities are read at the first
+/// use of each in the process. An evaluator may replace the authorities (`setAnchors(_:)`) and the policy
+/// (`apply(_:)`); both apply to later evaluators of the same trust, and to this handshake only.
 public final class ServerTrust: Sendable {
     /// What the server sent, the leaf first, the rest in its order.
     ///
-    /// Anything may follow the leaf: for a decision take `certificates`.
+    /// Anything may follow the leaf: use `certificates` for a decision.
     public let presentedCertificates: [Certificate]
     /// The host that the connection is for.
     public let host: String
-    /// The authorities that vouch for chains here.
+    /// The authorities to trust.
     public let authorities: CertificateAuthorities
-    /// What is asked of the chain beside an authority at its end.
+    /// The requirements on the chain besides an authority at its end.
     public let rules: TrustRules
-    /// What the server says of its certificate's status, unasked for and unchecked: an OCSP response in DER (RFC 6960).
+    /// The OCSP response in DER that the server stapled to its certificate (RFC 6960); its content is not checked.
     ///
-    /// `nil` when it did not say, and when it was not asked: it is when the host's evaluator `mayWait`.
+    /// `nil` when the server sent none, or was not asked: it is asked when the host's evaluator `mayWait`.
     public let stapledStatus: Data?
 
-    /// The port that the connection is for; `nil` for a trust of no connection.
+    /// The port that the connection is for; `nil` for a trust without a connection.
     package let port: UInt16?
     /// Whether the thread that evaluates the trust may wait for the network.
     package let mayWait: Bool
-    /// Fetches revocation statuses, by the way of the session's requests; `nil` for a trust of no session.
+    /// Fetches revocation statuses, by the proxies and routes of the session; `nil` for a trust without a session.
     package let statuses: (any StatusSource)?
 
     private struct State {
-        /// What an evaluator takes as authorities instead of `authorities`.
+        /// The authorities that an evaluator has set instead of `authorities`.
         var anchors: [Certificate]?
         var policy = TrustPolicy.chain
-        // A verification costs about a millisecond, so that its result is kept. It is a pure function of the rest.
+        // A verification takes about a millisecond, so its result is kept; it depends on the other values alone.
         var verdict: Result<[Certificate], TrustFailure>?
         var wantsToWait = false
         var verdictEnd: Date?
     }
 
     private let state = Mutex(State())
-    /// How far the presented certificates hold together; it depends on nothing that can change.
+    /// The chain that the presented certificates form without authorities; it depends on nothing that can change.
     private let ownChain = Mutex<[Certificate]?>(nil)
 
     /// Makes a trust, for tests of evaluators and for chains from elsewhere.
     ///
     /// - Parameters:
     ///   - certificates: what the server sent, the leaf first.
-    ///   - host: the host that was asked for.
+    ///   - host: the host that the connection is for.
     ///   - authorities: the authorities; those of the system by default.
-    ///   - rules: what the chain has to fulfil besides.
+    ///   - rules: the other requirements on the chain.
     ///   - stapledStatus: the OCSP response that the server stapled, in DER; `nil`, the default, for none.
     public convenience init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system,
@@ -78,9 +78,9 @@ public final class ServerTrust: Sendable {
 
     /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.
     ///
-    /// When the authorities vouch for the server, it is the verified chain up to and with the authority, also where the
-    /// server did not send that. Otherwise it is how far the sent certificates hold together, which is at least the
-    /// leaf; empty only when the server showed nothing. Pins are to be looked for here.
+    /// When the chain is trusted, it is the verified chain up to and including the authority, even where the server did
+    /// not send the authority. Otherwise it is the part of the sent certificates that forms a chain, at least the leaf;
+    /// empty only when no certificate can be read. Look for pins here.
     public var certificates: [Certificate] {
         if case .success(let path) = standardVerdict { return path }
         if let known = ownChain.withLock({ $0 }) { return known }
@@ -106,7 +106,7 @@ public final class ServerTrust: Sendable {
         return try Self.verify(presentedCertificates, against: .certificates(anchors), rules: rules)
     }
 
-    /// Checks that the leaf is for `host` (RFC 9110 §4.3.4); throws `TrustFailure.hostMismatch`.
+    /// Checks that the leaf is for `host` (RFC 9110 §4.3.4); throws `TrustFailure.hostMismatch`, or `.noCertificate`.
     public func evaluateHost(_ host: String) throws(TrustFailure) {
         guard let leaf = presentedCertificates.first else { throw .noCertificate }
         guard leaf.isValid(forHost: host) else {
@@ -133,19 +133,19 @@ public final class ServerTrust: Sendable {
         state.withLock { $0.policy = policy }
     }
 
-    /// Checks the chain up to an authority, and what the `policy` asks for beside that; throws what is wrong.
+    /// Checks the chain up to an authority, and what the `policy` adds; throws the first failure.
     public func evaluate() throws(TrustFailure) {
         try policy.check(self)
     }
 
-    /// Asks for another evaluation on a thread that may wait; the result of this one then does not count.
+    /// Asks for another evaluation on a thread that may wait; the result of this one is then ignored.
     package func requestWaitingEvaluation() {
         state.withLock { $0.wantsToWait = true }
     }
 
-    /// Says that what the evaluation found holds until a moment, such as the `nextUpdate` of an OCSP response.
+    /// Limits the time for which the verdict is valid, for example to the `nextUpdate` of an OCSP response.
     ///
-    /// The earliest moment counts: no TLS session is resumed after it without another evaluation.
+    /// The earliest limit applies: no TLS session is resumed after it without another evaluation.
     package func limitVerdict(to end: Date) {
         state.withLock { $0.verdictEnd = min($0.verdictEnd ?? end, end) }
     }
@@ -163,7 +163,7 @@ public final class ServerTrust: Sendable {
         let verdict = Result { () throws(TrustFailure) -> [Certificate] in
             try Self.verify(presentedCertificates, against: authorities, rules: rules)
         }
-        // Kept unless somebody else has replaced the anchors meanwhile.
+        // Kept unless another evaluator has replaced the anchors meanwhile.
         state.withLock { if $0.anchors == anchors { $0.verdict = verdict } }
         return verdict
     }

@@ -1,8 +1,8 @@
-// The seam to the network for revocation statuses.
+// The access to the network for revocation statuses.
 
 package import Foundation
 
-/// Fetches revocation statuses, by the way of a session's requests.
+/// Fetches revocation statuses, by the proxies and routes of a session.
 package protocol StatusSource: Sendable {
     /// Sends a request and waits for the content of its response; `content` makes it a POST.
     ///

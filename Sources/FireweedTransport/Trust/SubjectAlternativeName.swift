@@ -1,4 +1,4 @@
-// Whom a certificate is for (RFC 5280 §4.2.1.6), and whether it is for a host (RFC 9110 §4.3.4).
+// The names that a certificate is for (RFC 5280 §4.2.1.6), and the check of a host (RFC 9110 §4.3.4).
 
 import COpenSSL
 import Foundation
@@ -16,7 +16,7 @@ public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible 
     /// A kind of name that HTTP has no use for.
     case other
 
-    /// The kind and the name, as OpenSSL prints them; what is not printable ASCII, and in no such name, is escaped.
+    /// The kind and the name, as OpenSSL prints them; everything but printable ASCII is escaped.
     public var description: String {
         switch self {
         case .dns(let name): "DNS:\(Self.printable(name))"
@@ -27,7 +27,7 @@ public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// A name without what a terminal obeys: errors show names of servers that are not trusted.
+    /// A name without control sequences for terminals: errors show names of servers that are not trusted.
     private static func printable(_ name: String) -> String {
         name.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
     }
@@ -36,9 +36,8 @@ public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible 
 extension Certificate {
     /// Whether the certificate is for a host: a name, or an IP address with or without brackets.
     ///
-    /// Only subject alternative names count, never the subject (RFC 9525 §2). `*` stands for one whole label, the
-    /// first. A name outside ASCII is compared by its A-labels (`xn--…`), and the dot that ends a full name does not
-    /// count.
+    /// Only subject alternative names are compared, never the subject (RFC 9525 §2). `*` stands for one whole label,
+    /// the first. A name outside ASCII is compared by its A-labels (`xn--…`), and a dot at the end is ignored.
     public func isValid(forHost host: String) -> Bool {
         parsed?.isValid(forHost: host) ?? false
     }

@@ -4,7 +4,7 @@ import Foundation
 
 /// The file or the folders with the system's authorities.
 ///
-/// The environment names the places, with OpenSSL's variables. The places of the distributions count otherwise.
+/// OpenSSL's environment variables name the places; without them, the usual places of distributions are used.
 struct SystemAuthorities {
     static let current = SystemAuthorities(ProcessInfo.processInfo.environment) {
         FileManager.default.isReadableFile(atPath: $0)

@@ -8,7 +8,7 @@ import Synchronization
 /// Neither an event loop nor a thread of Swift's concurrency may block. Handshakes with the same evidence that need a
 /// decision at the same time share one call. A decision is forgotten when it is made: a later handshake asks again.
 final class TrustDecisions: Sendable {
-    /// What a decision is about.
+    /// The subject of a decision.
     ///
     /// The evidence is compared in full, since a decision may depend on any part of it.
     private struct Question: Hashable {
@@ -17,13 +17,13 @@ final class TrustDecisions: Sendable {
         let stapledStatus: Data?
     }
 
-    /// Gets the decision, and until when it holds (`ServerTrust.limitVerdict(to:)`).
+    /// Gets the decision, and the end of its validity (`ServerTrust.limitVerdict(to:)`).
     typealias Answer = @Sendable (Result<Void, any Error>, _ end: Date?) -> Void
 
     private let threads = BlockingThreads(name: "fireweed-trust", limit: 16)
     private let waiting = Mutex<[Question: [Answer]]>([:])
 
-    /// Decides about a peer by a rule, and calls `answer` once, on another thread.
+    /// Decides about a peer by a rule, and calls `answer` once, on another thread unless none can be started.
     ///
     /// All rules that are passed for one host have to be equal.
     func decide(_ trust: ServerTrust, by rule: PeerRule, answer: @escaping Answer) {

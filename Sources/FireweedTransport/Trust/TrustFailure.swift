@@ -4,7 +4,7 @@ public import Foundation
 
 /// Why a chain of certificates is not trusted.
 ///
-/// Where a certificate comes along, it is the one at fault.
+/// The certificate of a case is the one at fault.
 public enum TrustFailure: Error, Sendable, Hashable {
     /// The server showed no certificate that can be read.
     case noCertificate
@@ -34,9 +34,9 @@ public enum TrustFailure: Error, Sendable, Hashable {
     case invalidAuthority(Certificate)
     /// An authority above the certificate may not vouch for its names (RFC 5280 §4.2.1.10).
     case forbiddenName(Certificate)
-    /// The issuer has taken the certificate back.
+    /// The issuer has revoked the certificate.
     case revoked(Certificate)
-    /// Whether the certificate was taken back cannot be told; the text is OpenSSL's.
+    /// The revocation status of the certificate is unknown, for this reason.
     case unknownRevocation(Certificate, reason: String)
     /// The certificate breaks a rule of RFC 5280 about its form; the text is OpenSSL's.
     case malformed(Certificate, reason: String)
@@ -93,7 +93,7 @@ extension TrustFailure: CustomStringConvertible, LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 
-    /// The first names: a certificate may have thousands.
+    /// The first 20 names: a certificate may have thousands.
     private static func list(of names: [SubjectAlternativeName]) -> String {
         let shown = names.prefix(20).map(\.description).joined(separator: ", ")
         return names.count > 20 ? "\(shown), and \(names.count - 20) more" : shown

@@ -8,7 +8,7 @@ public struct TrustRules: Sendable, Hashable {
     public var date: Date?
     /// OpenSSL's security level, 0 to 5 (SSL_CTX_set_security_level(3)).
     ///
-    /// Default: 2, which wants 112 bits: RSA keys of 2048 bits, curves of 224, and no SHA-1. 0 takes everything.
+    /// Default: 2, which requires 112 bits: RSA keys of 2048 bits, curves of 224, and no SHA-1. 0 accepts everything.
     public var securityLevel: Int {
         didSet { securityLevel = min(max(securityLevel, 0), 5) }
     }

@@ -1,4 +1,4 @@
-// The one seam at which OpenSSL's verdicts become ours.
+// The translation of OpenSSL's verdicts into ours.
 
 import COpenSSL
 
@@ -9,9 +9,9 @@ struct VerificationCode: Hashable {
     /// OpenSSL's sentence.
     var text: String { String(cString: X509_verify_cert_error_string(Int(rawValue))) }
 
-    /// The failure in our words.
+    /// The `TrustFailure` for the code.
     ///
-    /// Without a certificate to blame there is only OpenSSL's sentence.
+    /// Without a certificate at fault, it is an internal failure with OpenSSL's sentence.
     func failure(at certificate: Certificate?) -> TrustFailure {
         guard let certificate, let kind = Self.kinds[rawValue] else {
             return .internalFailure(code: Int(rawValue), reason: text)
@@ -27,10 +27,10 @@ struct VerificationCode: Hashable {
         case withText(@Sendable (Certificate, String) -> TrustFailure)
     }
 
-    /// Codes that tell of a failure of ours or of OpenSSL's, not of a certificate's: they stay internal failures.
+    /// Codes of failures of ours or of OpenSSL's, not of a certificate: they stay internal failures.
     ///
-    /// 1 unspecified, 17 memory, 28 and 50 the application, 69 and 70 call and look-up. Never asked for: Suite B
-    /// (56–61), names (62–64, see `Certificate.isValid(forHost:)`), DANE (65), certificate transparency (71).
+    /// 1 unspecified, 17 memory, 28 and 50 the application, 69 and 70 call and look-up. Checks that we never request:
+    /// Suite B (56–61), names (62–64, see `Certificate.isValid(forHost:)`), DANE (65), certificate transparency (71).
     static let internalCodes: Set<Int32> = [1, 17, 28, 50, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 69, 70, 71]
 
     private static let kinds: [Int32: Kind] = {
