@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// The text behind the code of a close frame (RFC 6455 §5.5.1).
+/// The text after the code of a close frame (RFC 6455 §5.5.1).
 package enum CloseReason {
     /// A control frame has 125 bytes of content at most (§5.5), two of which are the code.
     package static let maximumByteCount = 123

@@ -1,10 +1,10 @@
 // The connection below a WebSocket.
 
-/// Is told of its connection; called on the loop's thread.
+/// Is notified about its connection, on the loop's thread.
 ///
 /// The methods may be called from inside `DedicatedConnection.dial()`.
 protocol DedicatedConnectionOwner: AnyObject {
-    /// The making of the connection has made progress: the idle time begins anew.
+    /// The connection attempt has made progress: the idle time-out restarts.
     func connectionDidProgress()
     /// The connection is made; bytes can be written, and read when they come.
     func connectionDidOpen()
@@ -24,21 +24,21 @@ protocol DedicatedConnection: AnyObject {
     /// Closes the connection, or ends its making; the owner is not called any more.
     func hangUp()
 
-    /// Reads what is there.
+    /// Reads the bytes that are available.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult
 
-    /// Writes as much as is taken now.
+    /// Writes as many bytes as the connection takes now.
     func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.TransferResult
 
     /// Sets what `connectionIsReady` waits for, `readable` and `writable`; empty waits for nothing.
     func wait(for readiness: SocketReadiness)
 
-    /// Whether another read may give bytes, of which no readiness will tell.
+    /// Whether another read may give bytes that no readiness event announces.
     var mayHoldBytes: Bool { get }
 
-    /// Puts into a report how the connection was made; the report counts from `start`.
+    /// Fills the times of connecting into a report, whose times count from `start`.
     func fill(_ report: inout TransferReport, since start: LoopInstant)
 
-    /// The ends of the connection and what was agreed on for it, once the peer has answered.
+    /// The two ends of the connection, its protocol and its TLS, once the peer has answered.
     var details: ConnectionDetails { get }
 }

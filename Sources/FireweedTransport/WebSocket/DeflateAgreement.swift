@@ -22,15 +22,15 @@ package struct DeflateAgreement: Equatable {
         var parts = ["permessage-deflate"]
         if !compression.allowsClientContextTakeover { parts.append("client_no_context_takeover") }
         if !compression.allowsServerContextTakeover { parts.append("server_no_context_takeover") }
-        // Without a value the parameter says that we understand it in the answer (§7.1.2.2).
+        // Without a value, the parameter says that the answer may contain it (§7.1.2.2).
         parts.append(
             compression.clientMaximumWindowBits.map { "client_max_window_bits=\($0)" } ?? "client_max_window_bits")
         if let bits = compression.serverMaximumWindowBits { parts.append("server_max_window_bits=\(bits)") }
         return parts.joined(separator: "; ")
     }
 
-    /// Reads the answer to an offer: `nil` when the peer wants no compression, a fault when it answers what was not
-    /// asked.
+    /// Reads the answer to an offer: `nil` when the peer wants no compression, throws a fault when the answer does not
+    /// fit the offer.
     package static func answer(
         _ values: [String], to offer: WebSocketCompression?
     ) throws(HandshakeFault) -> DeflateAgreement? {
@@ -91,7 +91,7 @@ package struct DeflateAgreement: Equatable {
         HandshakeFault(text: "permessage-deflate is answered with a parameter that is wrong here: \(part)")
     }
 
-    /// By scalars, as everything here: a character that combines with a separator does not hide it.
+    /// Trims by Unicode scalars, as all parsing here does: a combining character would hide the separator before it.
     private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
         let rest = text.drop { $0 == " " || $0 == "\t" }
         let end = rest.lastIndex { $0 != " " && $0 != "\t" }

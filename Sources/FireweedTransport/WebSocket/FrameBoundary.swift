@@ -1,16 +1,16 @@
 // The boundaries of frames in the bytes of the wire.
 
-/// How much of what has come wslay may have at once (RFC 6455 §5.2): never more than the rest of one header or of one
+/// How many received bytes wslay may get at once (RFC 6455 §5.2): never more than the rest of one header or of one
 /// payload.
 ///
-/// wslay checks the reason of a close frame for UTF-8 piece by piece, and leaves out the first two bytes of each, as if
-/// the code stood there: a reason in pieces may be refused that is sound, or taken that is not. A close frame's payload
+/// wslay checks the reason of a close frame for UTF-8 piece by piece, and skips the first two bytes of each piece, as
+/// if they were the code. It may then refuse a valid reason, or accept an invalid one. So the payload of a close frame
 /// is kept until it is whole.
 struct FrameBoundary {
     private enum Part {
-        /// So many bytes of the header's first two are known.
+        /// `count` of the header's first two bytes are known.
         case start(count: Int)
-        /// So many bytes of length and mask are to come.
+        /// `rest` bytes of length and mask are still to come.
         case further(rest: Int)
         case payload(rest: UInt64)
     }
@@ -40,7 +40,7 @@ struct FrameBoundary {
     /// True where a frame ends and the next one begins.
     var isBetweenFrames: Bool { if case .start(count: 0) = part { true } else { false } }
 
-    /// How many of the bytes that are there may be given; 0 to wait for more.
+    /// How many of the available bytes wslay may get; 0 to wait for more.
     func allowance(_ byteCount: Int) -> Int {
         switch part {
         case .start(let count): return min(byteCount, 2 - count)
@@ -52,7 +52,7 @@ struct FrameBoundary {
         }
     }
 
-    /// Notes bytes that were given, which were not more than allowed.
+    /// Records bytes that wslay got, which were not more than allowed.
     mutating func gave(_ bytes: UnsafeRawBufferPointer) {
         switch part {
         case .start(let count):
@@ -60,7 +60,7 @@ struct FrameBoundary {
             part = .start(count: count + bytes.count)
             if count + bytes.count == 2, let second = bytes.last { lengthBegins(second) }
         case .further(let rest):
-            // The mask, which no server may send, comes behind the length.
+            // The mask, which no server may send, comes after the length.
             for byte in bytes.prefix(max(0, rest - maskByteCount)) { length = length << 8 | UInt64(byte) }
             part = .further(rest: rest - bytes.count)
             if rest == bytes.count { payloadBegins() }

@@ -4,7 +4,7 @@
 import CWslay
 package import Foundation
 
-/// Hears what the frames of a WebSocket say; called from inside `FrameEngine.receive`, which it must not end.
+/// Is notified of a WebSocket's frames, from inside `FrameEngine.receive`; must not release the engine there.
 package protocol FrameReceiver: AnyObject {
     /// A whole message came; false stops reading until `FrameEngine.isPaused` is cleared.
     func frames(didReceive message: WebSocketMessage) -> Bool
@@ -17,9 +17,10 @@ package protocol FrameReceiver: AnyObject {
 /// Owns a wslay context for one connection (RFC 6455 §5): bytes of the wire on one side, messages on the other.
 ///
 /// wslay checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the close
-/// frame that a violation asks for. Here are the answers to pings, the messages' memory, their limit, and compression.
+/// frame that a violation requires. The engine answers pings, collects messages, limits their length, and compresses
+/// them.
 package final class FrameEngine {
-    /// Why the peer's bytes could not be taken; the close code says the rest (RFC 6455 §7.4.1).
+    /// A violation of the protocol by the peer; the close code tells its kind (RFC 6455 §7.4.1).
     package struct Violation: Error, Equatable {
         package let closeCode: UInt16
         let text: String
@@ -32,7 +33,7 @@ package final class FrameEngine {
     private let deflater: MessageDeflater?
     private var random = MaskSource()
 
-    // What wslay's callbacks work on.
+    // The state that wslay's callbacks use.
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var boundary = FrameBoundary()
     private var leftover: [UInt8] = []
@@ -40,17 +41,17 @@ package final class FrameEngine {
     private var opcode: UInt8 = 0
     private var isCompressed = false
     private var isDataFrame = false
-    /// The number of bytes that the frames of the present message have announced.
+    /// The number of bytes that the frames of the current message have announced.
     private var announcedByteCount: UInt64 = 0
-    /// The close code that wslay was not given.
+    /// The peer's close code, when wslay got another one instead.
     private var hiddenCloseCode: UInt16?
     private var violation: Violation?
     private var isAborted = false
 
-    /// The payload of the latest ping of the peer that has no pong yet: a peer that does not read gets no others (RFC
-    /// 6455 §5.5.3).
+    /// The payload of the latest ping of the peer that has no pong yet: while the peer does not read, older pings get
+    /// no pong (RFC 6455 §5.5.3).
     private var pendingPong: [UInt8]?
-    /// The payload of our latest ping that is not framed: its pong answers those before it too.
+    /// The payload of our latest ping that is not framed: its pong answers the earlier pings too.
     private var pendingPing: [UInt8]?
 
     /// True while the receiver wants no further message.
@@ -61,7 +62,7 @@ package final class FrameEngine {
     /// How many bytes have ever been put into `output`.
     private(set) var queuedByteCount: Int64 = 0
 
-    /// wslay is asked for no further frames while so many bytes wait.
+    /// While this many bytes wait, wslay makes no further frames.
     private static let outputLimit = 256 * 1024
 
     package init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
@@ -81,7 +82,7 @@ package final class FrameEngine {
         precondition(wslay_event_context_client_init(&context, &callbacks, owner) == 0, "out of memory")
         wslay_event_config_set_no_buffering(context, 1)
         wslay_event_config_set_allowed_rsv_bits(context, compression == nil ? fw_wslay_rsv_none : fw_wslay_rsv1)
-        wslay_event_config_set_max_recv_msg_length(context, UInt64(Int64.max))  // the limit of a message is ours
+        wslay_event_config_set_max_recv_msg_length(context, UInt64(Int64.max))  // the engine limits messages itself
     }
 
     deinit { wslay_event_context_free(context) }
@@ -114,7 +115,8 @@ package final class FrameEngine {
         if let violation { throw violation }
         guard code == 0, wslay_event_get_read_enabled(context) != 0 || wslay_event_get_close_received(context) != 0
         else {
-            // For an invalid frame, wslay's close frame has no code: ours says what is wrong, where it fits.
+            // For an invalid frame, wslay's close frame has no code: between two of our frames, ours with a code is
+            // sent instead.
             if code != 0, isBetweenFrames {
                 abort()
                 throw Violation(closeCode: 1002, text: Self.text(of: 1002))
@@ -134,7 +136,7 @@ package final class FrameEngine {
         }
     }
 
-    /// Puts a close frame with code 1002 behind what is framed already, and nothing after it.
+    /// Puts a close frame with code 1002 after the frames in `output`, and nothing after it.
     fileprivate func abort() {
         isAborted = true
         var mask = [UInt8](repeating: 0, count: 4)
@@ -184,8 +186,8 @@ package final class FrameEngine {
         return wslay_event_queue_msg_ex(context, &frame, rsv) == 0
     }
 
-    /// Frames a ping of at most 125 bytes, as soon as there is room; a later ping takes the place of one that is not
-    /// framed yet.
+    /// Frames a ping of at most 125 bytes, as soon as there is room; a later ping replaces a ping that is not framed
+    /// yet.
     func queuePing(_ payload: [UInt8]) {
         pendingPing = payload
         pump()
@@ -198,11 +200,11 @@ package final class FrameEngine {
         pump()
     }
 
-    /// Puts what wslay has to send into `output`, and then pongs and pings, as far as there is room.
+    /// Puts the frames that wslay has to send into `output`, and then pongs and pings, as far as there is room.
     package func pump() {
         send()
         while isReadyForMessage, !isAborted, let (opcode, payload) = nextControlFrame() {
-            // Refused behind a close frame, after which nothing may be sent.
+            // Refused after a close frame, after which nothing may be sent.
             _ = payload.withUnsafeBytes { enqueue(opcode, $0, rsv: fw_wslay_rsv_none) }
             send()
         }
@@ -217,7 +219,7 @@ package final class FrameEngine {
         if hasUnframed { _ = wslay_event_send(context) }
     }
 
-    /// Notes that so many bytes of `output` were written.
+    /// Records that `count` bytes of `output` were written.
     package func didWrite(_ count: Int) {
         outputStart += count
         if outputStart == output.count {
@@ -244,7 +246,7 @@ extension FrameEngine {
         let wasInHead = boundary.dataFrameHead == nil
         boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
-        // wslay reports a frame with the first byte of its payload, which may never come.
+        // wslay reports a frame only with the first byte of its payload, which may never come.
         if wasInHead, let head = boundary.dataFrameHead, isTooLong(head) {
             fail(.tooLong)
             return 0
@@ -256,7 +258,7 @@ extension FrameEngine {
     private func isTooLong(_ head: (isContinuation: Bool, isCompressed: Bool, byteCount: UInt64)) -> Bool {
         announcedByteCount = announcedByteCount.addingSaturating(head.byteCount)
         let limit = UInt64(maximumMessageByteCount)
-        // Bytes that cannot be compressed become at most so many more (`deflateBound` of zlib).
+        // Bytes that cannot be compressed grow by at most this much (`deflateBound` of zlib).
         let hasOverhead = head.isContinuation ? isCompressed : head.isCompressed
         let overhead = hasOverhead ? limit / 8 + limit / 64 + 64 : 0
         return announcedByteCount > limit.addingSaturating(overhead)
@@ -309,7 +311,7 @@ extension FrameEngine {
             self.opcode = opcode
             isCompressed = rsv & fw_wslay_rsv1 != 0
         }
-        // Only once for a message: room that grows by each fragment would be copied by each fragment.
+        // Only for the first fragment: reserving room for each fragment would copy the message each time.
         if !isCompressed, message.isEmpty { message.reserveCapacity(min(Int(length), 1 << 20)) }
     }
 
@@ -333,7 +335,7 @@ extension FrameEngine {
         switch Int32(opcode) {
         case Int32(WSLAY_PONG.rawValue): receiver.frames(didReceivePong: Array(payload))
         case Int32(WSLAY_CONNECTION_CLOSE.rawValue) where payload.count == 1:
-            // Half a code (RFC 6455 §5.5.1), which wslay answers as if it were none.
+            // Half a code (RFC 6455 §5.5.1), which wslay treats as no code.
             violation = Violation(closeCode: 1002, text: Self.text(of: 1002))
             wslay_event_shutdown_read(context)
             abort()
@@ -353,7 +355,7 @@ extension FrameEngine {
         }
         let content: WebSocketMessage
         if opcode == UInt8(WSLAY_TEXT_FRAME.rawValue) {
-            // wslay has looked at plain text already; what was compressed could not be looked at before now.
+            // wslay has checked plain text for UTF-8; compressed text can only be checked now.
             guard
                 let text = isCompressed
                     ? String(validating: message, as: UTF8.self) : String(decoding: message, as: UTF8.self)
@@ -385,7 +387,7 @@ extension FrameEngine {
     }
 }
 
-/// Unpredictable masking keys (RFC 6455 §10.3), taken from the kernel in larger lots.
+/// Unpredictable masking keys (RFC 6455 §10.3), taken from the system's generator 512 bytes at a time.
 private struct MaskSource {
     private var bytes: [UInt8] = []
     private var used = 0

@@ -10,7 +10,7 @@ struct Handshake {
     private var key = WebSocketKey()
     private(set) var authentication: HandshakeAuthentication
     var reader: HandshakeReader
-    /// The rest of a refusal, while the next request waits for its end.
+    /// The rest of a refusal's content, while the next request waits for its end.
     var refusal: RefusalContent?
     /// Bytes of the request that are still to be written.
     var unsent: [UInt8] = []
@@ -24,7 +24,7 @@ struct Handshake {
         reader = HandshakeReader(limit: headLimit)
     }
 
-    /// Makes the request; throws `badURL` with what cannot be sent.
+    /// Makes the request; throws `badURL` that names what cannot be sent.
     mutating func begin() throws(TransferFailure) {
         key = WebSocketKey()
         reader = HandshakeReader(limit: headLimit)
@@ -38,13 +38,13 @@ struct Handshake {
     }
 
     enum Answer {
-        /// There is nothing to say to the response.
+        /// No answer: the response is the final one.
         case none
-        /// `begin()` makes the answer, on a new connection.
+        /// Send the answer, which `begin()` makes, on a new connection.
         case again
-        /// `begin()` makes the answer, once the refusal's content is over.
+        /// Send the answer, which `begin()` makes, on the same connection, once the refusal's content is over.
         case againHere
-        /// The answer would have to go on a connection that the server does not keep.
+        /// The answer needs the same connection, which the server does not keep open.
         case unkept
     }
 

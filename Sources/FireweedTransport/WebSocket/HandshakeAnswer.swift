@@ -6,7 +6,7 @@ package struct HandshakeAgreement: Equatable {
     package var compression: DeflateAgreement?
 }
 
-/// Why a 101 response does not open a WebSocket; the text says which demand of the RFC it misses.
+/// Why a 101 response does not open a WebSocket; the text says which requirement of the RFC is not met.
 package struct HandshakeFault: Error, Equatable {
     package let text: String
 }

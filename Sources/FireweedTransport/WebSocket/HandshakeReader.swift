@@ -1,4 +1,4 @@
-// Reads the head of the handshake's response from the wire.
+// The parser of the head of the handshake's response.
 
 import Foundation
 
@@ -10,9 +10,9 @@ package struct HandshakeReader {
         case none
         /// An interim response other than 101 (RFC 9110 §15.2); `rest` belongs to the next head.
         case interim(ResponseHead, rest: [UInt8])
-        /// The response; `rest` came behind its head and belongs to the WebSocket.
+        /// The response; `rest` came after its head and belongs to the WebSocket.
         case head(ResponseHead, rest: [UInt8])
-        /// What came is no response to a handshake.
+        /// The bytes are not a response to a handshake.
         case malformed(String)
         /// More bytes came than the limit allows.
         case tooLong
@@ -45,7 +45,7 @@ package struct HandshakeReader {
         }
     }
 
-    /// The offset behind the empty line.
+    /// The offset after the empty line.
     private static func endOfHead(in bytes: [UInt8], from start: Int) -> Int? {
         guard bytes.count >= 4 else { return nil }
         var index = start
@@ -58,7 +58,7 @@ package struct HandshakeReader {
         return nil
     }
 
-    /// A peer that speaks something else is told apart at its first bytes: its empty line might never come.
+    /// Recognises a peer of another protocol by its first bytes, since its empty line might never come.
     private static func complaint(aboutStart bytes: [UInt8]) -> String? {
         let expected = Array("HTTP/1.".utf8)
         guard !zip(bytes, expected).allSatisfy(==) else { return nil }

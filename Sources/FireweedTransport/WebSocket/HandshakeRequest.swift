@@ -10,7 +10,8 @@ struct HandshakeRequest {
     /// The value of an `Authorization` field that answers a challenge, or `nil`.
     var authorization: String?
 
-    /// Fields that are the handshake's own, that frame content, which it has none of, or that are for a proxy.
+    /// Fields of the message that are not sent: those that the handshake sets, that frame content, or that are for a
+    /// proxy.
     private static let own = [
         "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Extensions",
         "Sec-WebSocket-Accept", "Content-Length", "Transfer-Encoding", "Host",
@@ -43,7 +44,7 @@ struct HandshakeRequest {
         }
     }
 
-    /// The request target; `nil` when the message's URL is none.
+    /// The request target; `nil` when the message's URL is not valid.
     var target: String? { try? RequestTarget(message.url).originForm }
 
     /// The subprotocols that the message offers, in order.

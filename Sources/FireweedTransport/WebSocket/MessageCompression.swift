@@ -1,4 +1,4 @@
-// Messages made smaller and back again, by zlib.
+// Compression and decompression of messages, by zlib.
 
 import CZlib
 
@@ -9,8 +9,8 @@ package final class MessageDeflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let takesContextOver: Bool
 
-    /// `nil` for a window of 8 bits, which zlib cannot keep to for raw streams: messages then go out as they are, as
-    /// they may.
+    /// `nil` for a window of 8 bits, which zlib does not support for raw streams: messages are then sent uncompressed,
+    /// which is allowed.
     package init?(windowBits: Int, takesContextOver: Bool) {
         self.takesContextOver = takesContextOver
         stream.initialize(to: z_stream())
@@ -59,7 +59,7 @@ package final class MessageInflater {
     package enum Fault: Error { case malformed, tooLong }
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-    /// Where zlib writes: room at the end of a message would have to be filled with zeros for each of its pieces.
+    /// The buffer that zlib writes to: room at the end of a message would have to be filled with zeros for each piece.
     private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 16 * 1024)
     private let takesContextOver: Bool
     private let limit: Int
@@ -80,18 +80,18 @@ package final class MessageInflater {
         room.deallocate()
     }
 
-    /// Adds what a piece of a message becomes to `output`, which holds the message so far.
+    /// Decompresses a piece of a message, and appends the result to `output`, which holds the message so far.
     package func append(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) throws(Fault) {
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(clamping: bytes.count)
         repeat {
             let code = step(&output)
-            // Before what comes after it: else it would depend on the pieces that bytes come in.
+            // The limit is checked first: otherwise the fault would depend on how the bytes are split into pieces.
             guard output.count <= limit else { throw .tooLong }
             guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
             if code == Z_STREAM_END {
-                // A block may say that it is the last; the message continues all the same (§7.2.3.4).
+                // A block may be marked as the last one; the message continues all the same (§7.2.3.4).
                 inflateReset(stream)
             } else if code == Z_BUF_ERROR {
                 break
@@ -99,7 +99,7 @@ package final class MessageInflater {
         } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0
     }
 
-    /// Puts back the bytes that every message leaves out, and gets ready for the next one.
+    /// Adds the four bytes that every compressed message omits, and prepares for the next message.
     package func finish(_ output: inout [UInt8]) throws(Fault) {
         let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
         try tail.withUnsafeBufferPointer { bytes throws(Fault) in

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Numbers pings, finds the pings that a pong answers, and has the moment of the next automatic ping.
+/// Numbers pings, finds the pings that a pong answers, and keeps the time of the next automatic ping.
 struct PendingPings {
     typealias Completion = @Sendable (TransferFailure?) -> Void
 
@@ -43,7 +43,7 @@ struct PendingPings {
         return withUnsafeBytes(of: count.bigEndian) { Array($0) }
     }
 
-    /// A pong answers its ping and all before it, since a peer may answer the last one only (RFC 6455 §5.5.3).
+    /// A pong answers its ping and all earlier ones, since a peer may answer only the latest ping (RFC 6455 §5.5.3).
     mutating func answer(_ payload: [UInt8]) {
         guard payload.count == 8 else { return }  // unsolicited, which is allowed
         let number = payload.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -53,7 +53,7 @@ struct PendingPings {
         for ping in answered { ping.completion?(nil) }
     }
 
-    /// Tells everyone who waits that no pong will come.
+    /// Calls all waiting completions, with the reason why no pong will come.
     mutating func fail(_ cause: TransferFailure) {
         let failed = open
         open = []

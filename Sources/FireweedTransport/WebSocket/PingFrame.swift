@@ -4,7 +4,8 @@
 ///
 /// wslay answers every ping with a pong of its own, and queues the pongs without limit while the peer does not read.
 enum PingFrame {
-    /// The frame is not a ping, or it is a ping that breaks the protocol: wslay reads it, and refuses it.
+    /// The frame is not a ping, or it is a ping that breaks the protocol: wslay reads the frame, and refuses such a
+    /// ping.
     case other
     /// More bytes are needed.
     case incomplete

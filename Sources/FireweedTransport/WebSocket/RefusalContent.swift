@@ -1,34 +1,35 @@
-// The content of a refused handshake, which lies between us and the next try on its connection.
+// The content of a refused handshake, to be skipped before the next try on the same connection.
 
-/// Reads past a response's content (RFC 9112 §6), of which nothing is kept.
+/// Skips a response's content (RFC 9112 §6).
 struct RefusalContent {
     enum Progress: Equatable {
         /// More bytes are needed.
         case more
-        /// The content is over, and so many of the bytes belong to what follows it.
+        /// The content is over, and `restCount` of the bytes follow it.
         case end(restCount: Int)
-        /// The content is too long to be waited for, or is not framed as it should be.
+        /// The content is too long to be skipped, or is wrongly framed.
         case useless
     }
 
     private enum ParserState: Equatable {
-        /// So many bytes of content are still to come; a chunk's end in CRLF, which counts as part of it.
+        /// The number of content bytes that are still to come; for a chunk, including the CRLF at its end.
         case content(Int, isChunk: Bool)
-        /// In a line that says how long a chunk is, with what was read of it.
+        /// In the line with a chunk's size; the size as far as it was read.
         case size(Int?)
-        /// Behind the digits of such a line.
+        /// After the digits of such a line, with the size.
         case sizeEnd(Int)
-        /// In the trailer section; whether the present line is empty so far.
+        /// In the trailer section; whether the current line is empty so far.
         case trailer(isEmpty: Bool)
         case over
     }
 
     private var place: ParserState
     private var byteCount = 0
-    /// More than a server has to say about a refusal.
+    /// The most bytes to skip, more than a refusal needs.
     private static let limit = 64 * 1024
 
-    /// `nil` when the connection cannot be used again: its end is the content's, or the server wants to close it.
+    /// `nil` when the connection cannot be used again: only its end would end the content, or the server wants to close
+    /// it.
     init?(_ head: ResponseHead) {
         let connection = (head.value(of: "Connection") ?? "").lowercased()
         guard !connection.split(separator: ",").contains(where: { $0.filter { $0 != " " } == "close" }) else {
@@ -65,7 +66,7 @@ struct RefusalContent {
         return .end(restCount: rest.count)
     }
 
-    /// One byte of a chunk's size or of the trailers; false when it may not stand there.
+    /// Reads one byte of a chunk's size or of the trailers; false when the byte is not allowed there.
     private mutating func step(_ byte: UInt8) -> Bool {
         switch place {
         case .size(let size):

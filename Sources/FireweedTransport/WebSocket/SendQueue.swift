@@ -9,10 +9,10 @@ struct SendQueue {
     private var waiting = ElementQueue<(message: WebSocketMessage, completion: Completion)>()
     /// The message that is being framed.
     private var current: Completion?
-    /// Messages in frames, and the count of written bytes at which each is out.
+    /// Framed messages, with the count of written bytes at which each is completely written.
     private var framed: [(end: Int64, completion: Completion)] = []
     private var writtenByteCount: Int64 = 0
-    /// The close frame that goes out behind everything else.
+    /// The close frame, which is sent after all messages.
     var closing: (code: UInt16, reason: Data)?
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -21,10 +21,10 @@ struct SendQueue {
         waiting.append((message, completion))
     }
 
-    /// Takes the next message out.
+    /// Removes and returns the next message.
     mutating func next() -> (message: WebSocketMessage, completion: Completion)? { waiting.popFirst() }
 
-    /// The close frame, once; after that it is framed.
+    /// Returns the close frame once, to be framed.
     mutating func takeClosing() -> (code: UInt16, reason: Data)? {
         guard let closing, !isClosingTaken else { return nil }
         isClosingTaken = true
@@ -37,14 +37,14 @@ struct SendQueue {
         current = completion
     }
 
-    /// Notes that the present message, if any, ends at this count of bytes.
+    /// Notes that the message that is being framed, if any, ends at this count of bytes.
     mutating func endMessage(at end: Int64) {
         guard let current else { return }
         framed.append((end, current))
         self.current = nil
     }
 
-    /// Notes that bytes were written, and tells whose message is out.
+    /// Records written bytes, and calls the completions of messages that are completely written.
     mutating func wrote(_ count: Int) {
         writtenByteCount += Int64(count)
         let done = framed.prefix { $0.end <= writtenByteCount }
@@ -53,7 +53,7 @@ struct SendQueue {
         for message in done { message.completion(nil) }
     }
 
-    /// Tells everyone who waits that it was in vain.
+    /// Calls all waiting completions with the cause of the failure.
     mutating func fail(_ cause: TransferFailure) {
         let failed = framed.map(\.completion) + [current].compactMap { $0 } + waiting.takeAll().map(\.completion)
         framed = []

@@ -4,10 +4,10 @@
 import Foundation
 
 extension WebSocketConnection {
-    /// So much is read for one WebSocket before others have their turn.
+    /// The most bytes that are read for one WebSocket before others have their turn.
     private static let turnLimit = 1 << 20
 
-    /// Reads what there is, and takes it according to the state.
+    /// Reads the available bytes, and handles them according to the state.
     func readOn() {
         guard state != .finished else { return }
         if mayReceive, let engine {
@@ -30,7 +30,7 @@ extension WebSocketConnection {
                 pool.context.turn.noteCost(count)
                 take(UnsafeRawBufferPointer(rebasing: pool.buffer.prefix(count)))
                 if isYielding { return yieldTurn() }
-                // A short read has emptied the socket; the kernel tells when there is more.
+                // A short read has emptied the socket; the kernel reports when there is more.
                 if count < pool.buffer.count, !connection.mayHoldBytes { return finishTurn() }
                 if byteCount >= Self.turnLimit || pool.context.turn.isOver { return yieldTurn() }
             }
@@ -38,7 +38,7 @@ extension WebSocketConnection {
         if isYielding { yieldTurn() } else { finishTurn() }
     }
 
-    /// Whether frames wait for no other reason than that the turn is over.
+    /// Whether frames wait only because the loop iteration is over.
     private var isYielding: Bool {
         mayReceive && engine?.isPaused == true && (state == .open || state == .closing)
     }
@@ -56,7 +56,7 @@ extension WebSocketConnection {
         if state != .finished { flush() }
     }
 
-    /// Continues in another turn of the loop: no readiness tells of bytes that the connection holds.
+    /// Continues in another iteration of the loop: no readiness event announces bytes that the connection holds.
     private func yieldTurn() {
         finishTurn()
         guard !isReadingLater, isYielding || connection?.mayHoldBytes == true else { return }
@@ -123,7 +123,7 @@ extension WebSocketConnection {
         }
     }
 
-    /// Reads past a refusal's content, and makes the handshake again behind it.
+    /// Skips a refusal's content, and then makes the handshake again.
     private func skipRefusal(_ bytes: [UInt8]) {
         switch shake.refusal?.skip(bytes) {
         case .end(restCount: 0): handle(.challengedHere)
@@ -191,7 +191,7 @@ extension WebSocketConnection: FrameReceiver {
     }
 }
 
-/// Reads on in the next turn of the loop.
+/// Continues to read in the next iteration of the loop.
 private final class LaterReading: LoopAction, @unchecked Sendable {
     // SAFETY: made and performed on the loop's thread, and touched nowhere else.
     private let connection: WebSocketConnection

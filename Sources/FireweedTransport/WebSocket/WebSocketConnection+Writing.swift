@@ -51,7 +51,7 @@ extension WebSocketConnection {
         updateInterest()
     }
 
-    /// Frames what can be framed, in its order.
+    /// Frames waiting messages and the close frame, in order, as far as there is room.
     private func stage() {
         guard let engine, state == .open || state == .closing || state == .draining else { return }
         engine.pump()
@@ -80,14 +80,14 @@ extension WebSocketConnection {
         }
     }
 
-    /// What the peer said before it went comes first: it may be the reason.
+    /// Reads first what the peer sent before it closed: that may be the reason.
     private func writingFailed(_ failure: TransferFailure) {
         isWriteBroken = true
         readOn()
         if state != .finished { fail(failure) }
     }
 
-    /// Tells the loop what is waited for.
+    /// Updates the readiness that the connection waits for.
     func updateInterest() {
         guard let connection, state != .connecting else { return }
         var wanted: SocketReadiness = []

@@ -4,33 +4,33 @@
 import Foundation
 import Glibc
 
-/// Owns what a WebSocket consists of, and performs what its state decides.
+/// Owns the parts of a WebSocket, and performs the effects of its state.
 ///
 /// Loop-confined. Reading is in `WebSocketConnection+Reading`, writing in `WebSocketConnection+Writing`.
 final class WebSocketConnection: DeadlineEntry {
     let pool: WebSocketPool
     let message: RequestMessage
     let offer: WebSocketOffer
-    /// Held until the end: it is what the user's side steers us by.
+    /// Retained until the end: the user controls the WebSocket through it.
     private var transfer: WebSocketTransfer?
     var state = WebSocketState.waiting
-    /// Why the WebSocket ends, when it does not end well; the first cause stays.
+    /// Why the WebSocket fails; the first cause is kept.
     private(set) var failure: TransferFailure?
 
     var connection: (any DedicatedConnection)?
     var shake: Handshake
     var engine: FrameEngine?
-    /// What may move: the latest of the decisions that have come.
+    /// Which bytes may move: the latest decision that has come.
     private var flow = Flow.undecided
     var interest: SocketReadiness = []
     var sendQueue = SendQueue()
     var pings = PendingPings()
     var report = TransferReport()
-    /// The peer's goodbye, once it came.
+    /// The peer's close frame, once it has come.
     var peerClose: (code: UInt16, reason: Data)?
-    /// A later turn of the loop continues to read.
+    /// Whether a later iteration of the loop will continue to read.
     var isReadingLater = false
-    /// True once the kernel refused bytes for good; what the peer still has to say is read all the same.
+    /// True once a write has failed; what the peer has sent is still read.
     var isWriteBroken = false
 
     private var began: LoopInstant = 0
@@ -55,7 +55,7 @@ final class WebSocketConnection: DeadlineEntry {
         super.init()
     }
 
-    // MARK: What the user's side asks
+    // MARK: Calls of the user
 
     func start() {
         if pool.isShutDown { return cancel() }
@@ -81,7 +81,7 @@ final class WebSocketConnection: DeadlineEntry {
         updateInterest()
     }
 
-    /// Follows a decision if it is the latest one, and says whether that changes what may move.
+    /// Follows a decision if it is the latest one; returns whether that changes which bytes may move.
     func follow(_ decision: Flow) -> Bool {
         guard flow.follow(decision) else { return false }
         if mayReceive { engine?.isPaused = false }
@@ -158,7 +158,7 @@ final class WebSocketConnection: DeadlineEntry {
         flush()
     }
 
-    /// Best effort: what does not go out at once never will.
+    /// Best effort: a close frame that cannot be sent at once is never sent.
     private func farewell() {
         guard sendQueue.closing == nil, let engine else { return }
         engine.queueClose(code: 1001, reason: Data())
@@ -176,7 +176,7 @@ final class WebSocketConnection: DeadlineEntry {
         transfer?.consumer = nil
         transfer = nil
         pool.remove(self)
-        // Nothing was sent, and the report says when that was.
+        // A WebSocket that never began to connect starts now, for the report.
         if began == 0 { report.startNanoseconds = WallClock.nanoseconds }
         let cause = failure ?? .closedWebSocket
         sendQueue.fail(cause)
@@ -196,7 +196,7 @@ final class WebSocketConnection: DeadlineEntry {
         [message.deadlineNanoseconds, stateDeadline, pings.deadline(isOpen: state == .open)].compactMap { $0 }.min()
     }
 
-    /// Makes sure that the WebSocket is looked at when something is due.
+    /// Sets the loop's timer to the next deadline.
     private func setTimer() {
         guard state != .finished, let deadline else { return }
         pool.context.deadlines.lower(self, to: deadline)
@@ -228,7 +228,7 @@ final class WebSocketConnection: DeadlineEntry {
 
     private func pingAutomatically() {
         if offer.requiresPongs, pings.isAutomaticPingOpen, mayReceive {
-            readOn()  // a loop that was held up is told of its timers before it is told of its sockets
+            readOn()  // a loop that was held up handles timers before sockets: the pong may have come
             guard state == .open else { return }
             if pings.isAutomaticPingOpen { return fail(.timedOut("a ping was not answered")) }
         }
@@ -259,7 +259,7 @@ extension WebSocketConnection: DedicatedConnectionOwner {
 }
 
 extension TransferFailure {
-    /// What waits in vain when a WebSocket was closed in an orderly way.
+    /// The failure of pending messages and pings when a WebSocket was closed in an orderly way.
     static let closedWebSocket = TransferFailure.exchange(
         .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
 }

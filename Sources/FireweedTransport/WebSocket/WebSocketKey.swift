@@ -21,7 +21,7 @@ package struct WebSocketKey: Equatable {
         self.text = text
     }
 
-    /// What `Sec-WebSocket-Accept` has to say (RFC 6455 §4.2.2).
+    /// The value that `Sec-WebSocket-Accept` must have (RFC 6455 §4.2.2).
     package var accept: String {
         let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         return Data(SHA1.digest(of: Array((text + suffix).utf8))).base64EncodedString()

@@ -9,7 +9,7 @@ final class WebSocketPool {
     let settings: PoolSettings
     let context: LoopContext
     let makeConnection: ConnectionMaker
-    /// Where bytes are read to, by one connection at a time.
+    /// The buffer for reading, used by one connection at a time.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
     private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
     private(set) var isShutDown = false

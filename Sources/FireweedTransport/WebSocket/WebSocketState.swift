@@ -2,7 +2,7 @@
 
 /// The state of a WebSocket; its owner performs the effects that come back, in their order.
 ///
-/// Why it ended is kept by the owner: the first cause, as long as `isOutcomeOpen`.
+/// The owner keeps the cause of the end: the first cause that comes while `isOutcomeOpen`.
 enum WebSocketState: Equatable, CaseIterable {
     /// Made, and nothing done yet.
     case waiting
@@ -14,19 +14,19 @@ enum WebSocketState: Equatable, CaseIterable {
     case open
     /// Our close frame is on its way, and the peer's is awaited (§7.1.2).
     case closing
-    /// Both have said goodbye, or the peer broke the protocol and was told: the end of the connection is awaited
-    /// (§7.1.1).
+    /// The peer has sent its close frame or broken the protocol: our close frame is sent, and the end of the connection
+    /// is awaited (§7.1.1).
     case draining
-    /// Over; the consumer has heard so.
+    /// Over; the consumer was notified.
     case finished
 
     enum Event: CaseIterable {
         case start, cancel
-        /// The connection stands.
+        /// The connection is made.
         case connected
-        /// The peer wants credentials, which we have.
+        /// The peer asks for credentials, which we have; the answer needs a new connection.
         case challenged
-        /// The same, on the connection on which it said so.
+        /// The peer asks for credentials, which we have; the answer uses the same connection.
         case challengedHere
         /// The peer agreed to the handshake.
         case switched
@@ -42,18 +42,18 @@ enum WebSocketState: Equatable, CaseIterable {
 
     enum Effect: Equatable {
         case dial, shake
-        /// Tell the listener that the WebSocket is open.
+        /// Notify the listener that the WebSocket is open.
         case announceOpen
-        /// Put our close frame behind what waits to be sent.
+        /// Queue our close frame after the messages that wait.
         case queueClose
-        /// Tell the listener that the peer has said goodbye.
+        /// Notify the listener of the peer's close frame.
         case announceClose
         /// Send what is still to be sent, and wait for the peer to close.
         case drain
-        /// Say that we are going away, if that can be said without waiting.
+        /// Send a close frame with code 1001, if that is possible without waiting.
         case farewell
         case hangUp
-        /// Tell the consumer of the end.
+        /// Notify the consumer of the end.
         case report
     }
 

@@ -3,14 +3,14 @@
 #if WebSocket
 import Foundation
 
-/// The loop that a WebSocket lives on, and the others there.
+/// Gives the loop of a WebSocket, and the pool of WebSockets on that loop.
 protocol WebSocketPoolProvider: AnyObject, Sendable {
     var loop: EventLoop { get }
     /// The WebSockets of the transport on this loop, for work that is on the loop's thread already.
     func webSockets(in context: LoopContext) -> WebSocketPool
 }
 
-/// Posts to the loop what is asked of a WebSocket.
+/// Posts the calls for a WebSocket to its loop.
 final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sendable {
     let message: RequestMessage
     let offer: WebSocketOffer
@@ -18,7 +18,7 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
 
     // SAFETY: both are touched on the loop's thread alone, where `onLoop` runs its work. A forked child has no such
     // thread: there the one call that starts the transfer touches `consumer`.
-    /// Held until the end, and no longer: the consumer holds the transfer.
+    /// Retained until the end, and no longer: the consumer retains the transfer.
     var consumer: (any TransferConsumer)?
     private var connection: WebSocketConnection?
 
