@@ -4,8 +4,8 @@ import Glibc
 
 /// Gathers the fields of a response's head or trailers, in the form of HTTP/1.1, in which heads are kept.
 ///
-/// nghttp2 has checked names and values (RFC 9113 §8.2.1) and the order of pseudo-header fields; an error is thrown for
-/// what it does not check.
+/// nghttp2 has checked names and values (RFC 9113 §8.2.1) and the order of pseudo-header fields; this type throws an
+/// error for a status that is not three digits.
 struct FieldSection {
     private(set) var stream: Int32 = 0
     private(set) var status: Int?
@@ -21,7 +21,7 @@ struct FieldSection {
 
     var fieldCount: Int { fields.count }
 
-    /// Begins another section; its room is kept.
+    /// Begins another section; the buffers are kept.
     mutating func begin(stream: Int32) {
         self.stream = stream
         status = nil

@@ -1,22 +1,22 @@
-// Frames that bring nothing.
+// The limit on frames without fields and content.
 
 /// Counts the bytes of frames that carry neither fields nor content (RFC 9113 §10.5).
 ///
 /// It reads the frame headers of the bytes as they come, wherever they are cut, before nghttp2 does: nghttp2 reports
-/// only some of the frames that it ignores. One limit holds for PING, SETTINGS, RST_STREAM, WINDOW_UPDATE, PRIORITY,
+/// only some of the frames that it ignores. One limit covers PING, SETTINGS, RST_STREAM, WINDOW_UPDATE, PRIORITY,
 /// CONTINUATION, empty DATA and unknown frames.
 struct FloodGuard {
     /// What is known of a stream.
     enum StreamState {
-        /// Its response is being received.
+        /// The response of the stream is being received.
         case open
-        /// It was never opened, or has ended.
+        /// The stream was never opened, or has ended.
         case closed
     }
 
     private enum State {
         case header
-        /// The first byte of a padded frame is to come.
+        /// The pad length of a padded frame is still to come.
         case padLength(frame: Frame)
         case payload(rest: Int)
     }
@@ -34,7 +34,7 @@ struct FloodGuard {
     private static let continuation: UInt8 = 9
     private static let padded: UInt8 = 8
     private static let prioritised: UInt8 = 0x20
-    /// The priority of a HEADERS frame (RFC 9113 §6.2) is no field of a message.
+    /// The size of the priority in a HEADERS frame (RFC 9113 §6.2), which is not a field of the message.
     private static let priorityByteCount = 5
 
     private let limit: Int
@@ -44,25 +44,25 @@ struct FloodGuard {
     /// Bytes that may come for streams that were cancelled: they were on their way.
     private var strayAllowance = 0
 
-    /// Allows so many bytes between two frames that bring something.
+    /// Allows `limit` such bytes between two frames with fields or content.
     init(limit: Int) {
         self.limit = limit
         header.reserveCapacity(Self.headerByteCount)
     }
 
-    /// A stream was ended by us, whose peer may have sent so many bytes meanwhile.
+    /// Called when we end a stream, for which the peer may have sent up to `byteCount` bytes meanwhile.
     ///
-    /// What all streams together have on their way is within the connection's window.
+    /// The bytes that are on their way for all streams together are within the connection's window.
     mutating func allowStray(_ byteCount: Int) {
         strayAllowance = min(strayAllowance + byteCount, HTTP2Session.connectionWindowByteCount)
     }
 
-    /// Content of ours left: the peer answers it with frames of its own.
+    /// Called when we send content: the peer answers it with frames of its own, such as WINDOW_UPDATE.
     mutating func didSend(_ byteCount: Int) {
         count = max(0, count - byteCount)
     }
 
-    /// Reads on; false when the limit is exceeded.
+    /// Reads the next bytes of the connection; false when the limit is exceeded.
     mutating func read(_ bytes: UnsafeRawBufferPointer, streamState: (Int32) -> StreamState) -> Bool {
         var position = 0
         while position < bytes.count {
@@ -85,7 +85,7 @@ struct FloodGuard {
         return true
     }
 
-    /// Whether the next frame begins with these bytes, as far as it has come: `bytes` continue what was read before.
+    /// Whether the next frame begins with `start`; `bytes` continue what was read before.
     func isFrame(beginningWith start: some Collection<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
         guard case .header = state else { return false }
         return (header + bytes.prefix(max(0, start.count - header.count))).starts(with: start)
@@ -115,7 +115,7 @@ struct FloodGuard {
         guard streamState(frame.stream) == .open else {
             let covered = min(frame.byteCount, strayAllowance)
             strayAllowance -= covered
-            // Small frames on their way have many headers: a byte is counted for each.
+            // Many small frames may be on their way: a byte is counted for the header of each.
             count += frame.byteCount - covered + (covered > 0 ? 1 : Self.headerByteCount)
             return
         }
@@ -123,7 +123,7 @@ struct FloodGuard {
         switch frame.type {
         case Self.data where contentByteCount > 0: count = 0
         case Self.headers where contentByteCount > (hasPriority ? Self.priorityByteCount : 0): count = 0
-        // The fields in it have limits of their own.
+        // The fields in a CONTINUATION frame have limits of their own.
         case Self.continuation where contentByteCount > 0: count += Self.headerByteCount
         default: count += whole
         }

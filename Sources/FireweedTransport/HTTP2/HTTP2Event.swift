@@ -1,6 +1,6 @@
 // Events of a session.
 
-/// An event of a session: a frame of the peer, in the order of the wire, or the fate of one of our frames.
+/// An event of a session: a frame of the peer, in the order of the wire, or the result of sending one of our frames.
 ///
 /// Events are reported when nghttp2 has returned, so that their handlers may call the session.
 package enum HTTP2Event {
@@ -10,19 +10,19 @@ package enum HTTP2Event {
     case head(stream: Int32, ResponseHead, byteCount: Int)
     /// Content: a range of the bytes that were given to the session.
     case content(stream: Int32, Range<Int>)
-    /// The response ended; the stream is known until it is forgotten.
+    /// The response ended; the session knows the stream until `forget(_:)`.
     case end(stream: Int32, trailers: FieldBlock?)
     /// The stream failed; the session has forgotten it.
     case failed(stream: Int32, HTTP2StreamFailure)
-    /// The head of the request left, with so many bytes.
+    /// The head of the request was sent, with `byteCount` bytes.
     case sentHead(stream: Int32, byteCount: Int)
-    /// So many bytes of the request's content left; no bytes when the end of the content alone was told.
+    /// `byteCount` bytes of the request's content were sent; 0 when only the end of the content was sent.
     case sentContent(stream: Int32, byteCount: Int, isLast: Bool)
     /// The peer's limit on streams may have changed.
     case settings
-    /// The peer takes no streams after this one, for this reason (RFC 9113 §6.8); those that began fail next.
+    /// The peer processes no streams after `lastStream`, for this reason (RFC 9113 §6.8); later streams fail next.
     case goAway(code: UInt32, lastStream: Int32)
-    /// The peer answered a PING: whatever left before, it has read.
+    /// The peer answered a PING: it has read everything that was sent before.
     case pong
 }
 
@@ -30,15 +30,15 @@ package enum HTTP2Event {
 package struct HTTP2StreamFailure {
     /// The error that the user gets.
     package var failure: TransferFailure
-    /// The peer has said that it did not process the request, or the request never left (RFC 9113 §8.7).
+    /// The peer has said that it did not process the request, or the request was never sent (RFC 9113 §8.7).
     package var isUnprocessed = false
     /// The peer wants the request over HTTP/1.1 (RFC 9113 §7).
     package var requiresHTTP1 = false
 }
 
-/// What gives the content of requests.
+/// The answer of a source of content.
 package enum HTTP2ContentSupply {
-    /// So many bytes were written; `isLast` when no more follow.
+    /// This number of bytes was written; `isLast` when no more follow.
     case bytes(Int, isLast: Bool)
     /// Nothing can be sent now; `HTTP2Session.resume(_:)` says when it can.
     case wait

@@ -1,4 +1,4 @@
-// Failures of HTTP/2, in the words of `URLError`.
+// Failures of HTTP/2, with the codes of `URLError`.
 
 import CNghttp2
 import Foundation
@@ -17,7 +17,7 @@ extension TransferFailure {
         .exchange(.badServerResponse, detail: "the server breaks HTTP/2: \(detail)", engineCode: 0)
     }
 
-    /// The peer does not speak HTTP/2, though both sides agreed on it in TLS, or the options tell that it does.
+    /// The peer does not speak HTTP/2, though both sides agreed on it in TLS, or the options say that it does.
     static let answersInHTTP1 = TransferFailure.exchange(
         .badServerResponse,
         detail: "the connection is for HTTP/2, as was agreed or told, and the server answers in HTTP/1", engineCode: 0)
@@ -44,6 +44,6 @@ enum HTTP2ErrorCode {
         code <= http1Required ? String(cString: nghttp2_http2_strerror(code)) : "error code \(code)"
     }
 
-    /// What an error of nghttp2 says.
+    /// nghttp2's text for one of its errors.
     static func sentence(of libraryError: Int32) -> String { String(cString: nghttp2_strerror(libraryError)) }
 }

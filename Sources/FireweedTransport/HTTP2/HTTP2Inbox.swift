@@ -1,12 +1,12 @@
-// The notes of a session's callbacks.
+// The state of a session's callbacks.
 
 import CNghttp2
 import Foundation
 
-/// Turns nghttp2's callbacks into events, and knows each stream that somebody waits for.
+/// Turns nghttp2's callbacks into events, and keeps each stream that is in use.
 ///
-/// Its methods are called from inside of nghttp2, which may not be called from there; the only call out of here is the
-/// one for content that is sent.
+/// Its methods are called from inside nghttp2, which they must not call. The only call to the outside is the one for
+/// content to send.
 final class HTTP2Inbox {
     /// What is known of a stream.
     struct Stream {
@@ -20,7 +20,7 @@ final class HTTP2Inbox {
         var windowByteCount: Int
     }
 
-    /// What became of a callback.
+    /// The result of a callback.
     enum CallbackResult {
         case goOn
         /// The stream fails; nghttp2 resets it.
@@ -34,23 +34,23 @@ final class HTTP2Inbox {
     weak var source: (any HTTP2ContentSource)?
     let limits: ResponseLimits
     var floodGuard: FloodGuard
-    /// Why the connection cannot go on.
+    /// Why the connection cannot continue.
     private(set) var failure: TransferFailure?
-    /// What nghttp2 complained of since the last bytes came, and no stream was failed for.
+    /// nghttp2's last complaint since the last bytes came, unless a stream failed for it.
     var complaint: String?
     /// The code of the last GOAWAY that came.
     private(set) var goAwayCode: UInt32?
     private(set) var hasSettings = false
-    /// Where the bytes begin that nghttp2 reads.
+    /// The start of the bytes that nghttp2 reads.
     var base: UnsafeRawPointer?
     /// Streams that are to be reset when nghttp2 has returned.
     var owedResets: [Int32] = []
-    /// Content that came in this call, for the connection's window.
+    /// The number of content bytes that came in this call, for the connection's window.
     var receivedByteCount = 0
     private var section = FieldSection()
-    /// The section's stream is known.
+    /// Whether the section's stream is known.
     private var isSectionWanted = false
-    /// What the stream's earlier sections had, as `FieldSection.listByteCount` counts.
+    /// The size of the stream's earlier sections, counted as in `FieldSection.listByteCount`.
     private var earlierByteCount = 0
 
     init(limits: ResponseLimits) {
@@ -58,15 +58,15 @@ final class HTTP2Inbox {
         floodGuard = FloodGuard(limit: limits.maximumFramingByteCount)
     }
 
-    /// Fails the connection; the first cause counts.
+    /// Fails the connection; the first cause is kept.
     func fail(_ cause: TransferFailure) {
         failure = failure ?? cause
     }
 
     /// Fails one stream, unless it is forgotten already.
     ///
-    /// With `resets`, nghttp2 is asked to reset the stream. It resets a stream in which it finds the fault without
-    /// being asked.
+    /// With `resets`, nghttp2 is asked to reset the stream. Where nghttp2 itself finds the fault, it resets the stream
+    /// without being asked.
     func fail(_ stream: Int32, _ cause: TransferFailure, isUnprocessed: Bool = false, resets: Bool = false) {
         fail(stream, HTTP2StreamFailure(failure: cause, isUnprocessed: isUnprocessed), resets: resets)
     }
@@ -83,7 +83,7 @@ final class HTTP2Inbox {
 
     func headersBegan(_ frame: nghttp2_frame) -> CallbackResult {
         guard UInt32(frame.hd.type) != NGHTTP2_PUSH_PROMISE.rawValue else {
-            // The settings that say so came before the request that is answered.
+            // The server has read our settings before the request that it answers.
             fail(.brokenHTTP2("it pushes a response, which the settings refuse (RFC 9113 §8.4)"))
             return .failConnection
         }
@@ -172,7 +172,7 @@ final class HTTP2Inbox {
 
     /// nghttp2 refuses a frame.
     func invalidFrameCame(_ frame: nghttp2_frame, error: Int32) {
-        // A complaint about a frame is there before the frame is refused, and says nothing of any other stream.
+        // nghttp2 complains about a frame before it refuses the frame; the complaint is about this stream only.
         let sentence = complaint.take() ?? HTTP2ErrorCode.sentence(of: error)
         if frame.hd.stream_id > 0 { fail(frame.hd.stream_id, .brokenHTTP2(sentence)) }
     }
@@ -184,16 +184,16 @@ final class HTTP2Inbox {
         events.append(.content(stream: id, offset..<(offset + bytes.count)))
     }
 
-    /// nghttp2 quotes names and values as they came.
+    /// Keeps nghttp2's text, which quotes names and values of the peer, as printable ASCII.
     func complain(_ text: UnsafeRawBufferPointer) {
         complaint = String(
             decoding: text.prefix(Self.complaintByteCount).map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
     }
 
-    /// So much of what nghttp2 says is kept: a value that it quotes can be long.
+    /// The most bytes of nghttp2's text that are kept: it may quote a long value.
     private static let complaintByteCount = 200
 
-    // MARK: What is sent
+    // MARK: Sent frames
 
     func frameLeft(_ frame: nghttp2_frame) {
         let id = frame.hd.stream_id
@@ -208,10 +208,10 @@ final class HTTP2Inbox {
         }
     }
 
-    /// A frame could not leave.
+    /// A frame could not be sent.
     ///
-    /// nghttp2 says REFUSED_STREAM afterwards of a head that is too long, so that the cause has to be taken from here:
-    /// the message would be sent again for ever.
+    /// For a head that is too long, nghttp2 reports REFUSED_STREAM afterwards, and the message would be sent again for
+    /// ever: so the cause is taken from here.
     func frameStayed(_ frame: nghttp2_frame, error: Int32) {
         guard UInt32(frame.hd.type) == NGHTTP2_HEADERS.rawValue else { return }
         guard error == NGHTTP2_ERR_FRAME_SIZE_ERROR.rawValue || error == NGHTTP2_ERR_HEADER_COMP.rawValue else {
@@ -232,11 +232,11 @@ final class HTTP2Inbox {
             return fail(id, failure, resets: false)
         }
         switch code {
-        // The end was reported, and the connection forgets the stream.
+        // The end was reported before; the connection then forgets the stream.
         case HTTP2ErrorCode.none: break
         case HTTP2ErrorCode.refusedStream: fail(id, .reset(by: code), isUnprocessed: true)
         default:
-            // We have reset it.
+            // We have reset the stream.
             let isMalformed = code == HTTP2ErrorCode.protocolError
             let reason = isMalformed ? "the response is malformed (RFC 9113 §8.1.1)" : HTTP2ErrorCode.name(of: code)
             fail(id, .brokenHTTP2(reason))

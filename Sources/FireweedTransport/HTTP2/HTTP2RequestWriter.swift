@@ -52,7 +52,7 @@ package struct HTTP2FieldList {
         }
     }
 
-    /// The head in the form of HTTP/1.1, its empty line included, for those who are shown heads as bytes.
+    /// The head in the form of HTTP/1.1, its empty line included, for observers that get heads as bytes.
     var headText: [UInt8] {
         var head: [UInt8] = []
         var pseudo: [String: String] = [:]
@@ -68,8 +68,8 @@ package struct HTTP2FieldList {
 
 /// Writes the heads of the request messages of one session (RFC 9113 §8.3.1).
 ///
-/// Fields are checked as for HTTP/1.1. A block of fields is checked and put into its form once: the writer remembers
-/// the last one.
+/// Fields are checked as for HTTP/1.1. A block of fields is checked and converted once: the writer keeps the last
+/// block.
 struct HTTP2RequestWriter {
     private var blocks: CheckedBlocks
     /// The fields of the last block.
@@ -82,10 +82,10 @@ struct HTTP2RequestWriter {
         self.acceptedCodings = acceptedCodings
     }
 
-    /// The fields of a message's head, and what they say.
+    /// The fields of a message's head, and their effect on the framing and the connection.
     ///
-    /// Throws `badURL` with the name of what cannot be sent, and `dataLengthExceedsMaximum` for a head that is longer
-    /// than `HTTP1RequestWriter.maximumHeadByteCount`.
+    /// Throws `badURL` that names what cannot be sent, and `dataLengthExceedsMaximum` for a head that is longer than
+    /// `HTTP1RequestWriter.maximumHeadByteCount`.
     mutating func write(
         _ message: RequestMessage, to target: RequestTarget, contentLength: Int64?
     ) throws(TransferFailure) -> (HTTP2FieldList, HTTP1RequestWriter.Written) {
@@ -135,7 +135,8 @@ struct HTTP2RequestWriter {
             prepared.append(lowercasing: name, value)
             return
         }
-        // Cookies that change leave the others in the table of HPACK (RFC 9113 §8.2.3).
+        // Each cookie is a field of its own, so that a changed one leaves the others in the table of HPACK (RFC 9113
+        // §8.2.3).
         var start = 0
         for index in 0..<value.count where value[index] == 0x3B && index + 1 < value.count && value[index + 1] == 0x20 {
             prepared.append("cookie", value[start..<index])

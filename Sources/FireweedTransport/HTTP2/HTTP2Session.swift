@@ -1,31 +1,31 @@
-// One side of an HTTP/2 connection, on libnghttp2.
+// The client's side of an HTTP/2 connection, on libnghttp2.
 
 import CNghttp2
 import Foundation
 
 /// The frames, the compression and the flow control of a client's connection (RFC 9113), without a socket.
 ///
-/// Bytes go in by `receive(_:)` and come out by `send(into:limit:)`; what happened is in `events` when either has
-/// returned. Streams are known from `submit` until they fail or are forgotten. Used on one thread.
+/// Bytes go in by `receive(_:)` and come out by `send(into:limit:)`; afterwards `takeEvents(_:)` gives what happened.
+/// Streams are known from `submit` until they fail or are forgotten. Used on one thread.
 package final class HTTP2Session {
     private let handle: OpaquePointer
     private let inbox: HTTP2Inbox
 
-    /// How many bytes a peer may send for all streams together before we widen the window.
+    /// The most bytes that a peer may have on their way for all streams together.
     ///
-    /// Content counts against it until it has been received, and not until it was taken: a stream that is paused does
-    /// not stop the others.
+    /// Content counts until it is received, and not until it is consumed: a paused stream does not stop the others.
     static let connectionWindowByteCount = 16 << 20
-    /// What a peer may send for one stream before its content is taken; so much is held for a stream that is paused.
+    /// The most bytes that a peer may send for one stream before they are consumed; a paused stream holds at most as
+    /// many.
     static let streamWindowByteCount = 256 << 10
     /// The largest window of a stream whose reader keeps up.
     static let largestStreamWindowByteCount = 4 << 20
-    /// So many streams may begin before the peer has said how many it takes.
+    /// The limit on streams until the peer's settings have come.
     private static let streamLimitBeforeSettings = 100
-    /// From this stream on the connection takes no more: identifiers have 31 bits, and are not used twice.
+    /// From this stream on the connection begins no more: identifiers have 31 bits, and are not used twice.
     private static let lastUsefulStream: UInt32 = 0x7FFF_0000
-    /// The longest header section that nghttp2 sends, instead of 64 KiB: twice what `HTTP2RequestWriter` lets pass,
-    /// since nghttp2 adds twelve bytes to the length of each field.
+    /// The longest header section that nghttp2 sends, instead of 64 KiB: twice what `HTTP2RequestWriter` allows, since
+    /// nghttp2 adds twelve bytes to the length of each field.
     private static let requestHeaderByteCount = 2 * HTTP1RequestWriter.maximumHeadByteCount
 
     /// The version of libnghttp2 that is loaded, as `1.52.0`.
@@ -33,7 +33,7 @@ package final class HTTP2Session {
         nghttp2_version(0).map { String(cString: $0.pointee.version_str) } ?? "unknown"
     }
 
-    /// nghttp2 has met a fatal error.
+    /// Whether nghttp2 has met a fatal error.
     private var isDead = false
 
     /// Makes the session of a new connection; the preface and the settings are the first that it sends.
@@ -81,7 +81,7 @@ package final class HTTP2Session {
         set { inbox.source = newValue }
     }
 
-    /// Takes what has happened since the last call; the room of `events` is used again.
+    /// Takes the events since the last call; the storage of `events` is used again.
     package func takeEvents(_ events: inout [HTTP2Event]) {
         events.removeAll(keepingCapacity: true)
         swap(&events, &inbox.events)
@@ -92,12 +92,12 @@ package final class HTTP2Session {
     /// Streams that are still known fail with it.
     package var failure: TransferFailure? { inbox.failure }
 
-    /// Nothing more is to be sent or received.
+    /// Whether nothing more is to be sent or received.
     package var isOver: Bool {
         inbox.failure != nil || nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0
     }
 
-    /// Why the peer ends the connection, where it has said so; `nil` as long as it has not.
+    /// Why the peer ends the connection; `nil` without a GOAWAY, and for one without an error.
     var goAwayFailure: TransferFailure? {
         guard let code = inbox.goAwayCode, code != HTTP2ErrorCode.none else { return nil }
         return .goneAway(code)
@@ -120,10 +120,10 @@ package final class HTTP2Session {
 
     // MARK: Bytes
 
-    /// Takes bytes of the peer; what they bring is in `events`, also when the connection fails.
+    /// Takes bytes of the peer; `takeEvents(_:)` then gives their events, also when the connection fails.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         guard inbox.failure == nil, !bytes.isEmpty else { return }
-        // A server that knows HTTP/1 alone answers the preface in that; read as a frame it would be too long.
+        // A server that knows only HTTP/1 answers the preface in HTTP/1; read as a frame, the answer would be too long.
         guard !inbox.floodGuard.isFrame(beginningWith: "HTTP/1.".utf8, in: bytes) else {
             return inbox.fail(.answersInHTTP1)
         }
@@ -188,14 +188,14 @@ package final class HTTP2Session {
         return status
     }
 
-    /// Says that content can be sent again for a stream that had to wait.
+    /// Notifies the session that content can be sent again for a stream that had to wait.
     package func resume(_ stream: Int32) {
         guard !isDead, inbox.streams[stream] != nil else { return }
-        // Fails where nothing waits, which is no fault.
+        // Fails when the stream does not wait, which is harmless.
         _ = nghttp2_session_resume_data(handle, stream)
     }
 
-    /// Says that content of a stream was taken: the peer may send as much again.
+    /// Notifies the session that content of a stream was consumed: the peer may send as much again.
     package func consume(_ stream: Int32, _ byteCount: Int) {
         guard !isDead, byteCount > 0, inbox.streams[stream] != nil else { return }
         _ = nghttp2_session_consume_stream(handle, stream, byteCount)
@@ -210,12 +210,12 @@ package final class HTTP2Session {
         setWindow(of: stream, to: wider)
     }
 
-    /// Forgets a stream, and ends it where it has not ended; false when the peer need not be told.
+    /// Forgets a stream, and resets it if it has not ended; false when the peer gets no reset.
     @discardableResult
     package func forget(_ stream: Int32) -> Bool {
         guard let known = inbox.streams.removeValue(forKey: stream), !isDead else { return false }
         guard known.isHeadSent else {
-            // nghttp2 then takes the head back.
+            // nghttp2 then drops the head that was not sent.
             reset(stream)
             return false
         }
@@ -240,7 +240,7 @@ package final class HTTP2Session {
         check(nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
     }
 
-    /// The next stream gets this number; for tests.
+    /// Sets the number of the next stream; for tests.
     func skip(to stream: Int32) {
         check(nghttp2_session_set_next_stream_id(handle, stream))
     }
@@ -252,12 +252,12 @@ package final class HTTP2Session {
                 handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, Int32(byteCount)))
     }
 
-    /// After a fatal error nghttp2 allows nothing but its end.
+    /// After a fatal error, the session of nghttp2 may only be freed.
     private func noteFatal(_ status: Int32) {
         if status < NGHTTP2_ERR_FATAL.rawValue { isDead = true }
     }
 
-    /// Everything that is submitted can only fail for want of memory, or by a fault of ours.
+    /// These calls can only fail for want of memory, or by a fault of ours.
     private func check(_ status: Int32) {
         guard status != 0 else { return }
         inbox.fail(.brokenHTTP2(HTTP2ErrorCode.sentence(of: status)))

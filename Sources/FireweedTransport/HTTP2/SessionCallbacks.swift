@@ -4,7 +4,8 @@ import CNghttp2
 
 /// The table of callbacks that all sessions share.
 ///
-/// The user data of a session is its inbox, unretained: the session holds it for as long as nghttp2's part lives.
+/// The user data of a session is its inbox, unretained: `HTTP2Session` retains the inbox as long as nghttp2's session
+/// exists.
 enum SessionCallbacks {
     // SAFETY: made once, never changed, and only read by nghttp2, which copies it.
     nonisolated(unsafe) static let table: OpaquePointer? = {
