@@ -1,8 +1,8 @@
-// Calls that may wait, and where they may not be made.
+// The check that calls which may wait are not made on an event loop.
 
 import Glibc
 
-/// The one gate for calls that may wait: files, name lookups, databases, and code of users.
+/// The check before each call that may wait: files, name lookups, databases, and code of users.
 ///
 /// A call that waits on an event loop's thread stops every session of the process. In a debug build such a call ends
 /// the process with the name of the call; a release build checks nothing.
@@ -20,18 +20,17 @@ package enum BlockingCall {
 
 /// Whether the caller is on the thread of an event loop.
 package enum LoopThread {
-    /// A thread's value: `nil` outside of loops.
+    /// The key of a thread's mark, which is `nil` outside of loops.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         precondition(pthread_key_create(&key, nil) == 0, "no key is left for data of threads")
         return key
     }()
 
-    /// True on a loop's thread; in a debug build not in the Swift tasks of users that run there, which are the users'
-    /// own.
+    /// True on a loop's thread; in a debug build, false in the Swift tasks of users that run there.
     package static var isCurrent: Bool { pthread_getspecific(key) != nil }
 
-    /// Marks the present thread as a loop's.
+    /// Marks the current thread as a loop's.
     static func mark() {
         pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }

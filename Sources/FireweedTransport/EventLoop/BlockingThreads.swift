@@ -11,15 +11,15 @@ import Synchronization
 /// and work that blocks there stops every `Task` of the process. A thread is started when there is work and the limit
 /// allows it, and ends when no work came for the time `lingering`. All signals are blocked on it.
 ///
-/// Work may block for ever, and its thread is lost then. With `patience`, work that finds every thread at the same
-/// work for that long gets an error, instead of waiting for threads that are lost.
+/// Work may block for ever; its thread is then lost. With `patience`, waiting work gets an error when all threads have
+/// been at the same work for that long.
 final class BlockingThreads: Sendable {
     /// No thread can be started and none is running, or all threads are lost.
     struct Exhausted: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Gets an error instead of a thread when there is none to be had.
+    /// Called with `nil` on one of the threads, or with an error when no thread is available.
     typealias Work = @Sendable (Exhausted?) -> Void
 
     private struct State {
@@ -67,8 +67,8 @@ final class BlockingThreads: Sendable {
 
     /// Calls `work` once: on one of the threads, as soon as one is free.
     ///
-    /// When the system refuses the only thread there would be, or all threads are lost, `work` is called with an error,
-    /// before this method returns or from another call of it.
+    /// When no thread runs and the system refuses to start one, or all threads are lost, `work` is called with an
+    /// error, before this method returns or from another call of it.
     func run(_ work: @escaping Work) {
         switch state.withLock({ way(for: work, &$0) }) {
         case .line: watch()
@@ -127,7 +127,7 @@ final class BlockingThreads: Sendable {
         return areLost(state) ? .none(state.queue.takeAll()) : .line
     }
 
-    /// A thread was not started: takes the work that no other thread will come to.
+    /// Called when a thread could not be started: takes the waiting work, unless another thread runs that will do it.
     private func takeLostWork() -> [Work] {
         state.withLock { state in
             state.threadCount -= 1
@@ -153,7 +153,7 @@ final class BlockingThreads: Sendable {
         } while awaitsMore()
     }
 
-    /// The next piece of work; without one, the thread that asks counts as idle.
+    /// The next piece of work; without one, the calling thread counts as idle.
     private func next() -> Work? {
         state.withLock { state in
             let next = state.queue.popFirst()
@@ -173,7 +173,7 @@ final class BlockingThreads: Sendable {
             state.threadCount -= 1
             return true
         }
-        // Work came at the end of the wait, and this thread is the one that it counts on.
+        // Work came when the wait timed out, and its signal is for this thread.
         if !ends { wakeUps.wait() }
         return !ends
     }

@@ -13,8 +13,8 @@ class DeadlineEntry {
 
 /// A binary heap of deadlines: setting, changing and removing one takes logarithmic time and no memory.
 ///
-/// An entry whose deadline moves often (a transfer with an idle time-out) leaves the heap alone: when it is called, it
-/// compares with its present deadline, and sets that.
+/// An entry whose deadline moves often (a transfer with an idle time-out) need not change the heap each time: when it
+/// is called too early, it sets its current deadline again.
 final class DeadlineHeap {
     private struct Node {
         var moment: LoopInstant
@@ -65,7 +65,7 @@ final class DeadlineHeap {
 
     /// Calls objects whose moment has come, each once and the earliest first, as long as the turn has time for them.
     ///
-    /// Those that are left are due in the next turn.
+    /// The others are called in the next turn.
     func callDue(in context: LoopContext) {
         var count = 0
         while let next = nodes.first, next.moment <= context.now, context.turn.allows(count) {

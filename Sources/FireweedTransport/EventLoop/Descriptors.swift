@@ -1,4 +1,4 @@
-// The descriptors of the process: how many of them idle connections may keep, and what is done when there is none left.
+// The descriptors of the process: the share of idle connections, and the recovery when none is left.
 
 import Dispatch
 import Glibc
@@ -17,7 +17,7 @@ protocol IdleConnectionHolder: AnyObject {
 package enum Descriptors {
     private struct State {
         var loops: [EventLoop] = []
-        /// The process of the loops: a child of fork(2) makes others.
+        /// The fork count of the loops' process: a child of fork(2) makes loops of its own.
         var forkCount = 0
     }
 
@@ -68,7 +68,7 @@ package enum Descriptors {
         return min(count, share)
     }
 
-    /// Has the pools with more than their share close connections.
+    /// Makes the pools with more than their share close connections.
     private static func trim(to share: Int) {
         guard !isTrimming.exchange(true, ordering: .relaxed) else { return }
         onEveryLoop {
@@ -80,14 +80,14 @@ package enum Descriptors {
 
     /// The number of exchanges of an origin whose files may be opened before they have a connection.
     ///
-    /// With the usual 1,024 descriptors it is 32: more than HTTP/1.1 connections begin at once, and enough for HTTP/2,
-    /// since opening a file takes microseconds.
+    /// With the usual 1,024 descriptors it is 32: more than the HTTP/1.1 connections that begin at once, and enough for
+    /// HTTP/2, since opening a file takes microseconds.
     static var aheadLimit: Int { min(32, max(1, idleLimit.load(ordering: .relaxed) / 8)) }
 
     // MARK: Exhaustion
 
-    /// Has every pool of the process close its idle connections, and calls `done` then, on any thread; returns false
-    /// where there are none.
+    /// Makes every pool of the process close its idle connections, and then calls `done`, on any thread; returns false,
+    /// and does not call `done`, where there are none.
     static func closeIdle(then done: @escaping @Sendable () -> Void) -> Bool {
         guard idle.load(ordering: .relaxed) > 0 else { return false }
         onEveryLoop {
@@ -116,7 +116,7 @@ package enum Descriptors {
         return call()
     }
 
-    /// Sees to it that calls of the C library, which do not report it, find a descriptor; may wait.
+    /// Makes sure that a descriptor is free, for calls of the C library that do not report exhaustion; may wait.
     static func makeRoom() {
         let descriptor = make { open("/dev/null", O_RDONLY | O_CLOEXEC) }
         if descriptor >= 0 { close(descriptor) }
@@ -140,7 +140,7 @@ package enum Descriptors {
     }
 }
 
-/// Calls back at the last of so many steps.
+/// Calls `done` at the last of `count` steps.
 private final class Countdown: Sendable {
     private let count: Atomic<Int>
     private let done: @Sendable () -> Void

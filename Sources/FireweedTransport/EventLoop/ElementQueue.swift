@@ -17,7 +17,7 @@ package struct ElementQueue<Element> {
     /// Whether the queue has no element.
     package var isEmpty: Bool { count == 0 }
 
-    /// Adds an element behind all others.
+    /// Adds an element after all others.
     package mutating func append(_ element: Element) {
         storage.append(element)
     }
@@ -32,7 +32,7 @@ package struct ElementQueue<Element> {
             storage.removeAll(keepingCapacity: head <= Self.keptCapacity)
             head = 0
         } else if head >= 64, head * 2 >= storage.count {
-            storage.removeFirst(head)  // half of it is used up: moving the rest costs less than was taken
+            storage.removeFirst(head)  // at least half is used up: the rest that moves is no larger
             head = 0
         }
         return element

@@ -23,7 +23,8 @@ package final class EventLoop: TaskExecutor, Sendable {
         guard let poller = Poller() else { return nil }
         self.poller = poller
         ForkCount.watch()
-        // Reads the time zone's file here: the first check of a certificate's dates would read it on the loop.
+        // Reads the time zone's file here: otherwise the first check of a certificate's dates would read it on the
+        // loop.
         tzset()
         forkCount = ForkCount.current
         let start = Unmanaged.passRetained(ThreadStart(loop: self, name: name))
@@ -41,7 +42,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         thread.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// True in a process that was forked from the loop's: the loop's thread is not there.
+    /// True in a process that was forked from the loop's: the loop's thread does not exist there.
     var isFromParentProcess: Bool { forkCount != ForkCount.current }
 
     /// Runs `work` on the loop's thread, soon.
@@ -80,11 +81,12 @@ package final class EventLoop: TaskExecutor, Sendable {
         var hasPolled = false
         while true {
             context.beginEvents(hasPolled: hasPolled)
-            // Before the sockets, so that a call such as a suspension holds for bytes that arrived after it.
+            // The mailbox comes before the sockets, so that a call such as a suspension applies to bytes that arrived
+            // after it.
             mailbox.swap(into: &batch)
             perform(&batch, after: &backlog, in: context)
             deliver(events.prefix(readyCount), after: &late, in: context)
-            // Idle connections rely on this: only if every event of the poll has been delivered.
+            // Idle connections rely on `areAll`, which is true only if every event of the poll has been delivered.
             context.eventsAreDelivered(areAll: readyCount < events.count && late.isEmpty)
             readyCount = 0
             context.runContinuations()
@@ -147,7 +149,7 @@ package final class EventLoop: TaskExecutor, Sendable {
     /// The cost of a small piece of work from the mailbox; the work that it causes adds its own cost.
     private static let itemCost = TurnBudget.callCost / 4
 
-    /// Delivers events to their sockets, those of earlier turns first; keeps those that the turn has no time for.
+    /// Delivers events to their sockets, events of earlier turns first; keeps the events that the turn has no time for.
     private func deliver(
         _ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, after late: inout ElementQueue<LateEvent>,
         in context: LoopContext

@@ -1,4 +1,4 @@
-// The loops of the process, made when they are first asked for.
+// The loops of the process, made at their first use.
 
 import Synchronization
 
@@ -7,7 +7,7 @@ package enum EventLoopGroup {
     private static let loops = Mutex<[EventLoop]>([])
 
     /// The first `count` loops of the process, at least one and at most 64; fewer, or none, where the process is out of
-    /// descriptors.
+    /// descriptors or threads.
     package static func loops(_ count: Int) -> [EventLoop] {
         let wanted = min(max(count, 1), 64)
         return loops.withLock { loops in

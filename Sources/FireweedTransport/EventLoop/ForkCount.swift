@@ -6,12 +6,11 @@ import Synchronization
 
 /// Counts the calls of fork(2) between the first process that had an event loop and this process.
 ///
-/// A child has none of its parent's threads (fork(2)): nothing that is given to the parent's loops would ever be done
-/// there.
+/// A child has none of its parent's threads (fork(2)): work that is posted to the parent's loops would never run there.
 package enum ForkCount {
     private static let count = Atomic<Int>(0)
     private static let isWatching: Bool = {
-        // The child's only thread calls this before fork(2) returns; a number is all that may be touched there.
+        // The child's only thread calls this before fork(2) returns, where nothing but a number may be touched.
         pthread_atfork(nil, nil) { ForkCount.count.wrappingAdd(1, ordering: .relaxed) }
         return true
     }()

@@ -11,7 +11,7 @@ protocol TurnEnding: AnyObject {
     func turnEnds()
 }
 
-/// Work that takes more than one turn of the loop, or that follows the sockets; called on the loop's thread.
+/// Work that takes more than one turn of the loop, or that runs after the sockets; called on the loop's thread.
 protocol NextIteration: AnyObject {
     func continueWork()
 }
@@ -26,13 +26,13 @@ protocol ClosableChannel {
 /// It is not `Sendable` and cannot be reached from outside, so the compiler keeps it on the loop's thread.
 final class LoopContext {
     let loop: EventLoop
-    /// The monotonic clock when the present turn of the loop began, or when the last exchange did: good for time-outs,
-    /// and costs no call.
+    /// The monotonic clock when the current turn of the loop began, or when the last exchange began: exact enough for
+    /// time-outs, and read without a call.
     private(set) var now: LoopInstant
     var sockets: SocketRegistry
-    /// The number of the present turn.
+    /// The number of the current turn.
     private(set) var turnNumber: UInt64 = 0
-    /// Whether the present turn began with a poll of the sockets.
+    /// Whether the current turn began with a poll of the sockets.
     private(set) var hasPolled = false
     /// Whether every event of that poll has been delivered.
     private(set) var areEventsKnown = false
@@ -46,13 +46,14 @@ final class LoopContext {
     private var dearWork = ElementQueue<any NextIteration>()
     /// Channels that a turn had no time to close.
     private var closing = ElementQueue<any ClosableChannel>()
-    /// The rest of the present turn.
+    /// The rest of the current turn's budget.
     var turn: TurnBudget
-    /// Where the connections of the loop read to: one buffer for all of them, of which only what was used takes memory.
+    /// The read buffer of all connections of the loop; only the pages that were used take memory.
     ///
-    /// What is in it is good until the loop's next call of a connection. Loops live as long as the process.
+    /// Its content is valid until the loop's next call of a connection. The buffer lives as long as the process, as
+    /// loops do.
     lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 * 1024, alignment: 4096)
-    /// Where content is decoded to, good as long as the call that hands it on.
+    /// The buffer for decoded content, which is valid during the call that passes it on.
     lazy var decodingBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 4096)
 
     #if DEBUG
@@ -60,7 +61,7 @@ final class LoopContext {
     let watch = TurnWatch.make()
     #endif
 
-    /// Buffers for TLS records that no call uses, as a rule one for all connections of the loop.
+    /// Buffers for TLS records that no call uses; usually one for all connections of the loop.
     private var recordBuffers: [UnsafeMutableRawBufferPointer] = []
 
     /// The most reports that wait for the end of a turn.
@@ -82,7 +83,7 @@ final class LoopContext {
         holders[ObjectIdentifier(holder)] = nil
     }
 
-    /// Calls `ending` at the end of this turn, sooner when many wait, or later when the turn is over.
+    /// Calls `ending` at the end of this turn: sooner when many wait, or in a later turn when this one is over.
     ///
     /// Reports are delivered together, because a batch wakes a sleeping thread once.
     func atEndOfTurn(_ ending: any TurnEnding) {
@@ -90,7 +91,7 @@ final class LoopContext {
         if endings.count >= Self.endingLimit, !turn.isOver { endTurn() }
     }
 
-    /// Delivers waiting reports: some in any case, and more while the turn has time.
+    /// Delivers waiting reports: up to 16 in any case, and more while the turn has time.
     ///
     /// A report may add others.
     func endTurn() {
@@ -126,7 +127,7 @@ final class LoopContext {
         dearWork.append(continuation)
     }
 
-    /// Runs waiting dear work.
+    /// Runs waiting work of `continueWithDearWork`, and then closes waiting channels.
     func runDearWork() {
         repeat {
             guard let next = dearWork.popFirst() else { break }
@@ -169,7 +170,7 @@ final class LoopContext {
         turn = TurnBudget(start: now)
     }
 
-    /// Runs a piece of work of this turn, under the name of the object that does it.
+    /// Runs a piece of work of this turn, measured under the name of the object that does it.
     @inline(__always)
     func watched(_ worker: AnyObject, _ work: () -> Void) {
         #if DEBUG

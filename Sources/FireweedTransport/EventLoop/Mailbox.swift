@@ -4,9 +4,9 @@ import Synchronization
 
 /// A piece of work for a loop.
 enum LoopItem: Sendable {
-    /// A closure that wants the loop's own state.
+    /// A closure that needs the loop's own state.
     case work(@Sendable (LoopContext) -> Void)
-    /// An object that knows what to do: what every request needs is posted without a closure.
+    /// An object that does the work: work of every request is posted without a closure.
     case action(any LoopAction)
     /// A piece of a Swift task that prefers this loop as its executor.
     case job(UnownedJob)
@@ -29,7 +29,7 @@ final class Mailbox: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds an item, and says whether the caller has to wake the receiver.
+    /// Adds an item, and returns whether the caller has to wake the receiver.
     func push(_ item: LoopItem) -> Bool {
         state.withLock { state in
             state.items.append(item)
@@ -39,7 +39,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Swaps the waiting items into `batch`, which must be empty; its room is used for the next ones.
+    /// Swaps the waiting items into `batch`, which must be empty; its storage is used for the next items.
     func swap(into batch: inout [LoopItem]) {
         state.withLock { Swift.swap(&$0.items, &batch) }
     }
@@ -52,7 +52,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Takes the declaration back: the receiver is awake, and need not be woken.
+    /// Withdraws the declaration: the receiver is awake, and need not be woken.
     func receiverIsAwake() {
         state.withLock { $0.isReceiverAsleep = false }
     }

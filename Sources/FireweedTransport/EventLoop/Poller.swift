@@ -5,7 +5,7 @@ import Glibc
 
 /// Owns an epoll set and an eventfd for as long as the loop lives, which is as long as the process.
 struct Poller: Sendable {
-    /// The tag of the eventfd: no descriptor has this number.
+    /// The tag of the eventfd: no socket has this tag.
     static let wakeTag = UInt64.max
 
     private let epoll: Int32
@@ -22,7 +22,7 @@ struct Poller: Sendable {
         }
     }
 
-    /// For a loop that never runs.
+    /// Closes both descriptors, for a loop that never runs.
     func close() {
         for descriptor in [epoll, wakeDescriptor] where descriptor >= 0 { _ = Glibc.close(descriptor) }
     }

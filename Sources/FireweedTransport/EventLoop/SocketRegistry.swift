@@ -22,14 +22,15 @@ struct SocketReadiness: OptionSet {
 /// Takes the readiness of sockets; called on the loop's thread.
 protocol SocketWatcher: AnyObject {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness)
-    /// The machine has lost the address of the socket's own end: nothing that is sent there arrives.
+    /// The machine has lost the socket's local address: nothing that is sent to that address arrives.
     func socket(_ descriptor: Int32, lostAddress address: IPAddress)
 }
 
 /// The table of registered sockets, indexed by descriptor.
 ///
-/// A socket is registered once, for its edges, and stays registered until it is closed. The watcher remembers what the
-/// socket is ready for until a call to it says otherwise, so that neither pausing nor resuming costs a system call.
+/// A socket is registered once, edge-triggered, and stays registered until it is closed. The watcher remembers what the
+/// socket is ready for until a read or a write shows otherwise, so that neither pausing nor resuming costs a system
+/// call.
 struct SocketRegistry {
     private struct Entry {
         /// Grows each time the registration ends; events of an older generation are dropped.
@@ -47,7 +48,7 @@ struct SocketRegistry {
         self.poller = poller
     }
 
-    /// Registers a descriptor for everything that happens on it; `willClose` ends it.
+    /// Registers a descriptor for all events, edge-triggered; `willClose` ends the registration.
     mutating func watchEdges(of descriptor: Int32, for watcher: any SocketWatcher) {
         let missing = Int(descriptor) + 1 - entries.count
         if missing > 0 { entries.append(contentsOf: repeatElement(Entry(), count: max(missing, 64))) }
@@ -87,7 +88,7 @@ struct SocketRegistry {
         return (descriptor, watcher)
     }
 
-    /// All registered descriptors are below it.
+    /// A number that is above all registered descriptors.
     var descriptorLimit: Int32 { Int32(entries.count) }
 
     /// The watcher of a descriptor; `nil` for one that is not registered.

@@ -33,7 +33,7 @@ package struct TurnBudget {
         self.clock = clock
     }
 
-    /// Whether work that consists of many small pieces may go on after so many of them.
+    /// Whether work of many small pieces may continue after `count` of them.
     func allows(_ count: Int) -> Bool { count < Self.eventCount || !isOver }
 
     /// Counts work by its cost.

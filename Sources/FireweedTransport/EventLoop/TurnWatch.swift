@@ -1,4 +1,4 @@
-// Finds turns of a loop that take too long, in debug builds.
+// The detection of turns of a loop that take too long, in debug builds.
 
 import CLinux
 import Glibc
@@ -6,8 +6,7 @@ import Glibc
 /// Measures the CPU time that a loop's thread uses in each turn, and names the longest piece of work.
 ///
 /// Debug builds have it where the variable `FIREWEED_TURN_LIMIT` holds a number of milliseconds: a longer turn is
-/// reported on standard error. Swift tasks that run on the loop are their users' and do not count. Used on a loop's
-/// thread.
+/// reported on standard error. Users' Swift tasks that run on the loop are not counted. Used on a loop's thread.
 final class TurnWatch {
     private let limit: UInt64
     private let clock: () -> UInt64
@@ -35,7 +34,7 @@ final class TurnWatch {
         start = clock()
     }
 
-    /// Runs a piece of work of the present turn.
+    /// Runs a piece of work of the current turn.
     func measure(_ name: @autoclosure () -> String, isExempt: Bool = false, _ work: () -> Void) {
         let begin = clock()
         work()

@@ -1,4 +1,4 @@
-// First come, first served.
+// A queue whose members may leave.
 
 /// A queue in the order of its members' numbers, whose members may leave.
 ///
@@ -20,7 +20,7 @@ struct WaitingQueue<Member> {
     /// The number of waiting members.
     private(set) var count = 0
 
-    /// The least number of served places after which their memory is used again, where they are half of all.
+    /// The least number of served places whose memory is reclaimed, once they are half of all places.
     private static var compactionLimit: Int { 256 }
 
     /// Adds a member at the end; returns the number of its place.
@@ -81,7 +81,7 @@ struct WaitingQueue<Member> {
     /// The first member, which stays in the queue.
     var first: Member? { count > 0 ? places[head].member : nil }
 
-    /// The first member with at least a number for which `isWanted` is true; it stays in the queue.
+    /// The first member, from a number on, for which `isWanted` is true; it stays in the queue.
     func first(from number: Int = 0, where isWanted: (Member) -> Bool) -> Member? {
         for place in places[(number > 0 ? index(of: number) : head)...] {
             if let member = place.member, isWanted(member) { return member }
@@ -100,7 +100,7 @@ struct WaitingQueue<Member> {
         return low
     }
 
-    /// Passes over places at both ends that members have left.
+    /// Removes places at both ends that members have left.
     private mutating func trim() {
         while head < places.count, places[head].member == nil { head += 1 }
         while places.count > head, places[places.count - 1].member == nil { places.removeLast() }
