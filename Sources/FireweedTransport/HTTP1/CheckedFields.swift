@@ -1,18 +1,18 @@
 // The fields of a request message, checked and serialised.
 
-/// A block of fields as it goes out on HTTP/1.1, and what its fields say about framing and connection.
+/// A block of fields in the form of HTTP/1.1, with the values of the fields that concern framing and connection.
 ///
 /// A message's fields come from users and from what users received: none of them may end a line, contradict the
-/// content, or steer the connection, which is the transport's (RFC 9110 §7.6.1, RFC 9112 §6). What cannot be sent is
-/// refused with an error that has the field's name.
+/// content, or control the connection, which only the transport does (RFC 9110 §7.6.1, RFC 9112 §6). A field that
+/// cannot be sent is refused with an error that names the field.
 struct CheckedFields {
-    /// The lines of the fields that go out in every case.
+    /// The lines of the fields that are always sent.
     private(set) var lines: [UInt8] = []
     /// The lines of `Proxy-Authorization`, which no origin may see (RFC 9110 §11.7.2).
     private(set) var proxyLines: [UInt8] = []
     /// The value of `Host`, where the message has one of its own.
     private(set) var host: [UInt8]?
-    /// The length that `Content-Length` says.
+    /// The value of `Content-Length`.
     private(set) var length: Int64?
     /// `Transfer-Encoding: chunked`.
     private(set) var isChunked = false
@@ -28,7 +28,7 @@ struct CheckedFields {
     private(set) var hasAccept = false
     /// `Accept-Encoding`, or the decision to send none.
     private(set) var hasAcceptEncoding = false
-    /// False where the writing of fields says that no `Host` goes out.
+    /// False where `FieldWriting` omits `Host`.
     private(set) var sendsHost = true
 
     /// Checks the fields of a block; throws `badURL` with the name of the first field that cannot be sent.
@@ -53,7 +53,8 @@ struct CheckedFields {
         try take(others)
     }
 
-    /// Checks the fields of a trailer section: what frames or routes a message comes too late in one (RFC 9110 §6.5.1).
+    /// Checks the fields of a trailer section: fields that frame or route a message are refused, since they come too
+    /// late there (RFC 9110 §6.5.1).
     init(trailers block: FieldBlock) throws(TransferFailure) {
         for field in block.fields {
             try take(field)
@@ -68,7 +69,7 @@ struct CheckedFields {
     }
 
     private mutating func take(_ fields: ArraySlice<Field>) throws(TransferFailure) {
-        // Each is looked at where it lies: a copy costs as much as its line.
+        // Each field is read in place: a copy costs as much as writing its line.
         try fields.withUnsafeBufferPointer { (fields) throws(TransferFailure) in
             for index in fields.indices { try take(fields[index]) }
         }
@@ -92,7 +93,7 @@ struct CheckedFields {
         ("Transfer-Encoding", .transferEncoding), ("Proxy-Authorization", .proxyAuthorization),
     ])
 
-    /// Takes a field that the transport has its own rules for; false where its line is written all the same.
+    /// Takes a field that the transport has its own rules for; false where its line is still to be written.
     private mutating func takeSpecial(_ special: Special, _ field: Field) throws(TransferFailure) -> Bool {
         switch special {
         case .host: try takeHost(field)
@@ -135,7 +136,8 @@ struct CheckedFields {
         host = value
     }
 
-    /// Options name fields that recipients remove: a user's could remove what a proxy in front of the origin adds.
+    /// Options name fields that recipients remove: a user's option could remove a field that a proxy in front of the
+    /// origin adds.
     private mutating func takeConnection(_ field: Field) throws(TransferFailure) {
         hasConnectionOptions = true
         for option in field.value.split(separator: ",") {

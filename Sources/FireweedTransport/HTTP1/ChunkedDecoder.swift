@@ -1,14 +1,14 @@
-// The chunked transfer coding, taken off.
+// The decoder of the chunked transfer coding.
 
-/// Reads chunks up to the last one (RFC 9112 §7.1); the trailer section that follows is the response's.
+/// Reads chunks up to the last one (RFC 9112 §7.1); the caller reads the trailer section that follows.
 ///
 /// Sizes have hexadecimal digits alone, and every line ends in CRLF: signs, `0x` and single LFs have been used to
-/// smuggle messages. White space behind a size is accepted, as old servers pad their sizes; extensions are skipped.
+/// smuggle messages. White space after a size is accepted, as old servers pad their sizes; extensions are skipped.
 package struct ChunkedDecoder {
     package enum Event {
         /// The bytes are used up.
         case needsMore
-        /// Bytes of content, which lead into those that were given.
+        /// Bytes of content, which are a part of the given bytes.
         case content(UnsafeRawBufferPointer)
         /// The last chunk's line ended; the trailer section follows.
         case lastChunk
@@ -22,18 +22,18 @@ package struct ChunkedDecoder {
     }
 
     private var state = State.size(digitCount: 0)
-    /// The size of the chunk as far as it is known, then how much of it is missing.
+    /// The size of the chunk as far as it was read, then the number of its bytes that are missing.
     private var rest: Int64 = 0
-    /// How much more came in lines than in content; each chunk may have a line of 16 bytes.
+    /// The bytes of lines that exceed what all chunks allow: 16 bytes and twice the content for each chunk.
     private var excess = 0
     private let framingLimit: Int
-    /// Longest line in front of a chunk, in bytes.
+    /// How many bytes of lines a chunk may have, whatever its size.
     private static let freeByteCount = 16
 
     /// Makes a decoder of one content.
     ///
-    /// - Parameter framingLimit: how many bytes more than content there may be in lines: a server could send endless
-    ///   extensions, or chunks of one byte with long lines.
+    /// - Parameter framingLimit: how many bytes of lines may exceed what the chunks allow, which is 16 bytes and twice
+    ///   the content for each. A server could send endless extensions, or chunks of one byte with long lines.
     package init(framingLimit: Int) {
         self.framingLimit = min(max(0, framingLimit), 1 << 40)
     }
@@ -72,10 +72,10 @@ package struct ChunkedDecoder {
         return .needsMore
     }
 
-    /// Appends the content of all chunks in `bytes` to `content`; returns what is wrong behind that content.
+    /// Appends the content of all chunks in `bytes` to `content`; returns the failure after that content, if any.
     mutating func takeContent(_ bytes: inout UnsafeRawBufferPointer, into content: inout [UInt8]) -> TransferFailure? {
         do throws(TransferFailure) {
-            // The end of the last chunk is told again by the next call of `next`.
+            // The next call of `next` reports the end of the last chunk again.
             while case .content(let piece) = try next(&bytes) { content.append(contentsOf: piece) }
             return nil
         } catch {

@@ -1,11 +1,11 @@
-// The chunked transfer coding, put on.
+// The encoder of the chunked transfer coding.
 
-/// Writes what goes between the content of a request that is sent in chunks (RFC 9112 §7.1).
+/// Writes the framing of a request's content that is sent in chunks (RFC 9112 §7.1).
 package enum ChunkedEncoder {
-    /// What ends the content of every chunk.
+    /// The end of the content of every chunk.
     package static let chunkEnd: [UInt8] = [0x0D, 0x0A]
 
-    /// Appends the line in front of a chunk; `byteCount` is not zero, since an empty chunk would be the last one.
+    /// Appends the line before a chunk; `byteCount` is not zero, since an empty chunk would be the last one.
     package static func appendSize(_ byteCount: Int, to bytes: inout [UInt8]) {
         precondition(byteCount > 0, "the chunk without content is the last one")
         bytes.append(contentsOf: String(byteCount, radix: 16).utf8)

@@ -10,20 +10,20 @@ package enum ContentFraming: Equatable, Sendable {
     case chunked
     /// The content ends with the connection.
     case untilClose
-    /// HTTP ends with this head: what follows is a tunnel's (2xx to CONNECT) or another protocol's (101).
+    /// HTTP ends with this head: what follows belongs to a tunnel (2xx to CONNECT) or to another protocol (101).
     case tunnel
 }
 
 /// The properties of a request that the framing of its response depends on.
 package struct ResponseExpectation: Equatable, Sendable {
-    /// The response has no content (RFC 9110 §9.3.2).
+    /// The request is a HEAD: the response has no content (RFC 9110 §9.3.2).
     package var isHead: Bool
-    /// A 2xx makes the connection a tunnel (RFC 9110 §9.3.6).
+    /// The request is a CONNECT: a 2xx makes the connection a tunnel (RFC 9110 §9.3.6).
     package var isConnect: Bool
-    /// A 101 may come (RFC 9110 §15.2.2).
+    /// The request has an `Upgrade` field: a 101 may come (RFC 9110 §15.2.2).
     package var offersUpgrade: Bool
 
-    /// What follows from a request's method and from its `Upgrade` field; methods compare with case.
+    /// Makes the expectation for a request's method and its `Upgrade` field; methods compare with case.
     package init(method: String, offersUpgrade: Bool = false) {
         isHead = method == "HEAD"
         isConnect = method == "CONNECT"
@@ -47,7 +47,7 @@ extension ContentFraming {
         }
         if case .unsound(let detail) = fields.transferCoding { throw .badResponse(detail) }
         if fields.transferCoding == .chunked {
-            // §6.1: faulty framing, which a recipient in between may have read in another way.
+            // §6.1: faulty framing, which an intermediary may have read in another way.
             guard line.minorVersion > 0 else {
                 throw .badResponse("the response is chunked, and its version is HTTP/1.0 (RFC 9112 §6.1)")
             }

@@ -1,4 +1,4 @@
-// Bytes of heads, looked at quickly.
+// Fast scans of the bytes of heads.
 
 import Glibc
 
@@ -16,7 +16,7 @@ enum FieldBytes {
 
     /// The offset of the first CR, LF or NUL, which no text may have in it (RFC 9110 §5.5); `end` when there is none.
     ///
-    /// Eight bytes at once: a byte below 0x20 is looked for, and most text has none.
+    /// Reads eight bytes at once, and looks for a byte below 0x20: most text has none.
     static func endOfText(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var index = start
         while index &+ 8 <= end {
@@ -41,7 +41,7 @@ enum FieldBytes {
 
     /// How a line ends whose text stops at a CR, LF or NUL.
     ///
-    /// A fault shows when the line is complete.
+    /// A fault is reported only when the line is complete.
     static func lineEnd(at index: Int, in bytes: UnsafeRawBufferPointer, acceptsBareLineFeed: Bool) -> LineEnd {
         switch bytes[index] {
         case 0x0D where index + 1 == bytes.count: return .incomplete
@@ -66,7 +66,7 @@ enum FieldBytes {
         return memchr(base + index, 0x0A, bytes.count - index).map { UnsafeRawPointer($0) - base }
     }
 
-    /// A short piece of what came, for a sentence about it: printable ASCII, the rest as dots.
+    /// A short piece of received bytes for an error text: printable ASCII, all other bytes as dots.
     static func excerpt(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> String {
         String(decoding: bytes[start..<min(end, start + 40)].map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
     }

@@ -1,7 +1,7 @@
 // The lines of the heads that we send.
 
 extension Field {
-    /// Whether the field may go out; what a peer has sent may not be.
+    /// Whether the field may be sent; a field that a peer has sent need not be.
     package var isSendable: Bool { name.isToken && withOctets { !$0.hasControl } }
 
     /// Calls `body` with the octets of the value.

@@ -4,12 +4,12 @@ import Glibc
 
 /// Reads field lines up to the empty line, strictly and in one pass (RFC 9112 §5).
 ///
-/// In a head, a line that begins with white space continues the value before it: the fold counts as spaces (§5.2). It
-/// is refused in a trailer section, behind a field that frames the message, where the line begins with the name of such
-/// a field, and where it has nothing else.
+/// In a head, a line that begins with white space continues the value before it: the fold counts as spaces (§5.2). Such
+/// a line is refused in a trailer section, after a field that frames the message, where its text begins with the name
+/// of such a field, and where it has no text.
 ///
-/// The bytes may come in pieces: each call gets all bytes of the section from its start, and continues at the
-/// first line that was not complete. A fault in a line shows when the line is complete, so that it does not depend on
+/// The bytes may come in pieces: each call gets all bytes of the section from its start, and continues at the first
+/// line that was not complete. A fault in a line is reported when the line is complete, so that it does not depend on
 /// the pieces.
 struct FieldSectionReader {
     /// Whether a line may end in LF alone.
@@ -19,7 +19,7 @@ struct FieldSectionReader {
     var acceptsBareLineFeed = true
     /// The most fields that the section may have.
     var maximumFieldCount = 1000
-    /// Where the first line begins that was not read; at the end, what is behind the empty line.
+    /// The offset of the first line that was not read; at the end, the offset after the empty line.
     var position = 0
     /// Where the empty line begins, once it was read.
     private(set) var sectionEnd = 0
@@ -29,12 +29,12 @@ struct FieldSectionReader {
     private(set) var folds: [Range<Int>] = []
     /// Where the text of the last line ends, without its CRLF.
     private var textEnd = 0
-    /// What the fields so far say about the head.
+    /// The marks of the fields so far.
     private(set) var marks: ResponseHead.Marks = []
     /// What the fields so far say about content and connection.
     private(set) var framing = FramingFields()
 
-    /// Makes the reader ready for another section, which begins at `position`; its room is kept.
+    /// Makes the reader ready for another section, which begins at `position`; its buffers are kept.
     mutating func reset(position: Int = 0, acceptsBareLineFeed: Bool = true) {
         self.position = position
         self.acceptsBareLineFeed = acceptsBareLineFeed
@@ -61,7 +61,7 @@ struct FieldSectionReader {
         return false
     }
 
-    /// Trailers are lines of the chunked coding.
+    /// Trailers, in which a bare LF is refused, are not folded either: they belong to the chunked coding.
     private var acceptsFolds: Bool { acceptsBareLineFeed }
 
     /// Reads a line that continues the last field's value (RFC 9112 §5.2); false when it is not complete.
@@ -123,7 +123,7 @@ struct FieldSectionReader {
     private mutating func note(_ field: FieldRange, in base: UnsafeRawPointer) {
         fields.append(field)
         let nameCount = Int(field.nameEnd &- field.nameStart)
-        // No field that counts here has another length.
+        // No field that matters here has another length.
         guard nameCount == 4 || nameCount == 7 || nameCount >= 10 && nameCount <= 17 || nameCount == 25 else { return }
         let name = UnsafeRawBufferPointer(start: base + Int(field.nameStart), count: nameCount)
         let value = UnsafeRawBufferPointer(
@@ -141,7 +141,7 @@ struct FieldSectionReader {
         }
     }
 
-    /// Throws, if the line that has the fault is complete.
+    /// Throws if the line with the fault is complete; otherwise returns false.
     private func fault(
         _ detail: @autoclosure () -> String, in bytes: UnsafeRawBufferPointer, from index: Int
     ) throws(TransferFailure) -> Bool {

@@ -7,11 +7,11 @@ struct FramingFields {
         case none
         /// `chunked`, once and alone.
         case chunked
-        /// Something that was not asked for, or cannot be.
+        /// Any other value: codings that were not asked for, or a malformed list.
         case unsound(String)
     }
 
-    /// The lengths of `Content-Length`, which `ResponseHead.Marks` notes.
+    /// The lengths of `Content-Length`, which `ResponseHead.Marks.note` collects.
     var length = AnnouncedLength()
     private(set) var transferCoding = TransferCoding.none
     /// `Connection: close` (RFC 9112 §9.6).
@@ -22,7 +22,7 @@ struct FramingFields {
     private(set) var keepAliveSeconds: Int?
 
     /// Whether a field of this name decides about framing or connection: recipients disagree on folds, and must not
-    /// disagree on these.
+    /// disagree on such fields.
     static func areFramed(by name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 10: name.isFieldName("connection") || name.isFieldName("keep-alive")

@@ -1,9 +1,9 @@
-// Failures of HTTP/1.1 messages, in the words of `URLError`.
+// Failures of HTTP/1.1 messages, with the codes of `URLError`.
 
 import Foundation
 
 extension TransferFailure {
-    /// Bytes came on a connection before the first byte of its next message had left.
+    /// Bytes came on a connection before the first byte of its next message was sent.
     static var unaskedBytes: TransferFailure {
         .badResponse("bytes came on the connection before the request had left")
     }
@@ -23,7 +23,7 @@ extension TransferFailure {
         .exchange(.networkConnectionLost, detail: "the connection closed \(detail)", engineCode: 0)
     }
 
-    /// The head of a request message is longer than any server takes.
+    /// The head of a request message is longer than the transport sends.
     static func longHead(_ byteCount: Int) -> TransferFailure {
         let limit = HTTP1RequestWriter.maximumHeadByteCount
         return .exchange(

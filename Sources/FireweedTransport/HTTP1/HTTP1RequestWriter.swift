@@ -2,13 +2,13 @@
 
 /// Writes the heads of the request messages of one connection (RFC 9112 §3).
 ///
-/// A block of fields is checked and serialised once: the writer remembers the last one, and messages share theirs.
+/// A block of fields is checked and serialised once: the writer keeps the last block, and messages share blocks.
 package struct HTTP1RequestWriter {
     /// The form of the request target in the request line (RFC 9112 §3.2).
     package enum Form: Sendable, Equatable {
         /// The origin, reached directly or through a tunnel.
         case origin
-        /// A proxy for clear text: the absolute form. The lines are fields for it alone, each with its CRLF.
+        /// A proxy for clear text: the absolute form. `lines` are fields for the proxy alone, each with its CRLF.
         case proxy(lines: [UInt8])
     }
 
@@ -26,7 +26,7 @@ package struct HTTP1RequestWriter {
     package struct Written: Sendable, Equatable {
         /// How the content is framed.
         package var framing: Framing
-        /// The content waits for a 100, for a second (RFC 9110 §10.1.1).
+        /// The content waits for a 100, at most one second (RFC 9110 §10.1.1).
         package var expectsContinue: Bool
         /// The message asks for the end of the connection after its response.
         package var closesConnection: Bool
@@ -44,7 +44,7 @@ package struct HTTP1RequestWriter {
     /// Makes a writer.
     ///
     /// - Parameters:
-    ///   - writing: how fields are written; `nil` for as messages have them.
+    ///   - writing: how fields are written; `nil` to write them as messages have them.
     ///   - acceptedCodings: the value of `Accept-Encoding` for messages that have none.
     package init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
         blocks = CheckedBlocks(writing: writing)
@@ -56,11 +56,11 @@ package struct HTTP1RequestWriter {
     /// - Parameters:
     ///   - message: the message; its URL is `target`'s.
     ///   - target: the parts of its URL.
-    ///   - form: to whom the head goes.
+    ///   - form: the recipient of the head.
     ///   - contentLength: how many bytes of content there are; `nil` where that is not known, and chunks are sent.
     ///   - extra: fields of the transport's own, each with its CRLF, such as an answer to a challenge.
-    ///   - bytes: where the head is appended; nothing is, when this throws.
-    /// - Returns: what the head says.
+    ///   - bytes: where the head is appended; nothing is appended when this throws.
+    /// - Returns: the properties of the head that its connection depends on.
     /// - Throws: `badURL` with the name of what cannot be sent; `dataLengthExceedsMaximum` for a head that is longer
     ///   than `maximumHeadByteCount`.
     package mutating func write(
@@ -76,7 +76,7 @@ package struct HTTP1RequestWriter {
             bytes += lastGET.rest
             return lastGET.written
         }
-        // A block of one message alone is not remembered.
+        // The head is kept only for a block that several messages share.
         let isShared = blocks.hasLast(message.fields)
         let fields = try blocks.fields(of: message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)
@@ -115,7 +115,7 @@ package struct HTTP1RequestWriter {
         return written
     }
 
-    /// The head of a GET behind its target: the next one for the same host has the same fields, as a rule.
+    /// The head of a GET after its target: the next GET for the same host usually has the same fields.
     private struct LastGET {
         let block: FieldBlock
         let target: RequestTarget
@@ -146,7 +146,7 @@ package struct HTTP1RequestWriter {
         bytes.append("\r\n")
     }
 
-    /// How the content is framed; throws where the message's own fields say something else.
+    /// How the content is framed; throws where the message's own fields contradict that.
     static func framing(
         of message: RequestMessage, contentLength: Int64?, _ fields: CheckedFields
     ) throws(TransferFailure) -> Framing {

@@ -25,9 +25,11 @@ package struct HTTP1ResponseParser {
         case interim(ResponseHead)
         /// The head of the response, and what delimits its content.
         case head(ResponseHead, ContentFraming)
-        /// Bytes of the content, transfer coding off and content coding on; they lead into the bytes that were given.
+        /// Bytes of the content, without transfer coding, and still in content coding; they are a part of the given
+        /// bytes.
         case content(UnsafeRawBufferPointer)
-        /// The response ended. Bytes behind its end are left alone: they are a tunnel's, or a fault of the server's.
+        /// The response ended. Bytes after its end are not read: they belong to a tunnel, or are a fault of the
+        /// server's.
         case end
     }
 
@@ -52,7 +54,7 @@ package struct HTTP1ResponseParser {
 
     /// The bytes of all complete heads and trailers of the exchange.
     package private(set) var headerByteCount = 0
-    /// True once a byte of a response came for the present exchange: the request may not be sent again after that.
+    /// True once a byte of a response came for the current exchange: the request may not be sent again after that.
     package private(set) var hasBegun = false
     /// Whether server and version leave the connection open after this response (RFC 9112 §9.3); known with its head.
     package private(set) var isPersistent = false
@@ -63,7 +65,7 @@ package struct HTTP1ResponseParser {
     /// The lines of the trailer section as they came, without the empty line; known at the end.
     private(set) var trailerLines: [UInt8] = []
 
-    /// The lines that have come of a head or a trailer section whose end has not come.
+    /// The lines that have come of an unfinished head or trailer section.
     var unfinishedLines: [UInt8] {
         pending.lastIndex(of: 0x0A).map { Array(pending[...$0]) } ?? []
     }
@@ -74,13 +76,13 @@ package struct HTTP1ResponseParser {
         section.maximumFieldCount = limits.maximumHeaderFieldCount
     }
 
-    /// True when the response ended, and with it nothing but the exchange.
+    /// True when the response has ended, and before one is expected; the connection may stay open.
     package var isAtEnd: Bool { if case .ended = state { true } else { false } }
 
-    /// How many bytes of the content are still to come, where a length was announced: they may be read in one go.
+    /// How many bytes of the content are still to come, where a length was announced: they may be read at once.
     package var remainingContentByteCount: Int64? { if case .length(let rest) = state { rest } else { nil } }
 
-    /// Begins an exchange: the next bytes are a response's.
+    /// Begins an exchange: the next bytes belong to its response.
     package mutating func expect(_ expectation: ResponseExpectation) {
         self.expectation = expectation
         state = .head
@@ -96,7 +98,7 @@ package struct HTTP1ResponseParser {
 
     /// Takes bytes from the front of `bytes` up to the next event.
     ///
-    /// Throws what is wrong with the response; the connection is of no use then, and the parser not before
+    /// Throws the failure of the response; after that the connection cannot be used, nor the parser before
     /// `expect(_:)`.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         switch state {
@@ -124,18 +126,18 @@ package struct HTTP1ResponseParser {
         }
     }
 
-    /// Takes the content of all chunks that `bytes` still has, which would be an event each.
+    /// Takes the content of all chunks in the rest of `bytes` at once, instead of an event for each.
     ///
     /// - Parameters:
     ///   - bytes: what follows the last event; what was taken is removed from its front.
     ///   - content: where the content is appended.
-    /// - Returns: what is wrong with the response behind that content; `nil` where nothing is.
+    /// - Returns: the failure of the response after that content; `nil` where there is none.
     mutating func takeContent(_ bytes: inout UnsafeRawBufferPointer, into content: inout [UInt8]) -> TransferFailure? {
         guard case .chunks = state else { return nil }
         return chunks.takeContent(&bytes, into: &content)
     }
 
-    /// Says that the peer has closed the connection.
+    /// Notifies the parser that the peer has closed the connection.
     ///
     /// Throws `networkConnectionLost` where that cuts the response (RFC 9112 §8). Otherwise the response has ended: the
     /// next event is `.end`.
@@ -159,7 +161,7 @@ package struct HTTP1ResponseParser {
         section.reset()
     }
 
-    /// Reads a head or a trailer section; a section that comes whole is read where it is.
+    /// Reads a head or a trailer section; a section that comes whole is read in place.
     private mutating func readSection(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         guard !bytes.isEmpty else { return .needsMore }
         hasBegun = true
@@ -174,20 +176,20 @@ package struct HTTP1ResponseParser {
         return try take(whole)
     }
 
-    /// Puts a section together that comes in pieces, line by line.
+    /// Assembles a section that comes in pieces, line by line.
     private mutating func readPieces(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         while !bytes.isEmpty {
             let lineEnd = FieldBytes.lineFeed(in: bytes).map { $0 + 1 }
-            // What is not HTTP/1 shows in the first bytes, and its line might never end.
+            // A response that is not HTTP/1 is recognised by its first bytes, since its line might never end.
             let isStart = pending.count < Self.startByteCount
             pending.append(contentsOf: bytes[..<(lineEnd ?? bytes.count)])
             bytes = UnsafeRawBufferPointer(rebasing: bytes[(lineEnd ?? bytes.count)...])
             guard lineEnd != nil || isStart else {
-                // An incomplete line is not read: a long line would be read again with each byte.
+                // An incomplete line is not read: a long line would be read again with each piece.
                 try checkLength(of: pending.count)
                 continue
             }
-            // Aside while it is read: the reader is a part of this value too.
+            // Moved aside while it is read, since the reader is a part of this value too.
             var held: [UInt8] = []
             swap(&held, &pending)
             defer { swap(&held, &pending) }

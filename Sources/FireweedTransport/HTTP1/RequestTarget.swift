@@ -1,19 +1,19 @@
-// The destination of a request message, and its request line.
+// The destination of a request message, for its request line.
 
 import Foundation
 
 /// The parts of a message's URL that HTTP/1.1 needs (RFC 9112 §3.2), read from its bytes.
 ///
-/// The URL is the message's, which was checked above for what a URL may be; here nothing may come through that would
-/// end the request line or begin another.
+/// The layer above has checked the URL's syntax. This type refuses everything that would end the request line or begin
+/// another.
 package struct RequestTarget: Equatable, Sendable {
     /// True for `https`.
     package let isSecure: Bool
-    /// The host as `Host` says it: a name in A-labels, an address, an IPv6 address in brackets without its zone.
+    /// The host as in the `Host` field: a name in A-labels, an address, an IPv6 address in brackets without its zone.
     package let host: String
     /// The host in the form in which hosts are compared, without brackets; an IPv6 address with its zone.
     package let canonicalHost: String
-    /// Whether the host is a name with a final dot, which the canonical form has not.
+    /// Whether the host is a name with a final dot, which the canonical form does not have.
     package var isCompleteName: Bool { CanonicalHost.isCompleteName(host, canonical: canonicalHost) }
     /// The port of the URL, or its scheme's own.
     package let port: Int
@@ -43,7 +43,7 @@ package struct RequestTarget: Equatable, Sendable {
     /// something beyond ASCII where the request line would have it; `unsupportedURL` for another scheme.
     package init(_ url: String) throws(TransferFailure) {
         var url = url
-        // Native UTF-8, which `withUTF8` makes of the others, is read in place.
+        // Native UTF-8 is read in place; `withUTF8` converts other strings first.
         let parts = url.withUTF8 { (bytes) -> Result<RequestTarget, TransferFailure> in
             do throws(TransferFailure) {
                 return .success(try RequestTarget(UnsafeRawBufferPointer(bytes)))
@@ -67,7 +67,7 @@ package struct RequestTarget: Equatable, Sendable {
             let name = FieldBytes.excerpt(bytes, from: 0, to: colon)
             throw .exchange(.unsupportedURL, detail: "the scheme “\(name)” is not http or https", engineCode: 0)
         }
-        // The authority ends at `/`, `?` or `#`, and begins behind the userinfo.
+        // The authority ends at `/`, `?` or `#`, and begins after the userinfo.
         var (start, end) = (colon + 3, colon + 3)
         while end < bytes.count, bytes[end] != 0x2F, bytes[end] != 0x3F, bytes[end] != 0x23 {
             if bytes[end] == 0x40 { start = end + 1 }
@@ -78,7 +78,7 @@ package struct RequestTarget: Equatable, Sendable {
             UnsafeRawBufferPointer(rebasing: bytes[start..<end]), default: isSecure ? 443 : 80)
     }
 
-    /// Up to the fragment, with the slash that an empty path stands for.
+    /// Path and query, up to the fragment; a slash is added where the path is empty.
     private static func originForm(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> String {
         var end = 0
         while end < bytes.count, bytes[end] != 0x23 {
@@ -115,18 +115,18 @@ package struct RequestTarget: Equatable, Sendable {
             throw .badMessage("the URL has an invalid port")
         }
         if hostEnd + 1 >= bytes.count { given = port }
-        // The host of most URLs is in its canonical form, and is looked at once.
+        // The host of most URLs is in its canonical form, and is read once.
         if CanonicalHost.isCanonical(name) { return (host, host, given) }
         if bytes.first == 0x5B {
             let (address, zone) = try address(host[...])
-            // A zone means something on this machine alone (RFC 6874 §3): the peer is not told.
+            // A zone means something on this machine alone (RFC 6874 §3): it is not sent to the peer.
             return ("[\(address)]", zone.map { "\(address)%\($0)" } ?? address.description, given)
         }
         let sent = try self.name(host[...])
         return (sent, CanonicalHost.text(of: sent), given)
     }
 
-    /// An IPv6 address in brackets, and its zone, behind a percent sign that is escaped as `%25` (RFC 6874 §2).
+    /// An IPv6 address in brackets, and its zone, after a percent sign that is escaped as `%25` (RFC 6874 §2).
     private static func address(_ bracketed: Substring) throws(TransferFailure) -> (IPAddress, zone: String?) {
         let inside = bracketed.dropFirst().dropLast()
         let halves = inside.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)

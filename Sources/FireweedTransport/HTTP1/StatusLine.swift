@@ -19,9 +19,9 @@ struct StatusLine: Equatable {
 
     /// Reads `HTTP/1.1 200 OK`; `nil` when the line is not complete.
     ///
-    /// The reason may be missing, and the space in front of it too, as many servers send it. Several spaces in front of
-    /// the status count as one, as in curl. A minor version above 1 is read as 1.1 (RFC 9110 §2.5). Something else than
-    /// HTTP/1 shows at its first byte: its line might never end.
+    /// The reason may be missing, and the space before it too, as many servers send it. Several spaces before the
+    /// status count as one, as in curl. A minor version above 1 is handled as 1.1 (RFC 9110 §2.5). Anything but HTTP/1
+    /// is refused at its first byte, since its line might never end.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> StatusLine? {
         guard let base = bytes.baseAddress else { return nil }
         let prefix: StaticString = "HTTP/1."
@@ -50,7 +50,7 @@ struct StatusLine: Equatable {
 
     private static let tooShort = "the response has a status line that is too short (RFC 9112 §4)"
 
-    /// The fault of the bytes up to the one behind the status; the same as that of these bytes alone.
+    /// The fault in the bytes up to the one after the status; bytes after these do not change it.
     private static func complaint(about base: UnsafeRawPointer, _ statusStart: Int) -> String? {
         guard !isWellFormed(base, statusStart) else { return nil }
         if (7..<(statusStart + 3)).contains(where: { base.byte($0) == 0x0A }) { return tooShort }
