@@ -19,7 +19,7 @@ package enum FileContent {
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFREG else { throw error(kind == S_IFDIR ? EISDIR : ENOTSUP, url) }
         // Files of /proc report a length of 0, so the piece has at least 4,096 bytes.
-        var piece = [UInt8](repeating: 0, count: min(max(Int(status.st_size) + 1, 4096), 1 << 20))
+        var piece = [UInt8](repeating: 0, count: min(max(Int(status.st_size), 4096), 1 << 20))
         var content = Data(capacity: Int(status.st_size))
         while true {
             let count = Glibc.read(descriptor, &piece, piece.count)
