@@ -26,9 +26,11 @@ struct RequestLog: RequestObserver {
                 ["fireweed.retries": .stringConvertible(request.retryCount)]
             }
         case .notSent(let error):
-            write(levels.failure, "request not sent", of: request) {
+            let isCancelled = error.isCancellation
+            let level = isCancelled ? levels.cancellation : levels.failure
+            write(level, isCancelled ? "request cancelled" : "request not sent", of: request) {
                 var metadata = target(of: request.lastRequest?.httpMethod, request.lastRequest?.url)
-                metadata["error.type"] = .string(error.word ?? "not_sent")
+                if !isCancelled { metadata["error.type"] = .string(error.word ?? "not_sent") }
                 return metadata
             }
         case .waitsForRateLimit(let duration):
@@ -54,8 +56,10 @@ struct RequestLog: RequestObserver {
         let message: Logger.Message =
             isCancelled ? "request cancelled" : failure == nil ? "request completed" : "request failed"
         write(level, message, of: request) {
-            var metadata = target(of: attempt.method, attempt.url)
-            describe(metrics?.transactionMetrics.last, in: &metadata)
+            // All of one message: after a redirect, the server that has answered is not the first one.
+            let last = metrics?.transactionMetrics.last
+            var metadata = target(of: last?.method ?? attempt.method, last?.url ?? attempt.url)
+            describe(last, in: &metadata)
             if attempt.resendCount > 0 {
                 metadata["http.request.resend_count"] = .stringConvertible(attempt.resendCount)
             }
@@ -116,6 +120,7 @@ struct RequestLog: RequestObserver {
         switch transaction.networkProtocolName {
         case "h2": metadata["network.protocol.version"] = "2"
         case "http/1.1": metadata["network.protocol.version"] = "1.1"
+        case "http/1.0": metadata["network.protocol.version"] = "1.0"
         default: break
         }
     }

@@ -162,11 +162,57 @@ struct RequestLogTests {
         #expect(stage.values(of: "error.type") == ["session_invalidated", "session_invalidated"])
     }
 
+    @Test("a request that ends between attempts, or before the first one, has an entry", arguments: [false, true])
+    func endedInBetween(isCancelled: Bool) async throws {
+        let clock = TestClock()
+        let stub = StubTransport(clock: clock) { Stub.any().reply(.status(503)) }
+        // The second attempt is never adapted, as where the refresh of a token hangs.
+        let adapted = Mutex(0)
+        let interceptor = Interceptor(
+            adapters: [
+                Adapter { request, _, completion in
+                    let isFirst = adapted.withLock { count in
+                        count += 1
+                        return count == 1
+                    }
+                    if isFirst { completion(.success(request)) }
+                }
+            ], retriers: [RetryPolicy(exponentialBackoffScale: 0)])
+        let session = stage.keeping(
+            Session(
+                transport: stub, interceptor: interceptor, eventMonitors: [],
+                options: SessionOptions().logged(to: stage.logger)))
+        let request = session.request("https://a.test/").validate().deadline(.seconds(5))
+        let task = request.serializingData()
+        while adapted.withLock({ $0 }) < 2 { await Task.yield() }
+        if isCancelled { request.cancel() } else { clock.advance(by: .seconds(5)) }
+        _ = await task.response
+        while stage.entries.count < 3 { await Task.yield() }
+        #expect(
+            stage.lines == [
+                "warning request completed", "notice request is retried",
+                isCancelled ? "debug request cancelled" : "warning request not sent",
+            ])
+        #expect(stage.values(of: "error.type").last == (isCancelled ? "–" : "timeout"))
+    }
+
+    @Test("after a redirect, the entry is about the server that has answered")
+    func redirected() async throws {
+        let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
+        let target = second.url("/status/503").absoluteString
+        first.route("/from") { _ in FixtureResponse(status: 302, fields: [("Location", target)]) }
+        let stage = LoggedStage(level: .debug)
+        _ = await stage.session().request(first.url("/from")).serializingData(emptyResponseCodes: [503]).response
+        #expect(stage.values(of: "url.full") == [target])
+        #expect(stage.values(of: "server.port") == ["\(second.port)"])
+        #expect(stage.values(of: "http.response.status_code") == ["503"])
+    }
+
     @Test("the address of a WebSocket is that of its handshake", arguments: ["ws", "wss"])
     func webSocket(scheme: String) async throws {
         let session = stage.scripted { _ in [.head(ResponseHead(status: 403, fields: []))] }
         let request = session.webSocketRequest(to: "\(scheme)://a.test/?token=hunter2")
-        await #expect(throws: AFError.self) { for try await _ in request.webSocketTask().messages {} }
+        for await _ in request.webSocketTask().streamingMessages() {}
         while stage.entries.isEmpty { await Task.yield() }
         #expect(stage.values(of: "server.address") == ["a.test"])
         #expect(stage.values(of: "server.port") == [scheme == "ws" ? "80" : "443"])

@@ -20,8 +20,8 @@ package enum RequestObservation: RequestValueKey {
     package enum Event: Sendable {
         /// An attempt ended, and its response was validated; not on the transport's thread.
         case attemptEnded(AttemptSummary)
-        /// The request, or its next attempt, was not sent: its `URLRequest` could not be made or adapted, or its
-        /// session ended before.
+        /// The request, or its next attempt, was not sent: its `URLRequest` could not be made or adapted, or the
+        /// request was cancelled, its deadline came, or its session ended before.
         case notSent(AFError)
         /// The request is retried: another attempt follows.
         case retries

@@ -123,7 +123,7 @@ extension Request {
         let attempt = mutable.withLock { $0.attempts.last === $0.retriedAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else {
-            if let error, error.isSessionInvalidatedError { notifyObserver(.notSent(error)) }
+            if let error { notifyObserver(.notSent(error)) }
             return decideAboutRetry()
         }
         if mutable.withLock({ $0.takeAbandonedAttempt() }) === attempt {

@@ -112,7 +112,6 @@ extension Request {
     private func failAdaptation(of request: URLRequest, _ error: any Error) {
         let failure = AFError.requestAdaptationFailed(error: error)
         notifyMonitors(.requestMaking) { $0.request($1, didFailToAdaptURLRequest: request, withError: failure) }
-        notifyObserver(.notSent(failure))
         fail(failure)
     }
 
@@ -147,7 +146,6 @@ extension Request {
     private func failCreation(_ error: any Error) {
         let error = error.asAFError(or: .createURLRequestFailed(error: error))
         notifyMonitors(.requestMaking) { $0.request($1, didFailToCreateURLRequestWithError: error) }
-        notifyObserver(.notSent(error))
         fail(error)
     }
 
