@@ -147,12 +147,12 @@ extension SecretNames {
     package static let standardParts: Set<String> = [
         "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
         "auth_user", "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
-        "csrfmiddlewaretoken", "cvc", "cvv", "device_code", "encryption_key", "functions_key", "id_token",
+        "csrfmiddlewaretoken", "csrftoken", "cvc", "cvv", "device_code", "encryption_key", "functions_key", "id_token",
         "jsessionid", "jwt", "key_pair_id", "license_key", "master_key", "otp", "passcode", "passphrase", "passwd",
         "password", "passwords", "phpsessid", "private_key", "pwd", "rapidapi_key", "refresh_token", "saml_request",
         "saml_response", "secret", "secret_key", "secrets", "security_code", "session_id", "session_key",
         "session_token", "sid", "signature", "signing_key", "subscription_key", "ticket", "token", "totp",
-        "verification_code", "xsrf", "xtoken",
+        "verification_code", "xsrf", "xsrftoken", "xtoken",
     ]
 
     /// Words that make a name secret only when they are the whole name.
