@@ -3,6 +3,7 @@
 #if SwiftMetrics
 import CoreMetrics
 import FireweedTransport
+import Glibc
 import Synchronization
 
 /// The instruments of one kind of target: those whose labels are known when a message is sent.
@@ -17,6 +18,8 @@ final class MessageTarget: Sendable {
     }
 
     let key: Key
+    /// The series of the last outcome: most messages of a target end alike.
+    private let last = Mutex<(outcome: MessageOutcome, series: MessageSeries)?>(nil)
     let active: (any MeterHandler)?
     let wait: (any TimerHandler)?
 
@@ -34,7 +37,55 @@ final class MessageTarget: Sendable {
     }
 }
 
+extension MessageTarget {
+    /// The series of an outcome, if that was the last one.
+    func lastSeries(after outcome: MessageOutcome) -> MessageSeries? {
+        last.withLock { last in last?.outcome == outcome ? last?.series : nil }
+    }
+
+    func noteLast(_ series: MessageSeries, after outcome: MessageOutcome) {
+        last.withLock { $0 = (outcome, series) }
+    }
+}
+
+/// The last target, which is found again without reading the URL: most messages of a session go to one origin.
+private final class LastTarget: Sendable {
+    let target: MessageTarget
+    private let method: String
+    private let template: String
+    /// Scheme and authority of the URL.
+    private let origin: [UInt8]
+
+    init?(_ target: MessageTarget, of message: borrowing RequestMessage, template: String) {
+        var url = message.url
+        let origin: [UInt8]? = url.withUTF8 { bytes in
+            guard let colon = bytes.firstIndex(of: 0x3A), bytes[colon...].starts(with: [0x3A, 0x2F, 0x2F]) else {
+                return nil
+            }
+            return Array(bytes[..<(bytes[(colon + 3)...].firstIndex(where: Self.endsAuthority) ?? bytes.endIndex)])
+        }
+        guard let origin else { return nil }
+        (self.target, method, self.template, self.origin) = (target, message.method, template, origin)
+    }
+
+    func isTarget(of message: borrowing RequestMessage, template: String) -> Bool {
+        guard method == message.method, self.template == template else { return false }
+        var url = message.url
+        return url.withUTF8 { bytes in
+            guard bytes.count >= origin.count, memcmp(bytes.baseAddress, origin, origin.count) == 0 else {
+                return false
+            }
+            return bytes.count == origin.count || Self.endsAuthority(bytes[origin.count])
+        }
+    }
+
+    /// Whether a byte ends the authority of a URL (RFC 3986 §3.2).
+    private static func endsAuthority(_ byte: UInt8) -> Bool { byte == 0x2F || byte == 0x3F || byte == 0x23 }
+}
+
 extension MessageTarget.Key {
+    var addressText: String { "\(address):\(port)" }
+
     /// Address and port.
     func address(_ options: MetricsOptions) -> [(String, String)] {
         [("server.address", address), ("server.port", String(port))]
@@ -81,8 +132,11 @@ final class MessageInstruments: Sendable {
         var templates: BoundedNames
         var targets: [MessageTarget.Key: MessageTarget] = [:]
         var series: [SeriesKey: MessageSeries] = [:]
+        /// The number of series of each address.
+        var seriesCounts: [String: Int] = [:]
         /// Whatever is too much.
         var overflow: MessageSeries?
+        var last: LastTarget?
     }
 
     /// The label of whatever has none of its own.
@@ -103,13 +157,24 @@ final class MessageInstruments: Sendable {
 
     /// The instruments of a message's target.
     func target(of message: borrowing RequestMessage) -> MessageTarget {
+        let template = message.owner?.urlTemplate ?? ""
+        let last = state.withLock { $0.last }
+        if let last, last.isTarget(of: message, template: template) { return last.target }
+        let found = lookUp(message, template)
+        let next = LastTarget(found, of: message, template: template)
+        state.withLock { $0.last = next }
+        return found
+    }
+
+    private func lookUp(_ message: borrowing RequestMessage, _ template: String) -> MessageTarget {
         let url = try? RequestTarget(message.url)
         var key = MessageTarget.Key(
             method: MethodName(message.method).known, scheme: url.map { $0.isSecure ? "https" : "http" } ?? "",
-            address: url?.canonicalHost ?? "", port: url?.port ?? 0, template: message.owner?.urlTemplate ?? "")
+            address: url?.canonicalHost ?? "", port: url?.port ?? 0, template: template)
         if !options.hasScheme { key.scheme = "" }
+        let isFollowing = message.owner.map { $0.messageNumber > 0 } ?? false
         let known = state.withLock { state -> MessageTarget? in
-            state.bound(&key, seriesLimit: options.seriesLimit)
+            state.bound(&key, seriesLimit: options.seriesLimit, isFollowing: isFollowing)
             return state.targets[key]
         }
         if let known { return known }
@@ -124,17 +189,21 @@ final class MessageInstruments: Sendable {
 
     /// The instruments of a message that has ended.
     func series(of target: MessageTarget, _ outcome: MessageOutcome) -> MessageSeries {
+        if let last = target.lastSeries(after: outcome) { return last }
         let key = SeriesKey(target: target.key, outcome: outcome)
-        let (known, isFull) = state.withLock { state in
-            (state.series[key], state.series.count >= options.seriesLimit)
-        }
-        if let known { return known }
-        guard !isFull else { return overflow() }
-        let made = MessageSeries(labels(of: target.key, outcome), options)
-        return state.withLock { state in
-            let first = state.series[key] ?? made
-            state.series[key] = first
-            return first
+        let (known, isFull) = state.withLock { state in (state.series[key], state.isFull(for: key, options)) }
+        if known == nil, isFull { return overflow() }
+        let series = known ?? add(MessageSeries(labels(of: target.key, outcome), options), key)
+        target.noteLast(series, after: outcome)
+        return series
+    }
+
+    private func add(_ made: MessageSeries, _ key: SeriesKey) -> MessageSeries {
+        state.withLock { state in
+            if let first = state.series[key] { return first }
+            state.series[key] = made
+            state.seriesCounts[key.target.addressText, default: 0] += 1
+            return made
         }
     }
 
@@ -161,10 +230,19 @@ final class MessageInstruments: Sendable {
 }
 
 extension MessageInstruments.State {
+    /// Whether there is no room for another series: a server chooses statuses, and takes half of all at most.
+    fileprivate func isFull(for key: MessageInstruments.SeriesKey, _ options: MetricsOptions) -> Bool {
+        series.count >= options.seriesLimit
+            || seriesCounts[key.target.addressText, default: 0] >= max(1, options.seriesLimit / 2)
+    }
+
     /// Replaces the labels of a target that are too many.
-    fileprivate mutating func bound(_ key: inout MessageTarget.Key, seriesLimit: Int) {
+    ///
+    /// `isFollowing` is true for a message that follows another one of its request: redirects lead to addresses that a
+    /// server chooses, which take half of all at most.
+    fileprivate mutating func bound(_ key: inout MessageTarget.Key, seriesLimit: Int, isFollowing: Bool) {
         if targets[key] != nil { return }
-        if !addresses.admit("\(key.address):\(key.port)") {
+        if !addresses.admit(key.addressText, upToHalf: isFollowing) {
             (key.address, key.port) = (MessageInstruments.other, 0)
         }
         if !key.template.isEmpty, !templates.admit(key.template) { key.template = MessageInstruments.other }
@@ -181,10 +259,10 @@ struct BoundedNames: Sendable {
         self.limit = limit
     }
 
-    /// Whether a name is among the first.
-    mutating func admit(_ name: String) -> Bool {
+    /// Whether a name is among the first; with `upToHalf`, a new one has to be in the first half.
+    mutating func admit(_ name: String, upToHalf: Bool = false) -> Bool {
         if names.contains(name) { return true }
-        guard names.count < limit else { return false }
+        guard names.count < (upToHalf ? limit / 2 : limit) else { return false }
         names.insert(name)
         return true
     }

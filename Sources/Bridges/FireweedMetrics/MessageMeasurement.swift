@@ -30,7 +30,7 @@ final class MessageMeasurement: TransferObserver, @unchecked Sendable {
     }
 
     func transferDidReceive(_ head: ResponseHead) {
-        outcome.status = head.status
+        outcome.setStatus(head.status)
         outcome.version = head.protocolVersion ?? ""
         // The rest of a WebSocket is no exchange of HTTP.
         if isWebSocket, head.status == 101 { end(nil) }
@@ -59,10 +59,13 @@ final class MessageMeasurement: TransferObserver, @unchecked Sendable {
 
 /// What became of a message, in the words of labels.
 struct MessageOutcome: Hashable, Sendable {
-    /// The status; 0 without a response.
-    var status = 0
+    /// The status; 0 without a response, 600 for every invalid one (RFC 9110 §15).
+    private var status = 0
     var version = ""
     private var failure = ""
+
+    /// Notes the status of the response.
+    mutating func setStatus(_ status: Int) { self.status = (100...599).contains(status) ? status : 600 }
 
     /// Notes why the transfer failed; a cancellation by the caller is no failure.
     mutating func fail(with failure: TransferFailure) { self.failure = failure.word ?? "" }
@@ -70,12 +73,12 @@ struct MessageOutcome: Hashable, Sendable {
     /// The value of `error.type`; empty for none.
     var errorType: String { failure.isEmpty && status >= 400 ? statusText : failure }
 
-    /// The status as a label; empty without a response, `_OTHER` for an invalid one (RFC 9110 §15).
+    /// The status as a label; empty without a response, `_OTHER` for an invalid one.
     var statusText: String {
         switch status {
         case 0: ""
-        case 100...599: String(status)
-        default: MessageInstruments.other
+        case 600: MessageInstruments.other
+        default: String(status)
         }
     }
 }

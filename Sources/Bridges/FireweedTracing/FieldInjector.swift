@@ -6,19 +6,26 @@ import Tracing
 
 /// The fields of a message while an instrument adds its own.
 struct FieldInjection: Sendable {
-    private(set) var fields: [Field]
-    private(set) var isChanged = false
+    private let original: FieldBlock
+    private var added: [Field] = []
 
-    init(fields: [Field]) {
-        self.fields = fields
+    init(to original: FieldBlock) {
+        self.original = original
+    }
+
+    /// All fields; `nil` when none was added.
+    var fields: [Field]? {
+        guard !added.isEmpty else { return nil }
+        return original.fields.filter { field in !added.contains { $0.name.isEqualIgnoringASCIICase(field.name) } }
+            + added
     }
 
     /// Sets a field, which replaces all fields of its name; a value that no field can have is left out.
     mutating func set(_ name: String, to value: String) {
-        guard !name.isEmpty, (name + value).utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else { return }
-        fields.removeAll { $0.name.isEqualIgnoringASCIICase(name) }
-        fields.append(Field(name: name, value: value))
-        isChanged = true
+        let field = Field(name: name, value: value)
+        guard field.isSendable else { return }
+        added.removeAll { $0.name.isEqualIgnoringASCIICase(name) }
+        added.append(field)
     }
 }
 

@@ -59,13 +59,13 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
     }
 
     private func inject(_ context: ServiceContext, into message: inout RequestMessage) {
-        var injection = FieldInjection(fields: message.fields.fields)
+        var injection = FieldInjection(to: message.fields)
         if let tracer = options.tracer {
             tracer.inject(context, into: &injection, using: FieldInjector())
         } else {
             InstrumentationSystem.instrument.inject(context, into: &injection, using: FieldInjector())
         }
-        if injection.isChanged { message.fields = FieldBlock(injection.fields) }
+        if let fields = injection.fields { message.fields = FieldBlock(fields) }
     }
 
     // MARK: The response

@@ -24,9 +24,14 @@ package struct MethodName: Sendable {
 
 extension ResponseHead {
     /// The version in OpenTelemetry's form, as `1.1` and `2`; `nil` for a version of another protocol.
+    ///
+    /// A later minor version is that of a sender of 1.1 (RFC 9110 §2.5).
     package var protocolVersion: String? {
-        guard version.hasPrefix("HTTP/") else { return nil }
-        let number = version.dropFirst(5)
-        return number == "2.0" ? "2" : String(number)
+        switch version {
+        case "HTTP/1.1": "1.1"
+        case "HTTP/2.0": "2"
+        case "HTTP/1.0": "1.0"
+        case let version: version.hasPrefix("HTTP/1.") ? "1.1" : nil
+        }
     }
 }

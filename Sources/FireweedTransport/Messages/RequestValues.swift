@@ -27,13 +27,21 @@ public struct RequestValues: Sendable {
 
     /// The value of a key; `nil` when there is none, and setting `nil` removes the value.
     public subscript<Key: RequestValueKey>(key: Key.Type) -> Key.Value? {
-        get { storage[ObjectIdentifier(key)] as? Key.Value }
-        set { storage[ObjectIdentifier(key)] = newValue.map { $0 as any Sendable } }
+        get {
+            // A cast of `nil` would cost as much as one of a value.
+            guard let value = storage[ObjectIdentifier(key)] else { return nil }
+            return value as? Key.Value
+        }
+        set {
+            if newValue == nil, storage.isEmpty { return }
+            storage[ObjectIdentifier(key)] = newValue.map { $0 as any Sendable }
+        }
     }
 
     /// Adds values, which replace those of the same keys.
     package mutating func merge(_ other: RequestValues) {
         guard !storage.isEmpty else { return self = other }
+        guard !other.storage.isEmpty else { return }
         storage.merge(other.storage) { $1 }
     }
 }

@@ -36,7 +36,7 @@ extension TransferObserver {
 package final class ObservedTransfer: TransferControl, TransferConsumer, @unchecked Sendable {
     private enum Stage {
         /// Not started; the latest flow.
-        case made(RequestMessage, Flow)
+        case made(Flow)
         /// The observer changes the message, which may take another lock, and the base makes its transfer.
         case starting(Flow, isCancelled: Bool)
         case running(any TransferControl)
@@ -47,8 +47,9 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
     private let observer: any TransferObserver
     private let deadline: UInt64?
     private let stage: Mutex<Stage>
-    // SAFETY: touched by the thread that ends the stage `made`, and from then on by the base's transfer alone, whose
-    // calls never overlap. Released at the end, since the consumer holds the control.
+    // SAFETY: both are touched by the thread that ends the stage `made`; from then on the base's transfer alone touches
+    // the consumer, in calls that never overlap. Released at the end, since the consumer holds the control.
+    private var message: RequestMessage?
     private var consumer: (any TransferConsumer)?
 
     /// Makes a transfer.
@@ -66,19 +67,20 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
         self.observer = observer
         self.consumer = consumer
         deadline = message.requestDeadlineNanoseconds
-        stage = Mutex(.made(message, .undecided))
+        self.message = message
+        stage = Mutex(.made(.undecided))
     }
 
     // MARK: Control
 
     package func start(_ flow: Flow) {
-        let made = stage.withLock { stage -> RequestMessage? in
-            guard case .made(let message, var known) = stage else { return nil }
+        let isFirst = stage.withLock { stage in
+            guard case .made(var known) = stage else { return false }
             _ = known.follow(flow)
             stage = .starting(known, isCancelled: false)
-            return message
+            return true
         }
-        guard var message = made else { return }
+        guard isFirst, var message = message.take() else { return }
         if let failure = observer.transferWillStart(&message) {
             stage.withLock { $0 = .finished }
             return end(with: failure)
@@ -95,9 +97,9 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
     package func setFlow(_ flow: Flow) {
         stage.withLock { stage -> (any TransferControl)? in
             switch stage {
-            case .made(let message, var known):
+            case .made(var known):
                 _ = known.follow(flow)
-                stage = .made(message, known)
+                stage = .made(known)
                 return nil
             case .starting(var known, let isCancelled):
                 _ = known.follow(flow)
@@ -128,7 +130,9 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
             }
         }
         if let control { stopRunning(control) }
-        if isFirst { end(with: .cancelled) }
+        guard isFirst else { return }
+        message = nil
+        end(with: .cancelled)
     }
 
     /// Reports an end to the consumer when the base has no transfer.

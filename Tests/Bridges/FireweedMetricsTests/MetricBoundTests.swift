@@ -12,9 +12,12 @@ struct MetricBoundTests {
     private let stage = MetricsStage()
 
     /// Sends messages by a transport, without a session.
-    private func send(_ messages: [RequestMessage], _ change: (inout MetricsOptions) -> Void = { _ in }) async {
+    private func send(
+        _ messages: [RequestMessage], _ change: (inout MetricsOptions) -> Void = { _ in },
+        answer: @escaping @Sendable (RequestMessage) -> ResponseHead = { _ in ResponseHead(status: 204, fields: []) }
+    ) async {
         let transport = MetricsTransport(
-            ScriptedTransport { _ in [.head(ResponseHead(status: 204, fields: []))] }, options: stage.options(change))
+            ScriptedTransport { [.head(answer($0))] }, options: stage.options(change))
         for message in messages { transport.makeTransfer(of: message, for: Ignoring()).start(.undecided) }
         await stage.ended(messages.count)
         transport.shutDown()
@@ -64,6 +67,45 @@ struct MetricBoundTests {
     func methods() async {
         await send((0..<1000).map { RequestMessage(url: "https://a.test/", method: "M\($0)") })
         #expect(stage.values(of: "http.request.method") == Array(repeating: "_OTHER", count: 1000))
+    }
+
+    @Test("the statuses and versions of one server leave half of the series to the others")
+    func hostileServer() async {
+        let hostile = (0..<2_000).map { RequestMessage(url: "https://a.test/\($0)") }
+        await send(hostile + [RequestMessage(url: "https://b.test/")]) {
+            $0.seriesLimit = 50
+        } answer: { message in
+            let number = Int(message.url.drop { !$0.isNumber }) ?? 0
+            let isHostile = message.url.hasPrefix("https://a")
+            return ResponseHead(
+                status: isHostile ? 100 + number % 900 : 200, fields: [], version: "HTTP/1.\(number / 900)")
+        }
+        #expect(stage.values(of: "server.address").count { $0 == "b.test" } == 1)
+        #expect(Set(stage.values(of: "network.protocol.version")).isSubset(of: ["1.0", "1.1", "_OTHER"]))
+        #expect(stage.durations.count <= 27)
+    }
+
+    @Test("statuses that no response can have are one")
+    func invalidStatuses() async {
+        await send((600..<700).map { RequestMessage(url: "https://a.test/\($0)") }) { _ in
+        } answer: {
+            ResponseHead(status: Int($0.url.suffix(3)) ?? 0, fields: [])
+        }
+        #expect(stage.values(of: "http.response.status_code") == Array(repeating: "_OTHER", count: 100))
+        #expect(stage.durations.count == 1)
+    }
+
+    @Test("redirects use up half of the addresses")
+    func redirects() async {
+        let redirected = (0..<200).map { number in
+            var message = RequestMessage(url: "https://host\(number).test/")
+            message.owner = MessageOwner(requestID: UUID(), values: RequestValues())
+            message.owner?.messageNumber = 1
+            return message
+        }
+        await send(redirected + [RequestMessage(url: "https://b.test/")])
+        #expect(addresses(of: stage.durations.map(\.dimensions)).count == 52)
+        #expect(stage.values(of: "server.address").count { $0 == "b.test" } == 1)
     }
 
     @Test("a metric has no more series than its limit, and one for the rest")

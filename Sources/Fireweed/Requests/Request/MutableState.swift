@@ -85,9 +85,18 @@ extension MutableState {
 
     /// Changes the extras, which are made at the first change.
     mutating func withExtras<Result>(_ change: (inout RequestExtras) -> Result) -> Result {
+        change(&madeExtras().value)
+    }
+
+    /// Changes the values, and makes the extras at the first change.
+    mutating func withValues<Result>(_ change: (inout RequestValueSources) -> Result) -> Result {
+        change(&madeExtras().values)
+    }
+
+    private mutating func madeExtras() -> ExtrasBox {
         let box = extras ?? ExtrasBox()
         extras = box
-        return change(&box.value)
+        return box
     }
 }
 

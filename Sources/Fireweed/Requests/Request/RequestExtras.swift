@@ -22,8 +22,6 @@ struct RequestExtras: Sendable {
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
     /// The priority, for times when not all requests can be sent.
     var priority = TransferPriority.normal
-    /// The values that the user has set and that the session has captured.
-    var values = RequestValueSources()
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
     /// Answers instead of the retrier that is being asked; `nil` while no retrier is being asked.
@@ -62,6 +60,10 @@ struct RequestListeners: Sendable {
 final class ExtrasBox: @unchecked Sendable {
     // SAFETY: part of the mutable state, and touched only under its lock.
     var value = RequestExtras()
+    /// The values that the user has set and that the session has captured.
+    ///
+    /// Apart from the others, which a key path copies as a whole: observed sessions read them for each message.
+    var values = RequestValueSources()
 
     subscript<Member>(dynamicMember path: WritableKeyPath<RequestExtras, Member>) -> Member {
         get { value[keyPath: path] }
