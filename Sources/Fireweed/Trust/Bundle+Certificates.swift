@@ -1,4 +1,4 @@
-// Pins that come with a program.
+// Certificates and keys of a bundle, for pinning.
 
 public import FireweedTransport
 public import Foundation
@@ -6,10 +6,10 @@ public import Foundation
 extension Bundle: AlamofireExtended {}
 
 extension AlamofireExtension where ExtendedType: Bundle {
-    /// The certificates in the bundle's files named `.cer`, `.crt` or `.der`, in upper or lower case.
+    /// The first certificate in each of the bundle's files named `.cer`, `.crt` or `.der`, in upper or lower case.
     ///
-    /// In the order of the files' names, each certificate once. A file without a certificate is ignored:
-    /// `Certificate.all(in:)` with the bundle's `resourceURL` throws for it instead.
+    /// The order is that of the files' names, and each certificate appears once. A file that cannot be read as a
+    /// certificate is ignored; `Certificate.all(in:)` with the bundle's `resourceURL` throws for such a file instead.
     public var certificates: [Certificate] {
         guard let folder = type.resourceURL,
             let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

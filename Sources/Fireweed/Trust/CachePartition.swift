@@ -1,27 +1,27 @@
-// Names of rules about servers, for caches.
+// Texts that identify trust rules, for caches that several sessions share.
 
 import FireweedTransport
 import Foundation
 
-/// Texts that differ where evaluators accept different servers.
+/// Makes the parts of `cachePartition` texts: evaluators that accept different servers have different texts.
 enum CachePartition {
-    /// The certificates in any order, as a digest.
+    /// A digest of the certificates, independent of their order.
     static func digest(_ certificates: [Certificate]) -> String {
         digest(certificates.map { Digest.sha256($0.derRepresentation) })
     }
 
-    /// Hashes in any order, as a digest.
+    /// A digest of the hashes, independent of their order.
     static func digest(_ hashes: [[UInt8]]) -> String {
         Data(Digest.sha256(ofSet: hashes)).base64EncodedString()
     }
 
-    /// The switches that most evaluators have.
+    /// The text for the two flags that most evaluators have.
     static func checks(performDefaultValidation: Bool, validateHost: Bool) -> String {
         (performDefaultValidation ? " chain" : "") + (validateHost ? " host" : "")
     }
 }
 
 extension ServerTrustEvaluating {
-    /// `nil`.
+    /// `nil`: stored responses are not shared with other sessions.
     public var cachePartition: String? { nil }
 }

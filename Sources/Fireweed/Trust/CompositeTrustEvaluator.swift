@@ -1,20 +1,20 @@
-// Several judgements at once.
+// Trust that needs the consent of several evaluators.
 
 public import FireweedTransport
 
 /// Accepts a server that all of several evaluators accept.
 ///
-/// The authorities that a ``PinnedCertificatesTrustEvaluator`` accepts hold for that evaluator only. Anchors that a
-/// custom evaluator sets on the trust hold for the evaluators after it.
+/// Anchors that an evaluator sets on the trust hold for the evaluators after it too. A
+/// ``PinnedCertificatesTrustEvaluator`` with `acceptSelfSignedCertificates` sets them, and so may a custom evaluator.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
-    /// Makes an evaluator of others, which run in their order; without any it accepts every server.
+    /// Makes an evaluator that runs the given ones in order; an empty list accepts every server.
     public init(evaluators: [any ServerTrustEvaluating]) {
         self.evaluators = evaluators
     }
 
-    /// Those of the evaluators, in their order.
+    /// The texts of the evaluators, in order; `nil` if one of them returns `nil`.
     public var cachePartition: String? {
         let parts = evaluators.compactMap(\.cachePartition)
         return parts.count == evaluators.count ? "all of [\(parts.joined(separator: ", "))]" : nil

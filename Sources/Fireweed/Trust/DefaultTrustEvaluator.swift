@@ -1,4 +1,4 @@
-// Trust as the authorities see it.
+// Trust in chains that lead to a certificate authority.
 
 public import FireweedTransport
 
@@ -11,10 +11,10 @@ public final class DefaultTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// The checks.
+    /// A text that names the checks.
     public var cachePartition: String? { Self.partition(validateHost: validateHost) }
 
-    /// The checks of a session without a manager.
+    /// The partition of a session without a trust manager.
     static let ordinaryPartition = partition(validateHost: true)
 
     private static func partition(validateHost: Bool) -> String {

@@ -1,4 +1,4 @@
-// No judgement at all.
+// Trust without any check.
 
 public import FireweedTransport
 

@@ -1,20 +1,20 @@
-// Rules for many hosts at once.
+// Patterns of host names.
 
 import FireweedTransport
 public import Foundation
 
 /// A host name with a wildcard in front: `*.example.com` for exactly one label, `**.example.com` for one or more.
 public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
-    /// The text is not `*.` or `**.` and a host name.
+    /// The error for a text that is not `*.` or `**.` followed by a host name.
     public struct Malformed: Error, Sendable, Equatable, LocalizedError {
         /// The text.
         public let text: String
 
-        /// A sentence with the text.
+        /// A sentence that quotes the text.
         public var errorDescription: String? { "\(text.debugDescription) is no pattern of hosts." }
     }
 
-    /// What follows the wildcard, with its dot, in canonical form.
+    /// The name after the wildcard, with the dot before it, in canonical form.
     let suffix: String
     private let isDeep: Bool
 
@@ -33,7 +33,7 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         isDeep = wildcard.count == 2
     }
 
-    /// Whether the pattern covers a host; never the bare name after the wildcard.
+    /// Whether the pattern covers a host; it does not cover the bare name after the wildcard.
     public func matches(_ host: String) -> Bool {
         let host = CanonicalHost.text(of: host)
         guard host.hasSuffix(suffix) else { return false }
@@ -42,7 +42,7 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         return isDeep || !front.contains(".")
     }
 
-    /// Of two patterns that cover a host, the one to ask: the longer name, then the single label.
+    /// Whether this pattern takes precedence over another for the same host: the longer name, then `*` over `**`.
     func isMoreSpecific(than other: HostPattern) -> Bool {
         (suffix.count, isDeep ? 0 : 1) > (other.suffix.count, other.isDeep ? 0 : 1)
     }

@@ -1,12 +1,12 @@
-// Trust in certificates that are known beforehand.
+// Certificate pinning.
 
 public import FireweedTransport
 public import Foundation
 
 /// Accepts servers whose chain has one of the given certificates.
 ///
-/// The pin may be the server's own certificate, an intermediate or the root. A certificate that the server sends along
-/// without being part of the verified chain does not count.
+/// The pin may be the server's own certificate, an intermediate or the root. A certificate that the server sends
+/// additionally, outside the chain, does not count.
 ///
 /// ```swift
 /// let pins = try Certificate.all(in: URL(filePath: "/etc/myapp/pins"))
@@ -23,7 +23,7 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     /// - Parameters:
     ///   - certificates: the pins, by default those in the main bundle; without any, every evaluation fails.
     ///   - acceptSelfSignedCertificates: take the pins as authorities instead of the session's, for this handshake and
-    ///     also for evaluators that run after this one.
+    ///     also for evaluators that run after this one; false by default.
     ///   - performDefaultValidation: check the chain up to an authority.
     ///   - validateHost: check that the certificate is for the host.
     public init(

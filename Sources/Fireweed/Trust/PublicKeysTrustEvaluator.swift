@@ -1,12 +1,12 @@
-// Trust in keys that are known beforehand: they outlive the certificates about them.
+// Public-key pinning: a key can stay the same when its certificate is renewed.
 
 public import FireweedTransport
 public import Foundation
 
 /// Accepts servers whose chain has one of the given keys.
 ///
-/// The key may be the server's own, an intermediate's or the root's. A certificate that the server sends along without
-/// being part of the verified chain does not count.
+/// The key may be the server's own, an intermediate's or the root's. A certificate that the server sends additionally,
+/// outside the chain, does not count.
 ///
 /// ```swift
 /// let evaluator = PublicKeysTrustEvaluator(
@@ -33,7 +33,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator of keys.
     ///
     /// - Parameters:
-    ///   - keys: the pins, by default of the certificates in the main bundle; without any, every evaluation fails.
+    ///   - keys: the pins, by default the keys of the main bundle's certificates; without any, every evaluation fails.
     ///   - performDefaultValidation: check the chain up to an authority.
     ///   - validateHost: check that the certificate is for the host.
     public init(
@@ -48,8 +48,8 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     ///
     /// - Parameters:
     ///   - pins: the hashes of keys in use; without any here and in `backupPins`, every evaluation fails.
-    ///   - backupPins: the hashes of keys that are kept for the day on which the others are lost (RFC 7469 §4.3). They
-    ///     are accepted like the others.
+    ///   - backupPins: the hashes of spare keys, for the case that the keys in use are lost (RFC 7469 §4.3). They are
+    ///     accepted like the others.
     ///   - performDefaultValidation: check the chain up to an authority.
     ///   - validateHost: check that the certificate is for the host.
     public init(
@@ -100,7 +100,7 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
     /// Accepts servers whose chain has one of the given keys.
     ///
     /// - Parameters:
-    ///   - keys: the pins, by default of the certificates in the main bundle; without any, every evaluation fails.
+    ///   - keys: the pins, by default the keys of the main bundle's certificates; without any, every evaluation fails.
     ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
     ///   - validateHost: whether the certificate must be for the host; true by default.
     /// - Returns: the evaluator.
@@ -129,7 +129,7 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
     }
 }
 
-/// None of the keys of a server's chain has one of the pinned hashes.
+/// The error when no key of a server's chain has a pinned hash.
 ///
 /// It is the underlying error of `AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error:))`.
 public struct PublicKeyPinError: Error, Sendable, LocalizedError {

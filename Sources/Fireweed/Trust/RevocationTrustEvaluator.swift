@@ -1,4 +1,4 @@
-// Trust in certificates that their issuers still stand by.
+// Revocation checks.
 
 public import FireweedTransport
 import Foundation
@@ -8,17 +8,17 @@ import Synchronization
 ///
 /// For each certificate of the verified chain except the authority's, the evaluator takes the first definite status
 /// from: the response that the server stapled (for the leaf only), the revocation lists that the evaluator was made
-/// with, the issuer's OCSP responder, and the issuer's lists. A status is kept as long as its source says, a day at
-/// most.
+/// with, the statuses of earlier evaluations, the issuer's OCSP responder, and the issuer's lists. A good status is
+/// kept until it ends, but at most a day after its last use; a revocation is kept for a day after its last use.
 ///
 /// Soft-fail by default: an unknown revocation status is accepted, so that an unreachable responder does not make
-/// servers unreachable. An attacker who can block the responder gets through as well; with `requirePositiveResponse` an
-/// unknown status fails.
+/// servers unreachable. An attacker who blocks the responder can then use a revoked certificate; with
+/// `requirePositiveResponse` an unknown status fails.
 ///
-/// The evaluation waits for the network on a thread of its own. Statuses are fetched over plain HTTP, since they are
-/// signed, without following redirects, and only for chains that lead to an authority: so a server cannot make us fetch
-/// arbitrary URLs by a certificate of its own making. They are fetched by the way of the session's requests: through
-/// its proxy, and only from addresses that its ``AddressGuard`` allows. A status that cannot be fetched is unknown.
+/// The evaluation waits for the network on a thread of its own. Statuses are signed, so they are fetched over plain
+/// HTTP; redirects are not followed. They are fetched only for chains that lead to an authority: a server cannot make
+/// us fetch arbitrary URLs with a certificate that it issued itself. The fetches use the session's proxy, and only
+/// addresses that the session's ``AddressGuard`` allows. A status that cannot be fetched is unknown.
 ///
 /// ```swift
 /// let manager = ServerTrustManager(evaluators: ["bank.example": .revocationChecking(options: [.any, .requirePositiveResponse])])
@@ -42,7 +42,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         /// The options as bits, those of Apple's `kSecRevocation` constants.
         public let rawValue: UInt
 
-        /// Makes options of bits.
+        /// Makes options from bits.
         public init(rawValue: UInt) {
             self.rawValue = rawValue
         }
@@ -57,14 +57,14 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private let validateHost: Bool
     private let options: Options
     private let revocationLists: [RevocationList]
-    /// How long all questions about one server may take together.
+    /// How long all look-ups for one server may take together.
     let timeout: Duration
     private let known = Mutex<[Certificate: RememberedAnswer]>([:])
 
     private static let knownLimit = 512
     private static let longestMemory: TimeInterval = 86_400
 
-    /// Makes an evaluator without revocation lists of its own, whose look-ups take ten seconds at most.
+    /// Makes an evaluator without revocation lists, whose look-ups for one server take ten seconds at most.
     ///
     /// - Parameters:
     ///   - performDefaultValidation: whether the chain is checked up to an authority before the host; true by default.
@@ -86,9 +86,9 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     ///   - performDefaultValidation: whether the chain is checked up to an authority before the host. Without it, the
     ///     host is checked first: a chain that leads to no authority fails in either case.
     ///   - validateHost: check that the certificate is for the host.
-    ///   - options: where to ask, and what silence means.
-    ///   - revocationLists: lists at hand, asked before the network is.
-    ///   - timeout: how long all questions about one server may take together.
+    ///   - options: where the status is looked up, and whether an unknown status is a failure.
+    ///   - revocationLists: lists that are searched before the network is used; none by default.
+    ///   - timeout: how long all look-ups for one server may take together; 10 seconds by default.
     public init(
         performDefaultValidation: Bool = true, validateHost: Bool = true, options: Options = .any,
         revocationLists: [RevocationList] = [], timeout: Duration = .seconds(10)
@@ -116,7 +116,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         _ = try trust.checkedChain(
             performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
         do throws(TrustFailure) {
-            // A certificate that no authority vouches for has no issuer who could say anything about it.
+            // Without a chain to an authority, there is no trusted issuer that could tell a status.
             try check(trust, path: trust.evaluateChain())
         } catch {
             throw AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: error))
@@ -126,7 +126,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Looks up the status of each certificate of a verified chain; throws `.revoked` or `.unknownRevocation`.
     func check(_ trust: ServerTrust, path: [Certificate]) throws(TrustFailure) {
         guard trust.mayWait || options.contains(.networkAccessDisabled) else {
-            // A custom evaluator that does not say `mayWait` uses this one on the event loop's thread.
+            // A custom evaluator whose `mayWait` is false has called this one on the event loop's thread.
             trust.requestWaitingEvaluation()
             throw .unknownRevocation(path[0], reason: "the evaluation must not wait here")
         }
@@ -147,7 +147,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 
     // MARK: Asking
 
-    /// The first definite status; without one, the reasons of all sources.
+    /// The first definite status; without one, an unknown status with the reasons of all sources.
     private func answer(
         to inquiry: RevocationInquiry, stapled: Data?, fetching statuses: any StatusSource,
         by deadline: ContinuousClock.Instant
@@ -217,7 +217,9 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         known.withLock { $0[certificate] }.flatMap { $0.end > Date() ? $0.answer : nil }
     }
 
-    /// Keeps a status until it ends; a status without an end is looked up each time, and a revocation is final.
+    /// Keeps a good status until its end, at most a day from now, and a revocation for a day whatever its end.
+    ///
+    /// A good status without an end is not kept.
     private func remember(_ answer: RevocationAnswer, about certificate: Certificate) {
         let latest = Date().addingTimeInterval(Self.longestMemory)
         let end = answer.status == .revoked ? latest : answer.validUntil.map { min($0, latest) }
@@ -243,8 +245,8 @@ extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
     /// - Parameters:
     ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
     ///   - validateHost: whether the certificate must be for the host; true by default.
-    ///   - options: where revocation is looked up, and whether an unknown status fails; OCSP and lists, by default, and
-    ///     it does not.
+    ///   - options: where revocation is looked up, and whether an unknown status fails; by default OCSP and lists, and
+    ///     an unknown status is accepted.
     /// - Returns: the evaluator.
     public static func revocationChecking(
         performDefaultValidation: Bool = true, validateHost: Bool = true,
@@ -254,15 +256,14 @@ extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
             performDefaultValidation: performDefaultValidation, validateHost: validateHost, options: options)
     }
 
-    /// Accepts servers whose chain has no certificate that is known to be revoked, with lists and a time limit of your
-    /// own.
+    /// Accepts servers whose chain has no certificate that is known to be revoked, with your own lists and time limit.
     ///
     /// - Parameters:
     ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
     ///   - validateHost: whether the certificate must be for the host; true by default.
-    ///   - options: where revocation is looked up, and whether an unknown status fails; OCSP and lists, by default, and
-    ///     it does not.
-    ///   - revocationLists: lists that are searched before the network is asked; none by default.
+    ///   - options: where revocation is looked up, and whether an unknown status fails; by default OCSP and lists, and
+    ///     an unknown status is accepted.
+    ///   - revocationLists: lists that are searched before the network is used; none by default.
     ///   - timeout: how long all look-ups for one server may take together; 10 seconds by default.
     /// - Returns: the evaluator.
     public static func revocationChecking(

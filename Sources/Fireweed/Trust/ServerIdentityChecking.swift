@@ -1,8 +1,8 @@
 // Evaluators that verify a server's identity.
 
-/// An evaluator that may accept servers without a check of their identity; evaluators of other types count as checks.
+/// An evaluator that says whether it checks a server's identity; evaluators without this protocol count as checks.
 protocol ServerIdentityChecking {
-    /// Whether a server that is accepted has proven to be the host, by its certificate or by a pinned key.
+    /// Whether an accepted server has proven that it is the host, by its certificate or by a pinned key.
     var checksIdentity: Bool { get }
 }
 
@@ -11,7 +11,7 @@ extension DisabledTrustEvaluator: ServerIdentityChecking {
 }
 
 extension ServerTrustManager {
-    /// Whether servers of a host are accepted after a check of their identity alone.
+    /// Whether servers of a host are accepted only after a check of their identity.
     func checksIdentity(ofHost host: String) -> Bool {
         guard let evaluator = try? serverTrustEvaluator(forHost: host) else { return true }
         return (evaluator as? any ServerIdentityChecking)?.checksIdentity ?? true

@@ -1,4 +1,4 @@
-// The members behind `af` with which custom evaluators are written for Alamofire.
+// The members of Alamofire's `af` that custom evaluators use.
 
 public import FireweedTransport
 public import Foundation
@@ -44,7 +44,7 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
         try apply(policy: policy).af.validate(errorProducer: errorProducer)
     }
 
-    /// Evaluates the trust; `errorProducer` makes the error that is thrown when that fails.
+    /// Evaluates the trust; `errorProducer` makes the error that is thrown when the evaluation fails.
     public func validate(errorProducer: (_ status: Int32, _ result: TrustResult) -> any Error) throws {
         do {
             try type.evaluate()
@@ -55,8 +55,7 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
 
     /// Trusts these certificates as authorities, and no others, for this handshake.
     ///
-    /// Evaluators that look at the same trust afterwards, such as later ones of a `CompositeTrustEvaluator`, trust them
-    /// too.
+    /// Later evaluators of the same trust, such as those of a `CompositeTrustEvaluator`, trust them too.
     public func setAnchorCertificates(_ certificates: [Certificate]) throws {
         type.setAnchors(certificates)
     }
@@ -66,7 +65,7 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
 
     /// The chain from the server's certificate up: search it for pins.
     ///
-    /// A certificate that the server sends along without being part of the chain is not among them.
+    /// A certificate that the server sends additionally, outside the chain, is left out.
     public var certificates: [Certificate] { type.certificates }
 
     /// The `certificates` in DER.
@@ -98,8 +97,8 @@ extension AlamofireExtension where ExtendedType == TrustPolicy {
 
     /// Checks the chain up to an authority, and that no certificate of it is revoked.
     ///
-    /// The check waits for the network unless the options forbid that. An evaluator that does not say that it `mayWait`
-    /// is then called twice: the first call, inside the handshake, is discarded.
+    /// The check waits for the network unless the options contain `networkAccessDisabled`. An evaluator whose `mayWait`
+    /// is false is then called twice: the first result, from the event loop's thread, is discarded.
     public static func revocation(options: RevocationTrustEvaluator.Options) throws -> TrustPolicy {
         let evaluator = RevocationTrustEvaluator(validateHost: false, options: options)
         return TrustPolicy(description: "chain and revocation") { (trust) throws(TrustFailure) in

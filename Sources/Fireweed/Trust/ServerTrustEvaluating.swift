@@ -6,8 +6,8 @@ public import FireweedTransport
 ///
 /// Called once for each new TLS connection, inside the handshake, before a byte of a request is sent. It runs on the
 /// transport's thread, where it must not wait, unless `mayWait` is true. A reused connection, and a connection that
-/// resumes a TLS session of this session, are not evaluated again. The host has the spelling of the URL, which may
-/// differ from other spellings of the same host: the manager has found the evaluator by the canonical form.
+/// resumes a TLS session of this session, are not evaluated again. The host is spelled as in the URL; the manager finds
+/// the evaluator by the canonical form of the host.
 ///
 /// ```swift
 /// struct OnlyOurs: ServerTrustEvaluating {
@@ -31,19 +31,19 @@ public protocol ServerTrustEvaluating: Sendable {
     /// Whether the evaluation may wait, for the network or a file.
     ///
     /// Such an evaluation runs on a thread for evaluations, of which a session has 16 at most, while other transfers
-    /// continue; the request's time-outs limit the wait. The handshake is held meanwhile; where the server does not
-    /// wait for it and is accepted, another one is made. Handshakes with one host that bring the same certificates and
-    /// status while the evaluator runs share its result. Default: `false`.
+    /// continue; the request's time-outs limit the wait. The handshake is held meanwhile. If the server closes the
+    /// connection before it is accepted, a second connection is made. Handshakes with one host that bring the same
+    /// certificates and stapled status while the evaluator runs share its result. Default: `false`.
     var mayWait: Bool { get }
 
     /// Names the servers that the evaluator accepts, for caches that several sessions share.
     ///
     /// A stored response of an `https` URL answers only sessions whose evaluators for the host have the same value:
-    /// what came from an unchecked server is not given to a session that checks it. Evaluators that accept
+    /// a response of an unchecked server is not given to a session that checks the server. Evaluators that accept
     /// different servers return different values. Read for every request of a session with a cache, on any thread.
     ///
-    /// Default: `nil`, which keeps the stored responses of the hosts to the session that fetched them. An evaluator
-    /// whose responses other sessions may use returns a text that says everything that its decision depends on.
+    /// Default: `nil`, which keeps the stored responses of the hosts to the session that fetched them. To share them,
+    /// return a text that contains everything on which the evaluator's decision depends.
     var cachePartition: String? { get }
 }
 
@@ -53,7 +53,7 @@ extension ServerTrustEvaluating {
 }
 
 extension ServerTrust {
-    /// The two checks that most evaluators begin with; returns the chain to search for pins.
+    /// Makes the two checks that most evaluators begin with, and returns the chain to search for pins.
     func checkedChain(
         performDefaultValidation: Bool, validateHost: Bool, host: String
     ) throws(AFError) -> [Certificate] {

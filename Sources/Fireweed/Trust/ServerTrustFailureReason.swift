@@ -3,7 +3,7 @@
 public import FireweedTransport
 
 extension AFError {
-    /// Why a server is not trusted, with the chain that it sent.
+    /// Why a server is not trusted.
     public enum ServerTrustFailureReason: Sendable {
         /// The result of a check of one server.
         public struct Output: Sendable {
@@ -26,21 +26,21 @@ extension AFError {
         case noCertificatesFound
         /// There are no keys to pin.
         case noPublicKeysFound
-        /// A policy could not be applied. Fireweed never reports it; code that switches over all reasons names it.
+        /// A policy could not be applied. Fireweed never reports it; the case exists for a `switch` over all reasons.
         case policyApplicationFailed(trust: ServerTrust, policy: TrustPolicy, status: Int32)
-        /// Anchors could not be set. Fireweed never reports it; code that switches over all reasons names it.
+        /// Anchors could not be set. Fireweed never reports it; the case exists for a `switch` over all reasons.
         case settingAnchorCertificatesFailed(status: Int32, certificates: [Certificate])
-        /// A revocation policy could not be made. Fireweed never reports it; code that switches over all reasons names
-        /// it.
+        /// A revocation policy could not be made. Fireweed never reports it; the case exists for a `switch` over all
+        /// reasons.
         case revocationPolicyCreationFailed
         /// A check of the chain, of the host or of the revocation status failed; the error is a `TrustFailure`.
         case trustEvaluationFailed(error: (any Error)?)
-        /// The chain is not trusted. Fireweed never reports it, but ``trustEvaluationFailed(error:)``; code that
-        /// switches over all reasons names it.
+        /// The chain is not trusted. Fireweed reports ``trustEvaluationFailed(error:)`` instead; the case exists for a
+        /// `switch` over all reasons.
         case defaultEvaluationFailed(output: Output)
-        /// The certificate is not for this host. Fireweed never reports it, but ``trustEvaluationFailed(error:)``.
+        /// The certificate is not for this host. Fireweed reports ``trustEvaluationFailed(error:)`` instead.
         case hostValidationFailed(output: Output)
-        /// A certificate is revoked. Fireweed never reports it, but ``trustEvaluationFailed(error:)``.
+        /// A certificate is revoked. Fireweed reports ``trustEvaluationFailed(error:)`` instead.
         case revocationCheckFailed(output: Output, options: RevocationTrustEvaluator.Options)
         /// None of the chain's certificates is pinned.
         case certificatePinningFailed(

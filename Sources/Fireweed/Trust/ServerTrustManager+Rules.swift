@@ -3,7 +3,7 @@
 package import FireweedTransport
 
 extension ServerTrustManager {
-    /// The manager's rules as a transport asks for them.
+    /// The manager's rules in the form that a transport takes.
     package var transportRules: ServerTrustRules {
         ServerTrustRules(mayWait: mayWait(forHost:), decide: decide)
     }

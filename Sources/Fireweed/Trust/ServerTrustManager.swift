@@ -12,14 +12,14 @@ import FireweedTransport
 open class ServerTrustManager: @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
 
-    /// Whether a host without an evaluator is refused; otherwise the authorities decide about it.
+    /// Whether a host without an evaluator is refused; otherwise a ``DefaultTrustEvaluator`` decides.
     public let allHostsMustBeEvaluated: Bool
     /// The evaluators by exact host name.
     public let evaluators: [String: any ServerTrustEvaluating]
-    /// The evaluators of hosts that have none by name.
+    /// The evaluators by pattern, for hosts that `evaluators` does not name.
     public let patterns: [HostPattern: any ServerTrustEvaluating]
 
-    /// The evaluator of all hosts, where there is one for all.
+    /// The evaluator of all hosts; `nil` when the evaluator depends on the host.
     private let everyHost: (any ServerTrustEvaluating)?
     /// `evaluators` by canonical host.
     private let canonical: [String: any ServerTrustEvaluating]
@@ -30,8 +30,8 @@ open class ServerTrustManager: @unchecked Sendable {
     /// A-labels, a name with and without a dot at its end, and all spellings of an IP address.
     ///
     /// - Parameters:
-    ///   - allHostsMustBeEvaluated: whether a host without an evaluator is refused; true by default. Otherwise the
-    ///     authorities decide about it.
+    ///   - allHostsMustBeEvaluated: whether a host without an evaluator is refused; true by default. Otherwise a
+    ///     ``DefaultTrustEvaluator`` decides.
     ///   - evaluators: the evaluators, by host.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
@@ -46,10 +46,10 @@ open class ServerTrustManager: @unchecked Sendable {
     /// A host's own evaluator wins over every pattern, then the pattern with the longest name, then `*` over `**`.
     ///
     /// - Parameters:
-    ///   - allHostsMustBeEvaluated: whether a host without an evaluator is refused; true by default. Otherwise the
-    ///     authorities decide about it.
+    ///   - allHostsMustBeEvaluated: whether a host without an evaluator is refused; true by default. Otherwise a
+    ///     ``DefaultTrustEvaluator`` decides.
     ///   - evaluators: the evaluators, by host; none by default.
-    ///   - patterns: the evaluators of hosts that have none by name.
+    ///   - patterns: the evaluators by pattern, for hosts that `evaluators` does not name.
     public init(
         allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating] = [:],
         patterns: [HostPattern: any ServerTrustEvaluating]
@@ -70,10 +70,10 @@ open class ServerTrustManager: @unchecked Sendable {
         canonical = [:]
     }
 
-    /// The evaluator of a host, or `nil` when the authorities decide; throws `noRequiredEvaluator(host:)`.
+    /// The evaluator of a host, or `nil` for the default one; throws `noRequiredEvaluator(host:)`.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
         if let everyHost { return everyHost }
-        // A URL may spell the host in its own way, and must not get around a rule by it.
+        // Another spelling of the host in a URL must not bypass the host's evaluator.
         if let evaluator = canonical[CanonicalHost.text(of: host)] { return evaluator }
         let covering = patterns.filter { $0.key.matches(host) }
         if let best = covering.max(by: { $1.key.isMoreSpecific(than: $0.key) }) { return best.value }
@@ -81,9 +81,9 @@ open class ServerTrustManager: @unchecked Sendable {
         throw AFError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
     }
 
-    /// Whether a decision can depend on the authorities; false where every evaluator accepts every server.
+    /// Whether a decision can depend on the authorities; false when every evaluator is a `DisabledTrustEvaluator`.
     var usesAuthorities: Bool {
-        // A subclass may have evaluators that are not here.
+        // A subclass may return evaluators that these properties do not contain.
         guard type(of: self) == ServerTrustManager.self, allHostsMustBeEvaluated else { return true }
         let all = Array(evaluators.values) + Array(patterns.values) + [everyHost].compactMap(\.self)
         return !all.allSatisfy { $0 is DisabledTrustEvaluator }

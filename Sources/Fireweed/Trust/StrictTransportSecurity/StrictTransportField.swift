@@ -1,4 +1,4 @@
-// The field `Strict-Transport-Security`, read.
+// Parsing of the `Strict-Transport-Security` field.
 
 import FireweedTransport
 
@@ -8,7 +8,7 @@ package struct StrictTransportField: Equatable {
     package let maxAge: Int
     package let includesSubdomains: Bool
 
-    /// Reads a field's value; `nil` when it breaks the grammar, and is ignored as a whole.
+    /// Reads a field's value; `nil` when it breaks the grammar: the whole field is then ignored.
     package init?(_ text: String) {
         var directives: [String: String?] = [:]
         for part in Self.parts(of: text) {
@@ -26,8 +26,9 @@ package struct StrictTransportField: Equatable {
         includesSubdomains = directives["includesubdomains"] != nil
     }
 
-    /// The value at its semicolons, apart from those in quotes; by scalars, so that nothing that combines with one
-    /// hides it.
+    /// Splits the value at semicolons outside quotes.
+    ///
+    /// By scalars: in a `Character`, a combining scalar after a semicolon would hide it.
     private static func parts(of text: String) -> [Substring] {
         var parts: [Substring] = []
         let scalars = text.unicodeScalars

@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 import Glibc
 
-/// A file that is replaced as a whole, by one process at a time.
+/// A file that is replaced as a whole; a lock lets processes change it one after the other.
 struct StrictTransportFile {
     let url: URL
 
@@ -13,15 +13,15 @@ struct StrictTransportFile {
         try? JSONDecoder().decode([StrictTransportSecurity.Host].self, from: FileContent.read(url))
     }
 
-    /// Replaces the file, for this user alone.
+    /// Replaces the file; only this user can read the new one.
     func write(_ hosts: [StrictTransportSecurity.Host]) throws {
         try FileInstaller.writePrivately(JSONEncoder().encode(hosts), to: url)
     }
 
     /// Runs `body` while no other process changes the file.
     ///
-    /// The file itself is locked, and made empty if it is missing. Where the file cannot be locked, or another process
-    /// keeps the lock for five seconds, `body` runs without the lock.
+    /// The file itself is locked; if it is missing, an empty one is made first. If the file cannot be locked, or
+    /// another process keeps the lock for five seconds, `body` runs without the lock.
     func whileLocked(_ body: () -> Void) {
         BlockingCall.check("open")
         while true {

@@ -8,10 +8,10 @@ import Synchronization
 /// HTTP Strict Transport Security (RFC 6797): remembers which hosts require TLS, and changes their `http` URLs to
 /// `https` before anything is sent.
 ///
-/// A session with such a store reads `Strict-Transport-Security` in responses of named hosts that came over TLS, and
-/// applies it, to redirects too. A server whose certificate was not checked, as with a ``DisabledTrustEvaluator``, sets
-/// no policy. Several sessions may share one store, and several processes one file. A session without a store does not
-/// apply any policy.
+/// A session with such a store reads `Strict-Transport-Security` in responses over TLS, except from IP addresses, and
+/// applies the policy to later requests and redirects. A server whose certificate was not checked, as with a
+/// ``DisabledTrustEvaluator``, sets no policy. Several sessions may share one store, and several processes one file. A
+/// session without a store does not apply any policy.
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(strictTransportSecurity: StrictTransportSecurity(file: storeURL)))
@@ -26,10 +26,10 @@ public final class StrictTransportSecurity: Sendable {
         /// Whether the policy includes all subdomains.
         public let includesSubdomains: Bool
 
-        /// Whether another policy of this host has the same effect: the file need not be written for it.
+        /// Whether another policy of this host is so similar that the file need not be written.
         ///
-        /// A server repeats its policy with each response, with an end that moves on by the time in between. A
-        /// twentieth of the lifetime, a day at most, makes no difference.
+        /// A server repeats its policy with each response, and each repetition moves the end. A difference of a
+        /// twentieth of the lifetime, a day at most, is ignored.
         fileprivate func isLike(_ other: Host, lifetime: TimeInterval) -> Bool {
             includesSubdomains == other.includesSubdomains
                 && abs(expiry.timeIntervalSince(other.expiry)) <= min(86_400, lifetime / 20)
@@ -52,7 +52,7 @@ public final class StrictTransportSecurity: Sendable {
         var changes: [String: Host?] = [:]
         /// The hosts that the file has, or is about to have.
         var saved: [String: Host] = [:]
-        /// The number of times that all hosts were removed, before the changes.
+        /// The number of `removeAll` calls that are not in the file yet; all came before `changes`.
         var emptyingCount = 0
     }
 
@@ -62,9 +62,9 @@ public final class StrictTransportSecurity: Sendable {
 
     /// Makes a store, with the hosts of a file.
     ///
-    /// A file that is missing or cannot be read counts as empty; it is written anew, for this user alone, when
-    /// something changes. Hosts that other processes have added or removed by then stay as these left them, and apply
-    /// to this process from then on.
+    /// A file that is missing or cannot be read counts as empty; the first change writes it anew, readable by this user
+    /// alone. Each write keeps what other processes have added to the file or removed from it, and this process then
+    /// applies these changes too.
     ///
     /// - Parameters:
     ///   - file: where hosts are stored; `nil`, the default, keeps them in memory.
@@ -104,7 +104,7 @@ public final class StrictTransportSecurity: Sendable {
 
     private func add(_ name: String, lifetime: TimeInterval, includesSubdomains: Bool, at now: Date) {
         guard let name = Self.canonical(name) else { return }
-        // A year at most is what servers ask for; more must not overflow.
+        // Servers ask for a year or two. A hundred years are the limit, so that no date overflows.
         let expiry = now.addingTimeInterval(min(lifetime, 100 * 365 * 86_400))
         let host = lifetime > 0 ? Host(name: name, expiry: expiry, includesSubdomains: includesSubdomains) : nil
         let isMaterial = state.withLock { state in
@@ -119,13 +119,13 @@ public final class StrictTransportSecurity: Sendable {
         if isMaterial { save() }
     }
 
-    /// Removes the hosts whose policy ends first, where there are too many.
+    /// Removes the hosts whose policy ends first, if there are too many.
     private func bound(_ known: inout [String: Host], at now: Date) {
         guard known.count > maximumHostCount else { return }
         known = known.filter { $0.value.expiry > now }
         let excess = known.count - maximumHostCount
         guard excess > 0 else { return }
-        // A sixteenth more, so that not each further host looks at all.
+        // A sixteenth more, so that not every further host has to sort all hosts.
         let first = known.values.sorted { $0.expiry < $1.expiry }.prefix(excess + maximumHostCount / 16)
         for host in first { known[host.name] = nil }
     }
@@ -153,13 +153,13 @@ public final class StrictTransportSecurity: Sendable {
         }
     }
 
-    /// The URL to use instead of this one: `https`, with port 80 changed to 443 (RFC 6797 §8.3); the same URL without a
-    /// policy.
+    /// The URL to use instead of this one: `https`, with port 80 changed to 443 (RFC 6797 §8.3); without a policy, the
+    /// same URL.
     public func secured(_ url: URL) -> URL {
         secured(url, at: now())
     }
 
-    /// The same by the time of a session's clock.
+    /// Like `secured(_:)`, with the time of a session's clock.
     func secured(_ url: URL, at now: @autoclosure () -> Date) -> URL {
         guard url.scheme?.lowercased() == "http", let host = url.host, applies(to: host, at: now()),
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -185,7 +185,7 @@ public final class StrictTransportSecurity: Sendable {
         writing.async { [self] in shared.whileLocked { merge(into: shared) } }
     }
 
-    /// Makes our changes in the file as it is now, and takes the changes of other processes from it.
+    /// Applies our changes to the file's present content, and takes over the changes that other processes made there.
     private func merge(into file: StrictTransportFile) {
         let now = now()
         let stored = Self.byName(file.read())
@@ -202,7 +202,7 @@ public final class StrictTransportSecurity: Sendable {
             state.saved = merged
             return (merged.values.sorted { $0.name < $1.name }, state.changes, state.emptyingCount)
         }
-        // Changes that cannot be written are tried again with the next one, and with the next repetition.
+        // After a failed write `saved` is empty: the next change, or the next repetition of a policy, writes again.
         guard Self.byName(hosts) == stored || (try? file.write(hosts)) != nil else {
             return state.withLock { $0.saved = [:] }
         }
