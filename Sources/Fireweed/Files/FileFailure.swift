@@ -1,4 +1,4 @@
-// Errors of a download's file, with sentences.
+// Errors of file operations, with readable descriptions.
 
 import FireweedTransport
 import Foundation
@@ -14,7 +14,7 @@ package struct FileFailure: Error {
     let file: URL
     let code: Int32
 
-    /// `errno` of the call before.
+    /// The failure of the call just before, with its `errno`.
     static func current(_ operation: Operation, _ file: URL) -> FileFailure {
         FileFailure(operation: operation, file: file, code: errno)
     }

@@ -1,4 +1,4 @@
-// Complete content gets to its destination, all or nothing.
+// Atomic moves of complete content to its destination.
 
 import FireweedTransport
 package import Foundation
@@ -6,15 +6,15 @@ import Glibc
 
 /// Moves files to destinations atomically: a destination has its old content or the new one, and never a part.
 ///
-/// This holds after a power cut too where a file is replaced: the new content is on the disk before it has the name.
-/// Only a regular file is ever replaced, and it keeps its mode and its owner. Symbolic links are followed, and stay.
-/// Devices, pipes and open descriptors are written to. Folders and sockets are errors.
+/// For a file that is replaced, this holds after a power cut too: the new content is on the disk before it gets the
+/// name. Only a regular file is ever replaced; a move keeps its mode, and its owner if the kernel allows it. Symbolic
+/// links are followed, and stay. Devices, pipes and open descriptors are written to. Folders and sockets are errors.
 package enum FileInstaller {
     /// Moves a file; without `replacing`, anything at the destination is an error and stays.
     ///
     /// Returns the file that has the content now, after following links; `nil` when the content was written to a device
-    /// or a pipe. Throws `FileFailure`; source and destination are then unchanged, except for bytes that a device or a
-    /// pipe has accepted. `newMode` is the mode of a file that replaces none; `nil` leaves it that of the source.
+    /// or a pipe. Throws `FileFailure`; source and destination then keep their content, except for bytes that a device
+    /// or a pipe has accepted. `newMode` is the mode of a file that replaces none; `nil` keeps the source's mode.
     static func move(_ source: URL, to target: URL, replacing: Bool, newMode: UInt32? = nil) throws -> URL? {
         BlockingCall.check("rename")
         if !replacing { try refuseAnything(at: target) }
@@ -45,7 +45,7 @@ package enum FileInstaller {
             let (sibling, descriptor) = try SiblingFile.make(beside: path, mode: 0o600)
             defer { FileLock.close(descriptor) }
             do {
-                // The mode at creation is what the umask leaves of it.
+                // The umask may have cleared bits of the mode at creation.
                 guard fchmod(descriptor, 0o600) == 0 else { throw FileFailure.current(.create, target) }
                 try write(data, to: descriptor, of: target)
                 guard fsync(descriptor) == 0 else { throw FileFailure.current(.write, target) }
@@ -108,7 +108,8 @@ package enum FileInstaller {
         guard fsync(descriptor) == 0 else { throw FileFailure.current(.write, file) }
     }
 
-    /// Waits until the new name of a file is on the disk, where the file system can do that: the file has been renamed.
+    /// Waits until the new name of a renamed file is on the disk; errors are ignored, since some file systems cannot
+    /// do that.
     private static func synchronizeFolder(of path: String) {
         BlockingCall.check("fsync")
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -127,15 +128,16 @@ package enum FileInstaller {
         if (status.st_uid, status.st_gid) != (attributes.user, attributes.group),
             lchown(file.path, attributes.user, attributes.group) != 0
         {
-            // Only root may give files away (chown(2)): what remains is the group, as far as the kernel allows it, and
-            // no right to run as somebody else.
+            // Only root may change a file's owner (chown(2)). So only the group is set, if the kernel allows it, and
+            // the set-user-ID and set-group-ID bits are cleared.
             _ = lchown(file.path, uid_t.max, attributes.group)
             mode &= 0o777
         }
         guard chmod(file.path, mode) == 0 else { throw FileFailure.current(.create, file) }
     }
 
-    /// A copy, and its open descriptor: without the lock on it, another process would take the copy for a leftover.
+    /// Copies a file; the returned descriptor holds the lock, without which another process would remove the copy as
+    /// abandoned.
     private static func copy(_ source: URL, beside path: String) throws -> (copy: URL, descriptor: Int32) {
         BlockingCall.check("stat")
         var status = stat()
@@ -153,10 +155,10 @@ package enum FileInstaller {
 
     private static func rename(_ source: String, _ target: String, replacing: Bool) -> Bool {
         if replacing { return Glibc.rename(source, target) == 0 }
-        // A second name first, which is refused when one is there; then the old name goes.
+        // A hard link fails if the target exists (link(2)); after it, the old name is removed.
         if link(source, target) == 0 { return unlink(source) == 0 }
         guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { return false }
-        // A file system without second names: what is left is to look first.
+        // No hard links here: test for the target, although another process may create it before the rename.
         guard access(target, F_OK) != 0 else {
             errno = EEXIST
             return false
@@ -174,8 +176,8 @@ package enum FileInstaller {
 
     private static func openStream(_ path: String, of target: URL) throws -> Int32 {
         BlockingCall.check("open")
-        // A pipe without a reader is an error, and nothing to wait for. A descriptor may be a file: the content goes
-        // behind what is there.
+        // `O_NONBLOCK` makes a pipe without a reader an error instead of a wait. An open descriptor may be a file:
+        // `O_APPEND` keeps the file's content.
         let output = Descriptors.make { open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard output >= 0 else { throw FileFailure.current(.create, target) }
         guard fcntl(output, F_SETFL, O_WRONLY | O_APPEND) == 0 else {

@@ -5,9 +5,9 @@ import Glibc
 
 /// Locks open files between processes (flock(2)).
 ///
-/// Such a lock belongs to the open file, not to a descriptor: a child process shares it until the child runs its own
-/// program, which takes long on a busy machine. Closing the descriptor in the parent would leave the file locked until
-/// then. `close` therefore releases the lock first.
+/// Such a lock belongs to the open file, not to a descriptor: a forked child shares the lock until the child calls
+/// exec(3), which can take long on a busy machine. Closing the descriptor in the parent would leave the file locked
+/// until then. `close` therefore releases the lock first.
 enum FileLock {
     enum Kind {
         case shared, exclusive
@@ -15,7 +15,7 @@ enum FileLock {
 
     enum LockResult {
         case taken
-        /// Another open file has kept the lock for all the time.
+        /// Another open file kept the lock for the whole waiting time.
         case busy
         /// The file cannot be locked.
         case unusable
@@ -43,15 +43,15 @@ enum FileLock {
             guard code == EWOULDBLOCK else { return .unusable }
             guard milliseconds < end else { return .busy }
             // Neither flock(2) nor F_OFD_SETLKW takes a deadline, a library must not use the process's signals to end
-            // the call, and a thread that waits in the call would stay for as long as the other process lives. So the
-            // lock is tried again after pauses that grow: twenty tries a second at last.
+            // the call, and a thread in the call would wait for as long as the other process holds the lock. So the
+            // lock is tried again after growing pauses, in the end 20 times a second.
             usleep(pause)
             pause = min(pause * 2, longestPause)
         }
         return .taken
     }
 
-    /// Whether an open file is the one at a path, which is not a symbolic link.
+    /// Whether a path names this open file itself, not a symbolic link to the file.
     ///
     /// The former owner of the lock may have replaced or removed the file before: the lock then protects nothing.
     static func isFile(_ descriptor: Int32, at path: String) -> Bool {

@@ -38,7 +38,7 @@ struct ProcessIdentity: Equatable, Sendable {
         self.start = start
     }
 
-    /// Reads the form of `text`.
+    /// Reads an identity in the format of `text`; `nil` when the format is wrong.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let number = Int32(parts[3]) else { return nil }
@@ -61,7 +61,7 @@ struct ProcessIdentity: Equatable, Sendable {
     /// Whether the process is known to have ended.
     var hasEnded: Bool { status == .ended }
 
-    /// Empty when the machine has no ID.
+    /// `machine` of this process; empty when the machine has no ID.
     private static let presentMachine: String = {
         let number = content(of: "/etc/machine-id")
         return number.isEmpty ? "" : "\(number)@\(content(of: "/proc/sys/kernel/hostname"))"
@@ -72,13 +72,15 @@ struct ProcessIdentity: Equatable, Sendable {
     private static let presentNamespace =
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/pid")) ?? ""
 
-    /// A file's one line; empty when there is no such file.
+    /// The content of a file with one line; empty when the file cannot be read.
     private static func content(of path: String) -> String {
         (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
     }
 
-    /// The start time of a process; fields are counted from the last parenthesis, since the second one, the program's
-    /// name, may hold spaces and parentheses.
+    /// The start time of a process; `nil` when there is no such process.
+    ///
+    /// Fields are counted from the last parenthesis: the second field, the program's name, may contain spaces and
+    /// parentheses.
     private static func start(of number: Int32) -> String? {
         guard let text = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")

@@ -1,4 +1,4 @@
-// Files that are written beside the file that they become.
+// Unfinished files beside their destination.
 
 import FireweedTransport
 import Foundation
@@ -6,10 +6,10 @@ import Glibc
 
 /// Makes files under hidden names beside their destination: `.name.0123456789abcdef.part`.
 ///
-/// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: a file without a
-/// lock belongs to a process that was killed, and is removed when the next file for the same destination is made.
+/// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: an unlocked file
+/// was left by a process that was killed, and is removed when the next file for the same destination is made.
 enum SiblingFile {
-    /// Makes a new file beside `target`, whose links were followed; the caller ends with `FileLock.close`.
+    /// Makes a new file beside `target`, a path without symbolic links; the caller closes it with `FileLock.close`.
     ///
     /// Throws `FileFailure`.
     static func make(beside target: String, mode: UInt32) throws -> (url: URL, descriptor: Int32) {
@@ -27,7 +27,7 @@ enum SiblingFile {
                 throw FileFailure(operation: .create, file: URL(fileURLWithPath: target), code: code)
             }
             var status = stat()
-            // Another process may take the file for a leftover in the moment before it is locked.
+            // Another process may remove the file as abandoned in the moment before it is locked.
             if FileLock.take(descriptor, .exclusive) == .taken, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
                 return (url, descriptor)
             }
@@ -35,11 +35,11 @@ enum SiblingFile {
         }
     }
 
-    /// Removes the files that killed processes have left for `target`.
+    /// Removes the files that killed processes have left beside `target`.
     private static func removeAbandoned(beside target: String) {
         BlockingCall.check("open")
         let (folder, prefix) = (folder(of: target), prefix(for: target))
-        // A folder that can be written but not listed keeps its leftovers.
+        // In a folder that can be written but not listed, abandoned files stay.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             guard name.hasPrefix(prefix), isName(name), name.utf8.count == prefix.utf8.count + endLength else {
                 continue  // some other program's file

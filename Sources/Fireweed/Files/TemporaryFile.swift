@@ -1,4 +1,4 @@
-// A file of the library's own, unless a request gives it to its caller.
+// Temporary files and their ownership.
 
 import Foundation
 import Glibc
@@ -7,7 +7,7 @@ import Synchronization
 /// A temporary file that is removed with the last reference to it, unless it is kept.
 ///
 /// Requests, responses and errors that can return the file's URL hold a reference. Returning the URL does not keep the
-/// file: `FileReceiver` decides once, before the handlers run.
+/// file: `FileReceiver` decides once, before the handlers run, whether the file is kept.
 final class TemporaryFile: Sendable {
     let url: URL
     /// Whether the file has a temporary folder of its own, which is removed with it.

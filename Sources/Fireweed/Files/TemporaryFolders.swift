@@ -7,11 +7,11 @@ import Synchronization
 
 /// Makes temporary paths, each in a folder that only this user can read.
 ///
-/// While the library owns a file, a symbolic link `owner` beside the file names the process. The first temporary path
-/// of a process, and the first one of each day, removes the folders whose process has ended. Where that is unknown,
-/// since machines or containers share the temporary folder, a folder is removed when nothing in it has changed for ten
-/// days. A partial file that is kept for a later download is removed after the same time. A file that a caller keeps
-/// has no such link, and stays.
+/// While the library owns a file, a symbolic link `owner` beside the file names the process. When a process makes its
+/// first temporary path, and then at most once in 24 hours, the folders whose process has ended are removed. If that is
+/// unknown, since machines or containers share the temporary folder, a folder is removed when nothing in it has changed
+/// for ten days. A partial file that is kept for a later download is removed after the same time. A file that a caller
+/// keeps has no such link, and stays.
 enum TemporaryFolders {
     private static let prefix = "fireweed-"
     private static let content = "content"
@@ -91,13 +91,14 @@ enum TemporaryFolders {
         rmdir(place.deletingLastPathComponent().path)
     }
 
-    /// Removes the files of processes that have ended.
+    /// Removes the folders of processes that have ended, and those of unknown processes after ten days without change.
     static func removeAbandoned(in parent: URL) {
         BlockingCall.check("open")
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         where name.hasPrefix(prefix) {
             let path = "\(parent.path)/\(name)"
-            // Another user could have put a link or a folder there: neither is followed.
+            // Another user could have put a link or a folder there: `O_NOFOLLOW` refuses the link, and the owner check
+            // below skips the folder.
             let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard folder >= 0 else { continue }
             defer { close(folder) }

@@ -1,8 +1,8 @@
-// The field that says which part of a representation came.
+// Parsing of the `Content-Range` field.
 
 /// A `Content-Range` in bytes (RFC 9110 §14.4).
 package struct ContentRange: Equatable {
-    /// The first and the last byte that came; `nil` in `bytes */N`, which says that no range fits.
+    /// The positions of the first and the last byte; `nil` for `bytes */N`: the requested range cannot be satisfied.
     package var bounds: ClosedRange<Int64>?
     /// The length of the whole representation; `nil` for `*`.
     package var completeByteCount: Int64?

@@ -1,4 +1,4 @@
-// A file that a download is writing, and what is known about the bytes in it.
+// The file that a download writes, and the resume data for its bytes.
 
 import FireweedTransport
 import Foundation
@@ -7,10 +7,12 @@ import Synchronization
 
 /// A partial file, open and locked: no two downloads write to it, even in different processes.
 ///
+/// Only a new temporary file is not locked, since no other download knows its path.
+///
 /// With a sidecar, a file of the same name with `.resume` appended, a later download can continue even after this
 /// process was killed. The sidecar is replaced as a whole: after the file was emptied, and before the first byte of
-/// another representation is written. The sidecar has no secrets, and both files are this user's alone until the
-/// download is complete.
+/// another representation is written. The sidecar has no secrets, and only this user can read the two files until
+/// the download is complete.
 final class PartialFile: Sendable {
     /// The lock, and the resume data, which is `nil` when a later download cannot use the bytes in the file.
     private struct State {
@@ -41,7 +43,7 @@ final class PartialFile: Sendable {
 
     /// Makes a new file beside its destination.
     ///
-    /// A file that is to be replaced may be private: so the new file is private until it gets that file's mode.
+    /// The file to replace may be private: the new file is private until it gets the mode of that file.
     convenience init(beside target: String, isReplacing: Bool) throws {
         let (url, descriptor) = try SiblingFile.make(beside: target, mode: isReplacing ? 0o600 : 0o666)
         self.init(
@@ -50,8 +52,8 @@ final class PartialFile: Sendable {
 
     /// Opens the file that resume data names; `nil` when it is gone.
     ///
-    /// Throws ``ResumeError``: `.notPartial` for a file that no download has left there, which resume data from
-    /// elsewhere may name.
+    /// Throws ``ResumeError``: `.notPartial` for a file that no download has left, since resume data from an untrusted
+    /// source may name any file.
     convenience init?(resuming data: ResumeData) throws {
         guard let opened = try Self.open(data.file, flags: 0) else { return nil }
         let known = (try? Self.readSidecar(of: data.file)) ?? nil
@@ -73,7 +75,7 @@ final class PartialFile: Sendable {
                 throw ResumeError.unusable(url, underlying: error)
             }
         }
-        // Before a file is made beside somebody else's.
+        // Checked first, so that no file is made beside another program's `.resume` file.
         _ = try Self.readSidecar(of: url)
         guard let opened = try Self.open(url, flags: O_CREAT) else {
             throw ResumeError.unusable(url, underlying: POSIXError(.ENOENT))
@@ -158,14 +160,14 @@ final class PartialFile: Sendable {
         if wasLocked { FileLock.release(descriptor) }
     }
 
-    // MARK: Before and behind the bytes
+    // MARK: Before and after the bytes
 
     /// Prepares the file for bytes from `offset` on; off the event loop, before the first write.
     ///
     /// - Parameters:
     ///   - offset: where the bytes begin; the file is cut there.
-    ///   - content: describes the representation that they belong to.
-    ///   - stripped: gives what the sidecar may have of it.
+    ///   - content: the resume data of the representation that the bytes belong to.
+    ///   - stripped: removes from the resume data what the sidecar must not have.
     /// - Throws: `FileFailure` when the file or its sidecar cannot be written.
     func prepare(offset: Int64, content: ResumeData?, stripped: (ResumeData) -> ResumeData) throws {
         if hasSidecar, fchmod(descriptor, 0o600) != 0 { throw FileFailure.current(.write, url) }
@@ -198,7 +200,7 @@ final class PartialFile: Sendable {
         if hasSidecar { fchmod(descriptor, FileMode.ofNewFiles) }
     }
 
-    /// The file is complete and at its destination.
+    /// Notes that the file is complete and at its destination, and removes the sidecar.
     func complete() {
         state.withLock { state in
             state.resumeData = nil
@@ -209,7 +211,7 @@ final class PartialFile: Sendable {
         unlink(Self.sidecar(of: url).path)
     }
 
-    /// Unlocks the file for other downloads, and removes an empty file that was made for nothing.
+    /// Unlocks the file for other downloads; a file at a path of the caller is removed if it has received nothing.
     func release() {
         let isNothing = state.withLock { !$0.isComplete && $0.resumeData == nil } && hasSidecar && byteCount == 0
         if isNothing { unlink(url.path) }

@@ -13,14 +13,14 @@ public import Foundation
 /// | `url` | the URL that was asked for, before redirects |
 /// | `urlDigest` | only in a `.resume` file: SHA-256 of the URL whose secrets are missing in `url` |
 /// | `headers` | the request's own fields, as pairs of name and value |
-/// | `entityTag` | the strong `ETag` of the representation, else |
-/// | `lastModified` | its `Last-Modified`, where that is a strong validator |
-/// | `byteCount` | how many bytes of the file count; all of them without this member |
-/// | `expectedByteCount` | the length of the representation, where it is known |
+/// | `entityTag` | the strong `ETag` of the representation |
+/// | `lastModified` | without `entityTag`: the `Last-Modified`, if it is a strong validator |
+/// | `byteCount` | how many bytes of the file are valid; without this member, all |
+/// | `expectedByteCount` | the length of the representation, if it is known |
 /// | `file` | the path of the partial file |
 ///
-/// Protect it as you protect the request: its fields may hold credentials, and a download writes to the file that it
-/// names.
+/// Protect resume data as you protect the request: the fields may hold credentials, and a download writes to the file
+/// that the data names.
 public struct ResumeData: Sendable, Hashable {
     /// The validator of a representation (RFC 9110 §8.8); always a strong one.
     public enum Validator: Sendable, Hashable {
@@ -42,17 +42,17 @@ public struct ResumeData: Sendable, Hashable {
 
     /// The URL that was asked for, before redirects.
     public var url: URL
-    /// The request's own fields; those that resuming needs are added when it is sent.
+    /// The request's own fields; the fields for resuming, such as `Range`, are added when the request is sent.
     public var headers: HTTPHeaders
     /// The representation's strong validator; without one the download starts again.
     public var validator: Validator?
-    /// How many bytes of the file count; `nil` stands for all that it has.
+    /// How many bytes of the file are valid; `nil` for all.
     public var byteCount: Int64?
     /// The length of the whole representation in bytes; `nil` where it is not known.
     public var expectedByteCount: Int64?
     /// The partial file.
     public var file: URL
-    /// The digest of the URL, where `url` is without the URL's secrets.
+    /// The SHA-256 digest of the whole URL when `url` lacks the URL's secrets; else `nil`.
     var urlDigest: String?
 
     /// Makes resume data.
@@ -61,7 +61,7 @@ public struct ResumeData: Sendable, Hashable {
     ///   - url: the URL that was asked for, before redirects.
     ///   - headers: the request's own fields; none by default.
     ///   - validator: the representation's strong validator; with `nil` the download starts again.
-    ///   - byteCount: how many bytes of the file count; `nil`, the default, for all.
+    ///   - byteCount: how many bytes of the file are valid; `nil`, the default, for all.
     ///   - expectedByteCount: the length of the whole representation in bytes; `nil`, the default, where it is not
     ///     known.
     ///   - file: the partial file.
@@ -78,7 +78,7 @@ public struct ResumeData: Sendable, Hashable {
     }
 }
 
-// MARK: - The form as bytes
+// MARK: - Encoding
 
 extension ResumeData {
     /// The members of the JSON object.
@@ -94,7 +94,7 @@ extension ResumeData {
         var file: String?
     }
 
-    /// Reads the form as bytes; throws `ResumeError.unreadable` or `.unsupportedVersion`.
+    /// Decodes the encoded form; throws `ResumeError.unreadable` or `.unsupportedVersion`.
     public init(_ data: Data) throws {
         let members: Members
         do {
@@ -116,7 +116,7 @@ extension ResumeData {
         guard (members.byteCount ?? 0) >= 0, (members.expectedByteCount ?? 0) >= 0 else {
             throw ResumeError.unreadable("a count of bytes is negative")
         }
-        // Told that it is no folder, it does not look.
+        // With `isDirectory: false`, `URL` does not look at the file system.
         self.init(
             url: url, headers: try Self.headers(members.headers ?? []), validator: try Self.validator(members),
             byteCount: members.byteCount, expectedByteCount: members.expectedByteCount,
@@ -124,7 +124,7 @@ extension ResumeData {
         urlDigest = members.urlDigest
     }
 
-    /// The form as bytes.
+    /// The encoded form.
     public var data: Data {
         var members = Members(
             fireweedResumeData: Self.version, url: url.absoluteString, urlDigest: urlDigest, byteCount: byteCount,
@@ -137,7 +137,7 @@ extension ResumeData {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(members)) ?? Data()  // strings and numbers: nothing that JSON could refuse
+        return (try? encoder.encode(members)) ?? Data()  // strings and integers can always be encoded
     }
 
     private static func headers(_ pairs: [[String]]) throws -> HTTPHeaders {

@@ -9,7 +9,8 @@ package enum ResumeRules {
     enum ResumeDecision: Equatable {
         /// The response is the rest, or a part of it: it is appended to the file.
         ///
-        /// The length of the file after the last byte of the range, and the length of the whole, where it is known.
+        /// `rangeEnd` is the length of the file after the last byte of the range; `completeByteCount` is the length of
+        /// the representation, if it is known.
         case append(rangeEnd: Int64, completeByteCount: Int64?)
         /// The response is the whole representation: it replaces the content of the file.
         case replace(Resumption.Reason)
@@ -21,7 +22,7 @@ package enum ResumeRules {
 
     /// The offset to request when the file has `byteCount` bytes.
     ///
-    /// For a file that may be complete, its last byte is requested again: a range behind the end would be refused with
+    /// For a file that may be complete, its last byte is requested again: a range after the end would be refused with
     /// 416, which says nothing about the validator.
     static func offset(byteCount: Int64, expectedByteCount: Int64?) -> Int64 {
         guard byteCount > 0 else { return 0 }
@@ -41,9 +42,9 @@ package enum ResumeRules {
         }
     }
 
-    /// Whether the content is the representation that was asked for: of 200, and of a proxy's 203 (RFC 9110 §15.3.4).
+    /// Whether the content is the whole requested representation: for 200, and for a proxy's 203 (RFC 9110 §15.3.4).
     ///
-    /// Other statuses say that something else happened, as 202 does: their content replaces no part.
+    /// The content of another status, such as 202, is something else: it does not replace the partial file.
     static func isWhole(_ head: ResponseHead) -> Bool { head.status == 200 || head.status == 203 }
 
     private static func decide(
@@ -51,7 +52,7 @@ package enum ResumeRules {
     ) -> ResumeDecision {
         guard !isCoded(head) else { return .askAgain(.contentCoding) }
         guard agrees(head, with: validator) else { return .askAgain(.representationChanged) }
-        // Several fields come joined by a comma, and `multipart/byteranges` comes without one: neither is the range.
+        // Several fields are joined by commas, and `multipart/byteranges` has no `Content-Range`: neither is usable.
         guard let range = head.value(of: "Content-Range").flatMap({ ContentRange($0) }), let bounds = range.bounds,
             bounds.lowerBound == offset
         else { return .askAgain(.rangeIgnored) }
@@ -67,8 +68,8 @@ package enum ResumeRules {
 
     /// Whether the response has the saved validator.
     ///
-    /// True for a response without a validator: a server that obeys `If-Range` answers with the whole when it has
-    /// another representation (RFC 9110 §13.1.5).
+    /// True for a response without a validator: a server that obeys `If-Range` sends the whole representation when it
+    /// has changed (RFC 9110 §13.1.5).
     private static func agrees(_ head: ResponseHead, with validator: ResumeData.Validator) -> Bool {
         switch validator {
         case .entityTag(let tag): head.value(of: "ETag").map { $0 == tag } ?? true
@@ -76,9 +77,9 @@ package enum ResumeRules {
         }
     }
 
-    // MARK: What a response offers for later
+    // MARK: Preparing for a later download
 
-    /// The strong validator of a response: its `ETag`, else its `Last-Modified`.
+    /// The strong validator of a response: its `ETag`, or its `Last-Modified` without one; `nil` if that one is weak.
     package static func validator(of head: ResponseHead) -> ResumeData.Validator? {
         if let tag = head.value(of: "ETag") { return isStrong(entityTag: tag) ? .entityTag(tag) : nil }
         // RFC 9110 §8.8.2.2: strong only if it lies at least a second before the response's own date.
@@ -94,7 +95,7 @@ package enum ResumeRules {
             && head.value(of: "Accept-Ranges")?.lowercased() != "none"
     }
 
-    /// An entity-tag without `W/` (RFC 9110 §8.8.3).
+    /// Whether a text is a strong entity-tag: in quotes, without `W/` (RFC 9110 §8.8.3).
     package static func isStrong(entityTag tag: String) -> Bool {
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return false }
         return tag.utf8.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }
