@@ -20,7 +20,9 @@ public struct DownloadResponse<Success, Failure: Error> {
     ///
     /// Reading the property does not keep a temporary file: see ``DownloadRequest`` for how long the file exists.
     public var fileURL: URL? { file?.url }
-    /// The resume data of a download that ended early; the partial file exists for ten days after its last change.
+    /// The resume data of a download that ended early.
+    ///
+    /// A partial file in a temporary folder is removed ten days after its last change.
     public var resumeData: Data? { produced?.data }
     /// The request that was sent last; made at each call unless it exists already.
     public var request: URLRequest? { context.request }

@@ -13,9 +13,9 @@ package protocol ResponseContext: Sendable {
     var metrics: TaskMetrics? { get }
     var requestMethod: String? { get }
     var statusCode: Int? { get }
-    /// The head as it came; `nil` without a response, and for a response that was made of Foundation's objects.
+    /// The head as received; `nil` without a response, and for a response that was made from Foundation's objects.
     var head: ResponseHead? { get }
-    /// The fields behind the content; `nil` when none came.
+    /// The trailer fields (RFC 9110 §6.5); `nil` when none came.
     var trailers: FieldBlock? { get }
     /// The URL that the response came from, after redirects; `nil` without a response.
     var responseURL: URL? { get }
@@ -24,7 +24,7 @@ package protocol ResponseContext: Sendable {
 }
 
 extension ResponseContext {
-    // Of contexts whose objects exist already; the others have no need of the objects for these.
+    // For contexts whose objects exist already; other contexts implement these without making the objects.
     package var requestMethod: String? { request?.httpMethod }
     package var statusCode: Int? { response?.statusCode }
     package var head: ResponseHead? { nil }
@@ -53,7 +53,7 @@ struct UnsentResponseContext: ResponseContext {
     func responseField(_ name: String) -> String? { nil }
 }
 
-/// A response whose result can be replaced by a failure: one of a data request or of a download.
+/// A response whose result can be replaced by a failure: a data response or a download response.
 protocol FailableResponse {
     /// The same response, with this failure as its result.
     func failed(with error: AFError) -> Self

@@ -2,7 +2,9 @@
 
 import Foundation
 
-/// The phases of an exchange in milliseconds, as archives and logs show them; -1 for a phase that did not happen.
+/// The phases of an exchange in milliseconds, as archives and logs show them.
+///
+/// `dns`, `connect` and `ssl` are -1 if they did not happen, the other phases 0.
 struct ExchangeTimings: Encodable, Sendable {
     var blocked: Double
     var dns: Double
@@ -22,7 +24,7 @@ struct ExchangeTimings: Encodable, Sendable {
         ssl = span(transaction.secureConnectionStartDate, transaction.secureConnectionEndDate) ?? -1
         let end = transaction.responseEndDate
         let requestStart = transaction.requestStartDate
-        // Without content the message is sent in one go.
+        // Without content there is no `requestEndDate`: sending counts as 0.
         let sent = transaction.requestEndDate ?? requestStart
         let before = span(transaction.fetchStartDate, requestStart ?? end) ?? 0
         blocked = max(0, before - max(0, dns) - max(0, connect))

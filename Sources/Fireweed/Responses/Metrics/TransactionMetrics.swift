@@ -22,7 +22,7 @@ public struct TransactionMetrics: Sendable {
 
     private let exchange: ExchangeRecord
 
-    /// Shows what became of an exchange.
+    /// Makes the metrics from the record of an exchange.
     package init(exchange: ExchangeRecord) {
         self.exchange = exchange
     }
@@ -48,11 +48,11 @@ public struct TransactionMetrics: Sendable {
     public var url: URL { exchange.url }
     /// The method of this exchange's request; costs less than ``request``.
     public var method: String { exchange.method }
-    /// How long the exchange waited in line until it got a connection, or one was begun for it; `nil` when it did not
-    /// reach the network.
+    /// How long the exchange was queued until it got a connection, or a new connection was begun for it; `nil` when it
+    /// did not reach the network.
     ///
-    /// The time in which a connection is made is not a part of it. It is the whole time of an exchange that ended in
-    /// line.
+    /// The time in which the connection is made does not count. For an exchange that ended in the queue, it is the
+    /// whole time.
     public var connectionWaitDuration: Duration? {
         guard case .network = exchange.source, exchange.wasSent || report.isUnassigned else { return nil }
         return .microseconds(report.isUnassigned ? report.total : max(0, report.waited))
@@ -63,17 +63,16 @@ public struct TransactionMetrics: Sendable {
 
     /// The reason phrase of the status line (RFC 9112 §4), which may be empty.
     ///
-    /// `nil` over HTTP/2, and without a response.
-    /// `response` has no place for it.
+    /// `nil` over HTTP/2, and without a response. ``response`` does not contain the phrase.
     public var responseReasonPhrase: String? { exchange.head?.reason }
-    /// The head of the response as it came, without the empty line at its end; `nil` without a response.
+    /// The head of the response as received, without the empty line at its end; `nil` without a response.
     ///
     /// Over HTTP/1.1 it is the status line and the field lines with their line ends (RFC 9112 §2.1), in their order and
     /// their case, with every line of a field that came more than once. Over HTTP/2, which has no such lines, it is a
     /// line for each field. Credentials and cookies are not redacted.
     public var responseHeadData: Data? { exchange.head.map { Data($0.receivedLines) } }
 
-    /// When the exchange began; it may have waited in line for a connection after that.
+    /// When the exchange began; it may have been queued for a connection after that.
     public var fetchStartDate: Date? { date(after: 0) }
     /// When the name's look-up began; `nil` on a reused connection.
     public var domainLookupStartDate: Date? {
@@ -108,8 +107,8 @@ public struct TransactionMetrics: Sendable {
     public var isReusedConnection: Bool { report.isReusedConnection }
     /// Where the response came from.
     ///
-    /// A stored response that the origin has validated appears as `.networkLoad` with its 304, and `.localCache` after
-    /// it. A request that sent nothing appears as `.unknown`.
+    /// A stored response that the origin has validated has two transactions: `.networkLoad` with the 304, then
+    /// `.localCache`. A request that sent nothing appears as `.unknown`.
     public var resourceFetchType: ResourceFetchType {
         switch exchange.source {
         case .network: exchange.wasSent ? .networkLoad : .unknown
@@ -122,7 +121,7 @@ public struct TransactionMetrics: Sendable {
     public var countOfRequestHeaderBytesSent: Int64 { report.requestHeaderByteCount }
     /// Bytes of the request's content on the wire.
     public var countOfRequestBodyBytesSent: Int64 { report.requestBodyByteCount }
-    /// Bytes of the request's content before any coding.
+    /// The same number as ``countOfRequestBodyBytesSent``, even if the content was compressed before.
     public var countOfRequestBodyBytesBeforeEncoding: Int64 { report.requestBodyByteCount }
     /// Bytes of the response's head on the wire.
     public var countOfResponseHeaderBytesReceived: Int64 { report.responseHeaderByteCount }
@@ -135,9 +134,9 @@ public struct TransactionMetrics: Sendable {
     public var localAddress: String? { report.localEndpoint?.address }
     /// Our port.
     public var localPort: Int? { report.localEndpoint?.port }
-    /// The address of the peer or its proxy; `nil` without a connection.
+    /// The address of the server, or of the proxy; `nil` without a connection.
     public var remoteAddress: String? { report.remoteEndpoint?.address }
-    /// The port of the peer or its proxy.
+    /// The port of the server, or of the proxy.
     public var remotePort: Int? { report.remoteEndpoint?.port }
     /// `TLSv1.2`, `TLSv1.3`, …; `nil` in clear text.
     public var negotiatedTLSProtocolVersion: String? { report.tls?.version }

@@ -28,7 +28,7 @@ public final class DataResponseSerializer: ContextSerializing {
         self.emptyRequestMethods = emptyRequestMethods
     }
 
-    /// The content; throws `error`, or `.inputDataNilOrZeroLength` for an empty response that may not be empty.
+    /// The content; throws `error`, or `.inputDataNilOrZeroLength` for an empty response that is not allowed.
     public func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> Data {
@@ -52,7 +52,7 @@ public final class StringResponseSerializer: ContextSerializing {
     public let emptyRequestMethods: Set<HTTPMethod>
     /// Statuses whose responses may be empty.
     public let emptyResponseCodes: Set<Int>
-    /// The encoding to use, or `nil` to go by the response.
+    /// The encoding to use; `nil` takes the response's charset, else UTF-8 for JSON, else ISO-8859-1.
     public let encoding: String.Encoding?
 
     /// Makes a serialiser.
@@ -86,7 +86,7 @@ public final class StringResponseSerializer: ContextSerializing {
         let data = try preprocessed(data)
         let type = encoding == nil ? context.responseField("Content-Type").flatMap(MIMEType.init) : nil
         let charset = type?.charset.flatMap(String.Encoding.init(charset:))
-        // JSON in another encoding is an error of the server's, and stays text as it is with Alamofire.
+        // JSON that is not UTF-8 is an error of the server's; as with Alamofire, it is read as ISO-8859-1.
         if let type, charset == nil, type.isJSON, let text = String(validating: data, as: UTF8.self) { return text }
         let encoding = encoding ?? charset ?? .isoLatin1
         guard let text = CharsetConverter.text(of: data, in: encoding) else {

@@ -1,9 +1,9 @@
-// Text in charsets that Foundation may lack.
+// Decoding of text in charsets that Foundation may lack.
 
 import Foundation
 import Glibc
 
-/// Decodes text by the C library.
+/// Decodes text with the C library's `iconv(3)`.
 ///
 /// A program that is linked with `--static-swift-stdlib` has Foundation's decoders of UTF-8, UTF-16, UTF-32, ASCII and
 /// ISO-8859-1 only. The others come from `iconv` in every program, so that all programs decode alike.
@@ -12,7 +12,7 @@ enum CharsetConverter {
     static func text(of data: Data, in encoding: String.Encoding) -> String? {
         guard let name = encoding.iconvName, let opened = iconv_open("UTF-8", name), Int(bitPattern: opened) != -1
         else {
-            // Foundation's own, or a charset whose converter is not installed.
+            // An encoding that Foundation always decodes, or a charset whose converter is not installed.
             return String(data: data, encoding: encoding)
         }
         defer { iconv_close(opened) }
@@ -23,7 +23,7 @@ enum CharsetConverter {
         var output: [UInt8] = []
         output.reserveCapacity(data.count)
         var buffer = [CChar](repeating: 0, count: 16 * 1024)
-        // `iconv` takes a pointer to bytes that change, and changes none.
+        // `iconv` takes a pointer to mutable bytes, but does not change the bytes.
         var input = data.map { CChar(bitPattern: $0) }
         let count = input.count
         return input.withUnsafeMutableBufferPointer { source in
@@ -34,7 +34,7 @@ enum CharsetConverter {
                 let step = buffer.withUnsafeMutableBufferPointer { target in
                     var to = target.baseAddress
                     var room = target.count
-                    // Without input it writes what a charset with states ends with.
+                    // Called without input, `iconv` writes what remains of a charset with states (iconv(3)).
                     let result =
                         isLast ? iconv(converter, nil, nil, &to, &room) : iconv(converter, &from, &left, &to, &room)
                     let failure = result == -1 ? errno : 0

@@ -78,7 +78,7 @@ extension DataStreamSerializer where Self == StringStreamSerializer {
 }
 
 extension DataStreamSerializer {
-    /// A serialiser that decodes a value of each piece.
+    /// A serialiser that decodes a value from each piece.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
@@ -94,7 +94,7 @@ extension DataStreamSerializer {
     }
 }
 
-/// Text of a stream: a character whose bytes come in two pieces is held back until it is whole.
+/// Decodes the UTF-8 text of a stream; an incomplete character at the end of a piece is held back until it is complete.
 package struct StreamText {
     private var held = Data()
 
@@ -107,13 +107,13 @@ package struct StreamText {
         return String(decoding: all.prefix(count), as: UTF8.self)
     }
 
-    /// The replacement for an unfinished character at the end; `nil` when there is none.
+    /// The replacement (U+FFFD) for an incomplete character at the end of the stream; `nil` when there is none.
     package mutating func finish() -> String? {
         defer { held = Data() }
         return held.isEmpty ? nil : String(decoding: held, as: UTF8.self)
     }
 
-    /// How many bytes there are before an unfinished character at the end (RFC 3629 §3).
+    /// The number of bytes before an incomplete character at the end (RFC 3629 §3); all bytes when there is none.
     static func wholeByteCount(of data: Data) -> Int {
         for (distance, byte) in data.suffix(3).reversed().enumerated() {
             let length =

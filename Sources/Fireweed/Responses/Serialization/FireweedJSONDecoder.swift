@@ -1,29 +1,28 @@
-// JSON, decoded by a tape where `JSONDecoder` would give the same.
+// Decoding of JSON with the tape, and with `JSONDecoder` in case of doubt.
 
 public import Foundation
 import JSONTape
 
 /// Decodes JSON about three times as fast as `JSONDecoder`, to the same values and with the same errors.
 ///
-/// Responses are decoded in this way by themselves where their `decoder` is a `JSONDecoder`; this type is for other
-/// content.
+/// Responses whose `decoder` is a `JSONDecoder` are decoded in this way automatically; this type is for other content.
 ///
 /// ```swift
 /// struct User: Decodable { var name: String }
 /// let user = try FireweedJSONDecoder().decode(User.self, from: Data(#"{"name":"Ada"}"#.utf8))
 /// ```
 ///
-/// The content is scanned, and read as JSON by RFC 8259. What is in doubt goes to `JSONDecoder` (UTF-16, a trailing
-/// comma, numbers out of range), and so does everything that fails, for its error: a type's `init(from:)` then runs a
-/// second time. A type that reads `codingPath`, or decodes one thing after the other until one does not fail, is
-/// decoded by `JSONDecoder` in the end. So is everything where the decoder is of a subclass, has `userInfo`, allows
-/// JSON5 or assumes an object at the top, or has a strategy other than these: dates `deferredToDate`, `iso8601`,
-/// `secondsSince1970` and `millisecondsSince1970`; data `base64` and `deferredToData`; keys `useDefaultKeys` and
-/// `convertFromSnakeCase`; `throw` for numbers that are not finite.
+/// The content is scanned, and read as JSON by RFC 8259. Doubtful content (UTF-16, a trailing comma, numbers out of
+/// range) is passed to `JSONDecoder`, and so is content that fails, for the error of `JSONDecoder`: a type's
+/// `init(from:)` then runs a second time. A type that reads `codingPath`, or that tries several forms until one
+/// succeeds, is decoded by `JSONDecoder` in the end. `JSONDecoder` also decodes everything if the decoder is of a
+/// subclass, has `userInfo`, allows JSON5, assumes an object at the top, or has a strategy other than these: dates
+/// `deferredToDate`, `iso8601`, `secondsSince1970` and `millisecondsSince1970`; data `base64` and `deferredToData`;
+/// keys `useDefaultKeys` and `convertFromSnakeCase`; `throw` for numbers that are not finite.
 public struct FireweedJSONDecoder: DataDecoder {
     private let decoder: JSONDecoder
 
-    /// Makes a decoder with the strategies of another one, as they are at each call.
+    /// Makes a decoder that uses another one's strategies, as they are at each call of `decode`.
     public init(_ decoder: JSONDecoder = JSONDecoder()) {
         self.decoder = decoder
     }
@@ -36,7 +35,7 @@ public struct FireweedJSONDecoder: DataDecoder {
 }
 
 extension DataDecoder {
-    /// The value in the data, by the tape where the decoder is Foundation's.
+    /// The value in the data; decoded with the tape if the decoder is a `JSONDecoder`.
     func value<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         guard let decoder = self as? JSONDecoder else { return try decode(type, from: data) }
         return try FireweedJSONDecoder(decoder).decode(type, from: data)

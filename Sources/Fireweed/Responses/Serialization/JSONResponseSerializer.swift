@@ -1,4 +1,4 @@
-// JSON as Foundation's objects, for code that has not moved to `Decodable`.
+// Serialiser of JSON to Foundation's objects, for code without `Decodable`.
 
 public import Foundation
 public import FoundationNetworking
@@ -7,8 +7,8 @@ public import FoundationNetworking
 public final class JSONResponseSerializer: ResponseSerializer {
     /// Any JSON value: associated types of serialisers are `Sendable`, and `Any` is not.
     ///
-    /// Casts work as on `Any`: `value as? [String: Any]`. Responses of completion handlers, and `serialize`, give `Any`
-    /// itself.
+    /// Casts work as on `Any`: `value as? [String: Any]`. Completion handlers, and the `serialize` that returns `Any`,
+    /// have `Any` itself.
     public typealias SerializedObject = any Sendable
 
     /// Changes the content before it is serialised.
@@ -41,7 +41,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
         self.options = options
     }
 
-    /// Gives the object that `serialize` gives, as a `Sendable` value: for code that is generic over serialisers.
+    /// Returns the object of the other `serialize` as a `Sendable` value, for code that is generic over serialisers.
     @_disfavoredOverload
     public func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
@@ -53,7 +53,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
         return unsafeBitCast(object as Any, to: (any Sendable).self)
     }
 
-    /// Gives the JSON object: a dictionary, an array, a `String`, an `NSNumber` or an `NSNull`.
+    /// Returns the JSON value: a dictionary, an array, a `String`, an `NSNumber` or an `NSNull`.
     ///
     /// - Throws: `error`, or `.jsonSerializationFailed(error:)` for content that is not JSON.
     public func serialize(

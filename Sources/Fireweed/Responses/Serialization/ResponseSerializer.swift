@@ -109,7 +109,7 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
     }
 }
 
-/// The documented defaults, made once: a set costs more to make than a small response to serialise.
+/// The documented defaults, made once: making a set costs more than serialising a small response.
 private enum EmptyResponseRules {
     static let methods: Set<HTTPMethod> = [.head]
     static let statuses: Set<Int> = [204, 205]
@@ -135,7 +135,7 @@ extension ContextSerializing {
         return try value(of: data, context: context)
     }
 
-    /// The content after the preprocessor, which is called only when there is one.
+    /// The content after the preprocessor; a `PassthroughPreprocessor` is not called.
     func preprocessed(_ data: Data) throws -> Data {
         // A type comparison: `is` costs ten times as much.
         type(of: dataPreprocessor) == PassthroughPreprocessor.self ? data : try dataPreprocessor.preprocess(data)
@@ -150,9 +150,9 @@ public protocol EmptyResponse: Sendable {
 
 /// The type of a response that has no content.
 public struct Empty: Codable, Sendable, Hashable, EmptyResponse {
-    /// The one value.
+    /// The only value.
     public static let value = Empty()
-    /// The one value.
+    /// The only value.
     public static func emptyValue() -> Empty { value }
 }
 
@@ -173,7 +173,7 @@ public protocol DataPreprocessor: Sendable {
 
 /// Changes nothing.
 public struct PassthroughPreprocessor: DataPreprocessor {
-    /// Makes one.
+    /// Makes a preprocessor.
     public init() {}
     /// The same data.
     public func preprocess(_ data: Data) throws -> Data { data }
@@ -183,7 +183,7 @@ public struct PassthroughPreprocessor: DataPreprocessor {
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
     private static let prefix = Data(")]}',\n".utf8)
 
-    /// Makes one.
+    /// Makes a preprocessor.
     public init() {}
     /// The data without the prefix.
     public func preprocess(_ data: Data) throws -> Data {

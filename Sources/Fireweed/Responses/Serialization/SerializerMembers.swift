@@ -51,7 +51,7 @@ extension ResponseSerializer where Self == StringResponseSerializer {
 }
 
 extension ResponseSerializer {
-    /// A serialiser that decodes a value of the content.
+    /// A serialiser that decodes a value from the content.
     ///
     /// - Parameters:
     ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.

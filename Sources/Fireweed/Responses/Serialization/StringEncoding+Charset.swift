@@ -30,7 +30,7 @@ extension String.Encoding {
         "macintosh": core(0),
 
         "shift_jis": .shiftJIS, "windows-31j": core(0x420), "euc-jp": .japaneseEUC, "iso-2022-jp": .iso2022JP,
-        // The code pages have all characters of the standards, and those of texts that servers label with them.
+        // The code pages contain the standards' characters, and others that servers send under these names.
         "gb2312": core(0x421), "gbk": core(0x421), "cp936": core(0x421), "gb18030": core(0x632),
         "big5": core(0xA03), "big5-hkscs": core(0xA06), "euc-kr": core(0x422), "ks_c_5601-1987": core(0x422),
         "iso-2022-kr": core(0x840),
