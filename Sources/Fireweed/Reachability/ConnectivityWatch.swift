@@ -1,4 +1,4 @@
-// Waiting for a way out.
+// Waiting for a route.
 
 import Dispatch
 import FireweedTransport
@@ -11,9 +11,9 @@ final class ConnectivityWatch: Sendable {
         let subject: RouteSubject
         let filter: InterfaceFilter
         let completion: @Sendable (Bool) -> Void
-        /// Whether only a change of the network counts, and not a route that exists already.
+        /// Whether the wait ends only after a change of the network, and not with a route that exists already.
         var wantsChange: Bool
-        /// Ends the wait when its time is over; `nil` before that is known, and for a wait without end.
+        /// Ends the wait when its time is over; `nil` until it is scheduled, and for a wait without a limit.
         var limit: (any ScheduledCall)?
     }
 
@@ -26,11 +26,11 @@ final class ConnectivityWatch: Sendable {
     private let queue = DispatchQueue(label: "org.alamofire.connectivity")
     private let state = Mutex(State())
 
-    /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none
-    /// in time.
+    /// Calls `completion` once, on the watch's queue: with true when there is a route, with false when there is none in
+    /// time.
     ///
-    /// Returns the number for `cancel`. With `wantsChange`, the route must have changed after the call; `filter` says
-    /// which interfaces count.
+    /// Returns the number for `cancel`. With `wantsChange`, routes are tested only after a change of the network;
+    /// `filter` says which interfaces a route may use.
     func wait(
         for subject: RouteSubject, over filter: InterfaceFilter = .any, within limit: Duration?,
         by clock: any SessionClock, wantsChange: Bool = false,
@@ -44,7 +44,7 @@ final class ConnectivityWatch: Sendable {
         }
         queue.async { [self] in
             startMonitor()
-            check(isChange: false)  // it may have come before the watch listened
+            check(isChange: false)  // the route may have come before the monitor started
             if let limit { end(number, after: limit, by: clock) }
         }
         return number
@@ -98,8 +98,8 @@ final class ConnectivityWatch: Sendable {
 }
 
 extension RouteSubject {
-    /// The destination that a request to this URL needs a route to: its host where that is an address, else any
-    /// destination.
+    /// The destination that a request to this URL needs a route to: the host if it is an address or `localhost`, else
+    /// any destination.
     static func of(_ url: URL) -> RouteSubject {
         guard let host = url.host.map(CanonicalHost.text) else { return RouteSubject(host: nil) }
         if host == "localhost" || host.hasSuffix(".localhost") { return RouteSubject(host: "127.0.0.1") }

@@ -16,7 +16,7 @@ public enum NetworkInterfaceType: Sendable, Hashable, CaseIterable {
     case loopback
 }
 
-/// Which interfaces count.
+/// The interfaces that a route may use.
 enum InterfaceFilter: Sendable {
     case any
     case required(NetworkInterfaceType)
@@ -34,7 +34,7 @@ enum InterfaceFilter: Sendable {
 extension NetworkLink {
     /// The kind of the interface, by its flags, its hardware and its name.
     ///
-    /// Wi-Fi has the hardware type of Ethernet; systemd.net-naming-scheme(7) and older schemes name it `wl…`.
+    /// Wi-Fi has the hardware type of Ethernet, but its names begin with `wl` (systemd.net-naming-scheme(7) and older).
     var type: NetworkInterfaceType {
         if isLoopback { return .loopback }
         if isCellular { return .cellular }

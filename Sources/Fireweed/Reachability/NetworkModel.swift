@@ -1,4 +1,4 @@
-// Links and routes, and what can be reached by them.
+// Links and routes, and the reachability of destinations.
 
 import CLinux
 import FireweedTransport
@@ -25,7 +25,7 @@ struct NetworkModel: Equatable, Sendable {
             link(of: route).flatMap { $0.isLoopback ? nil : (metric: route.metric, link: $0) }
         }
         guard let lowest = usable.map(\.metric).min() else { return .notReachable }
-        // Of several preferred equally, the one that costs nothing counts.
+        // Of several routes with the lowest metric, one that is not cellular takes precedence.
         let isCellular = usable.filter { $0.metric == lowest }.allSatisfy(\.link.isCellular)
         return .reachable(isCellular ? .cellular : .ethernetOrWiFi)
     }
@@ -38,14 +38,14 @@ struct NetworkModel: Equatable, Sendable {
         return .reachable(link.isCellular ? .cellular : .ethernetOrWiFi)
     }
 
-    /// Whether destinations outside this machine can be reached over an interface that counts.
+    /// Whether destinations outside this machine can be reached over an interface that the filter accepts.
     func isReachable(over filter: InterfaceFilter) -> Bool {
         defaultRoutes.contains { route in
             link(of: route).map { !$0.isLoopback && filter.accepts($0.type) } ?? false
         }
     }
 
-    /// Whether the route that the kernel would take to a destination leads over an interface that counts.
+    /// Whether the route that the kernel would take to a destination uses an interface that the filter accepts.
     func isReachable(by route: NetworkRoute?, over filter: InterfaceFilter) -> Bool {
         guard let route, route.leadsSomewhere else { return false }
         if route.isLocal { return filter.accepts(.loopback) }

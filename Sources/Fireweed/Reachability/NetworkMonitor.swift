@@ -1,4 +1,4 @@
-// Hears when the network changes.
+// Notification of network changes.
 
 import CLinux
 import Dispatch
@@ -7,14 +7,14 @@ import Glibc
 
 /// Calls back when the kernel reports a change of links, addresses or routes.
 ///
-/// The message does not say what changed: IPv4 routes disappear without a message when their link or last address does.
-/// So the tables are read again, immediately and once more a moment later, since the kernel removes such routes just
-/// after its message about the address.
+/// The messages do not report everything: IPv4 routes disappear without a message when their link or last address does.
+/// So `onChange`, which reads the tables, is called immediately and again a moment later: the kernel removes such
+/// routes just after its message about the address.
 final class NetworkMonitor: @unchecked Sendable {
     // SAFETY: the source is made here and afterwards only cancelled, which Dispatch allows from any thread.
     private let source: any DispatchSourceRead
 
-    /// How long after the last change the tables are read once more.
+    /// How long after a change `onChange` is called again.
     private static let settlingTime = DispatchTimeInterval.milliseconds(40)
 
     /// Begins listening; `onChange` is called on `queue`.
@@ -22,7 +22,7 @@ final class NetworkMonitor: @unchecked Sendable {
     /// `nil` when the kernel refuses.
     init?(queue: DispatchQueue, onChange: @escaping @Sendable () -> Void) {
         guard let socket = NetlinkSocket(groups: NetlinkSocket.changes) else { return nil }
-        // The source owns a descriptor of its own.
+        // The source needs a duplicate: `socket` closes its own descriptor.
         let descriptor = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)

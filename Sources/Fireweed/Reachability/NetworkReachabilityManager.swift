@@ -84,8 +84,8 @@ open class NetworkReachabilityManager: @unchecked Sendable {
 
     /// The status at this moment.
     ///
-    /// It asks the kernel each time, which takes a fraction of a millisecond, and a name server at first when the host
-    /// is a name.
+    /// It asks the kernel each time, which takes a fraction of a millisecond. For a host name it also waits for a name
+    /// server, until the name has an address.
     open var status: NetworkReachabilityStatus {
         _ = subject.resolve()
         return subject.status
@@ -128,7 +128,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
 
     /// Ends listening; the listener is released, and is not called any more.
     open func stopListening() {
-        // Released outside the lock: the listener may hold the last reference to anything.
+        // Released outside the lock: releasing the listener may run any code in a `deinit`.
         let ended = state.withLock { state in
             defer { state.listening = nil }
             return state.listening
@@ -141,7 +141,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         resolveInBackground()
         let status = subject.status
         if subject.needsResolution, status == .notReachable, state.withLock({ $0.listening?.previous == nil }) {
-            return  // the first status of a name is known once it was looked up
+            return  // the first status of a name is reported after the look-up
         }
         notify(status)
     }
@@ -159,7 +159,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         }
     }
 
-    /// Looks the name up on a queue that may wait, if that has not been done.
+    /// Looks the name up on a queue that may wait, if it has no address yet.
     private func resolveInBackground() {
         guard subject.needsResolution else { return }
         resolutionQueue.async { [weak self] in

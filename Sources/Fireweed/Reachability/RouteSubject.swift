@@ -1,4 +1,4 @@
-// The address or network whose reachability is determined.
+// The host or network whose reachability is determined.
 
 import FireweedTransport
 import Foundation
@@ -36,7 +36,7 @@ final class RouteSubject: Sendable {
         return best
     }
 
-    /// Whether there is a route over an interface that counts; true when the kernel does not tell.
+    /// Whether there is a route over an interface that the filter accepts; true when the kernel cannot be asked.
     func isReachable(over filter: InterfaceFilter) -> Bool {
         guard let socket = NetlinkSocket() else { return true }
         let model = NetworkModel.current(socket)
@@ -44,7 +44,7 @@ final class RouteSubject: Sendable {
         return addresses.withLock { $0 }.contains { model.isReachable(by: socket.route(to: $0), over: filter) }
     }
 
-    /// Whether the host's name has not been looked up yet.
+    /// Whether the host has no known address yet.
     var needsResolution: Bool { host != nil && addresses.withLock { $0.isEmpty } }
 
     /// Looks the host's name up, which may take long; true when there are addresses now.
