@@ -4,7 +4,7 @@ public import FireweedTesting
 import Foundation
 public import Testing
 
-/// Gives each test a session of its own, which `Session.testing` is while the test runs.
+/// Gives each test a session of its own; `Session.testing` returns it while the test runs.
 ///
 /// ```swift
 /// @Test(.stubbed { Stub.get("/users/{id}").reply(.json(["id": 42, "name": "Ada"])) })
@@ -19,22 +19,22 @@ public import Testing
 /// }
 /// ```
 ///
-/// On a suite it counts for every test in it; a test's own trait is used in place of its suite's. Each case of a test
-/// with arguments has a session of its own. Tests with XCTest call `withStubs` and `withRecording`.
+/// On a suite, the trait applies to every test in the suite; a test's own trait replaces that of its suite. Each case
+/// of a test with arguments has a session of its own. Tests with XCTest call `withStubs` and `withRecording`.
 public struct SessionTrait: TestTrait, SuiteTrait, TestScoping {
-    /// Counts for the tests of a suite, and of suites in it.
+    /// True: the trait of a suite applies to all tests of the suite and of suites in it.
     public let isRecursive = true
     private let run: @Sendable (@Sendable () async throws -> Void) async throws -> Void
-    /// Tells this trait from others of a test; copies have the same one.
+    /// Identifies this trait among those of a test; copies have the same ID.
     private let id = UUID()
 
     fileprivate init(run: @escaping @Sendable (@Sendable () async throws -> Void) async throws -> Void) {
         self.run = run
     }
 
-    /// Runs a test with the session, where no trait of the test or of an inner suite gives another one.
+    /// Runs a test with the trait's session, unless a trait of the test or of an inner suite provides another one.
     ///
-    /// - Throws: what the test throws, and what the session's preparation and end throw.
+    /// - Throws: the errors of the test, and those of preparing and ending the session.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -46,13 +46,13 @@ public struct SessionTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == SessionTrait {
-    /// A session that stubs answer.
+    /// Gives each test a session whose requests are answered by stubs.
     ///
     /// - Parameters:
     ///   - clock: makes the session's clock, for each test a new one.
     ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
-    ///   - allowsUnmatchedRequests: whether a request that no stub matches does not fail the test, which expects its
-    ///     error; false by default.
+    ///   - allowsUnmatchedRequests: whether the test may send requests that no stub matches, and handles their errors
+    ///     itself; false, the default, fails such a test.
     ///   - filePath: the file of the trait, for errors.
     ///   - line: the line of the trait, for errors.
     ///   - stubs: makes the stubs, for each test anew; the first one that matches answers.
@@ -70,22 +70,23 @@ extension Trait where Self == SessionTrait {
         }
     }
 
-    /// A session that replays a recording, or makes it: `Recordings/NAME.har` beside the file of the test.
+    /// Gives each test a session that replays a recording, or makes it: `Recordings/NAME.har` beside the test's file.
     ///
-    /// `FIREWEED_RECORDING=record-missing swift test` makes it. It is written when the test has not thrown.
+    /// `FIREWEED_RECORDING=record-missing swift test` makes the recording, which is written only if the test does not
+    /// throw.
     ///
     /// - Parameters:
     ///   - name: the archive's name, without `.har`; slashes make folders.
     ///   - mode: what is replayed, and what is sent and recorded; by default what `FIREWEED_RECORDING` says, else
     ///     `RecordingMode.replay`.
-    ///   - match: how a request finds its exchange.
-    ///   - redaction: what is left out of the archive.
+    ///   - match: how requests are matched with recorded exchanges.
+    ///   - redaction: the secrets that are left out of the archive.
     ///   - maximumAge: an older recording is reported as a warning of the test; `nil`, the default, reports none.
     ///   - expectsAllExchanges: whether an exchange of the recording that no request used fails the test; false by
     ///     default. No effect in modes that do not replay.
-    ///   - allowsUnmatchedRequests: whether a request that is not in the recording does not fail the test, which
-    ///     expects its error; false by default.
-    ///   - transport: makes what sends; an `EngineTransport` with default options by default.
+    ///   - allowsUnmatchedRequests: whether the test may send requests that are not in the recording, and handles
+    ///     their errors itself; false, the default, fails such a test.
+    ///   - transport: makes the transport that sends; an `EngineTransport` with default options by default.
     ///   - file: the file beside which the folder `Recordings` is; the caller's.
     ///   - line: the line of the trait, for errors.
     /// - Returns: a trait for a test or a suite; every test gets a session of its own.
