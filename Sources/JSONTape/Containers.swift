@@ -1,11 +1,11 @@
-// The containers of objects and arrays.
+// Decoding containers for objects and arrays.
 
 import Foundation
 
-/// The names of an object that has many, or has others than ASCII: the first of several equal ones counts.
+/// An index of an object's names, for many names or names other than plain ASCII; of equal names the first counts.
 private final class NameIndex {
     var places: [String: Int] = [:]
-    /// In their order.
+    /// The names, each once, in the order of the document.
     var names: [String] = []
 
     init(_ document: Document, _ object: Int) throws {
@@ -36,7 +36,7 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let object: Int
     private let index: NameIndex?
 
-    /// Names that are looked for one after the other.
+    /// The most names that are searched one after the other; a larger object gets a `NameIndex`.
     private static var longestSearch: Int { 24 }
 
     init(_ document: Document, _ place: Int) throws {
@@ -55,7 +55,7 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         var name = name
         if let index { return index.places[name] }
         if let place = name.withUTF8({ document.find($0, in: object) }) { return place }
-        // A name that is not ASCII may be equal to one that is, as U+212A to K.
+        // A name outside ASCII may be equal to an ASCII name, as U+212A is to K: Foundation decides.
         guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         _ = document.refusal()
         return nil
@@ -151,10 +151,10 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
         try taking { try $0.value(type, $1) }
     }
 
-    /// Reads the member whose turn it is.
+    /// Reads the current member, and advances to the next one.
     ///
-    /// After a failure it is the same one's turn again, as with Foundation; but not after a refusal: Foundation may
-    /// have a value here, and a loop until the end would not end.
+    /// After a failure the member stays the current one, as with Foundation. Not so after a refusal: Foundation might
+    /// decode this member, and a loop until `isAtEnd` that ignores errors would never end here.
     private mutating func taking<Value>(_ read: (Document, Int) throws -> Value) throws -> Value {
         let member = try present()
         do {

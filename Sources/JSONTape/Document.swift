@@ -1,12 +1,13 @@
-// A document whose values are looked for by a decoder.
+// A scanned document, from which decoders read.
 
 import Foundation
 
-/// The content of a document, its tape, and whether a decoder was refused something.
+/// A document: its content, its tape, and whether something was refused to a decoder.
 final class Document {
-    // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage is the address of the content,
-    // whether anything was refused, the effort since then and its limit, the types that are no dictionaries, then the
-    // tape. Properties of a class would be guarded at each access, which costs half as much as everything else.
+    // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage contains, in this order: the
+    // address of the content, whether anything was refused, the effort since then, the limit of the effort, types that
+    // are not dictionaries, and the tape. For properties of a class Swift would check the exclusivity of each access,
+    // which costs half as much as everything else.
     private let storage: UnsafeMutablePointer<UInt64>
     private static let headCount = 4 + typeCount
     private static let typeCount = 8
@@ -14,7 +15,7 @@ final class Document {
     private var copy: UnsafeMutablePointer<UInt8>?
     let options: JSONTape
 
-    /// Scans content; `nil` where it is refused.
+    /// Scans content; `nil` if the content is refused.
     init?(_ content: UnsafeBufferPointer<UInt8>, _ options: JSONTape) {
         guard let address = content.baseAddress, content.count < 1 << 32 else { return nil }
         storage = .allocate(capacity: Self.headCount + Scanner.wordCount(content.count))
@@ -31,8 +32,7 @@ final class Document {
         copy?.deallocate()
     }
 
-    /// Makes the document independent of the content that it was made from, whose address is valid no longer than the
-    /// call that gave it: a type may have kept a decoder.
+    /// Copies the content, whose address is valid only during the call of `decode`: a type may have kept a decoder.
     func keepContent() {
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: byteCount)
         copy.update(from: content, count: byteCount)
@@ -44,20 +44,22 @@ final class Document {
         UnsafePointer(bitPattern: UInt(storage[0])).unsafelyUnwrapped  // set from an address by `init`
     }
 
-    /// Whether a decoder was refused anything, so that Foundation has to decode.
+    /// Whether anything was refused to a decoder, so that Foundation has to decode.
     var isRefused: Bool { storage[1] != 0 }
 
-    /// The error for what this decoder does not do, or what the content does not have.
+    /// Marks the document as refused; returns the error for what this decoder does not do or the content does not have.
     func refusal() -> any Error {
         storage[1] = 1
         return Self.refused
     }
 
-    /// What a type gets that fails; Foundation decodes once more, and its error is thrown.
+    /// The error that a type receives; Foundation decodes again, and the caller receives Foundation's error.
     private static let refused = DecodingError.dataCorrupted(
         DecodingError.Context(codingPath: [], debugDescription: "Foundation decodes this content."))
 
-    /// Whether a type is a dictionary by names, which is dear to find out: of eight others it is known.
+    /// Whether a type is a dictionary with `String` keys.
+    ///
+    /// The test is expensive: up to eight types that are not dictionaries are cached.
     @inline(__always)
     func isStringDictionary<Value>(_ type: Value.Type) -> Bool {
         let address = UInt64(UInt(bitPattern: unsafeBitCast(type as Any.Type, to: Int.self)))
@@ -68,14 +70,14 @@ final class Document {
         return false
     }
 
-    /// Whether more was done since something was refused than the document is worth.
+    /// Whether the effort since a refusal has exceeded its limit.
     ///
-    /// The result is discarded, and a type that tries one thing after the other at each depth would take very long.
+    /// The result is discarded then, and a type that tries several forms at each depth would take very long.
     var isSpent: Bool { storage[2] > storage[3] }
 
     var effort: Int { Int(storage[2]) }
 
-    /// Counts values that are decoded, and members that paths pass.
+    /// Counts decoded values, and members that `path(to:)` passes.
     func noteEffort(_ count: Int = 1) { storage[2] += UInt64(count) }
 
     // MARK: Values
@@ -83,7 +85,7 @@ final class Document {
     @inline(__always)
     func word(_ place: Int) -> Word { Word(bits: storage[Self.headCount + place]) }
 
-    /// The place behind a value and its members.
+    /// The place after a value and its members.
     @inline(__always)
     func next(_ place: Int) -> Int {
         let word = word(place)
@@ -120,7 +122,7 @@ final class Document {
 
     func isNull(_ place: Int) -> Bool { word(place).kind == Word.Kind.null }
 
-    /// The place of the first member's value with a name, in an object of ASCII names.
+    /// The place of the value of the first member with a name; all names of the object are ASCII without escapes.
     func find(_ name: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
         guard let address = name.baseAddress else { return nil }
         var place = object + 1

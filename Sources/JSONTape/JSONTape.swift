@@ -1,12 +1,12 @@
-// The entry.
+// The entry point of the decoder.
 
 package import Foundation
 
-/// Decodes JSON as `JSONDecoder` does, about three times as fast, or not at all.
+/// Decodes JSON as `JSONDecoder` does, about three times as fast, or refuses to decode it.
 ///
-/// The content is scanned first, into a tape of one word for each value; then `Decodable` types are made of the tape.
-/// Whatever is in doubt, and whatever fails, is refused: ``decode(_:from:)`` gives `nil`, and `JSONDecoder` decides. A
-/// type's `init(from:)` then runs a second time.
+/// The content is scanned first, into a tape of one word for each value and name; then `Decodable` types are made from
+/// the tape. Doubtful content and content that fails are refused: ``decode(_:from:)`` returns `nil`, and `JSONDecoder`
+/// has to decode. A type's `init(from:)` then runs a second time.
 package struct JSONTape: Sendable {
     enum DateForm: Sendable {
         case ofDate, secondsSince1970, millisecondsSince1970, iso8601
@@ -16,9 +16,9 @@ package struct JSONTape: Sendable {
     let decodesBase64: Bool
     let convertsSnakeCase: Bool
 
-    /// Takes the strategies of a decoder; `nil` where that decoder has to decode itself.
+    /// Takes the strategies of a decoder; `nil` if that decoder has to decode itself.
     ///
-    /// It has to when it is of a subclass, has `userInfo`, allows JSON5 or assumes an object at the top, or has a
+    /// That is so if the decoder is of a subclass, has `userInfo`, allows JSON5, assumes an object at the top, or has a
     /// strategy that is a closure, a formatter, or one for numbers that are not finite.
     package init?(_ decoder: JSONDecoder) {
         guard type(of: decoder) == JSONDecoder.self, !decoder.allowsJSON5, !decoder.assumesTopLevelDictionary,
@@ -43,13 +43,13 @@ package struct JSONTape: Sendable {
         }
     }
 
-    /// The value that `JSONDecoder` would give; `nil` where it has to be asked.
+    /// The value that `JSONDecoder` would return; `nil` if `JSONDecoder` has to decode.
     package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) -> Value? {
         data.withUnsafeBytes { content in
             content.withMemoryRebound(to: UInt8.self) { content in
                 guard var document = Document(content, self) else { return nil }
                 let value = try? document.value(type, 0)
-                // A type has kept a decoder, whose failures would not lead to Foundation.
+                // A type has kept a decoder: a later failure of that decoder could not make Foundation decode.
                 guard isKnownUniquelyReferenced(&document) else {
                     document.keepContent()
                     return nil

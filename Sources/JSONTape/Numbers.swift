@@ -3,7 +3,7 @@
 import Foundation
 
 extension Document {
-    /// An integer of digits alone.
+    /// An integer that is written with digits alone.
     func integer<Value: FixedWidthInteger>(_ type: Value.Type, _ place: Int) throws -> Value {
         let word = word(place)
         guard word.kind == Word.Kind.integer else { throw refusal() }
@@ -19,7 +19,7 @@ extension Document {
         return value
     }
 
-    /// A number that is neither too great nor too small.
+    /// A number that is neither too great nor too small for the type; others are refused.
     func floatingPoint<Value: BinaryFloatingPoint & LosslessStringConvertible>(
         _ type: Value.Type, _ place: Int
     ) throws -> Value {
@@ -27,7 +27,7 @@ extension Document {
         guard word.kind == Word.Kind.integer || word.kind == Word.Kind.number else { throw refusal() }
         let bytes = bytes(word)
         if let value = Decimal10(bytes).exact(as: type) {
-            // Of `-0.0e1` Foundation says that it is no JSON.
+            // Foundation refuses some forms of negative zero, such as `-0.0e1`.
             if value == 0, word.count > 2, bytes[0] == UInt8(ascii: "-") { throw refusal() }
             return value
         }
@@ -37,7 +37,7 @@ extension Document {
 }
 
 extension Document {
-    /// A number of at most 38 digits, as many as the type has.
+    /// A number of at most 38 characters: a `Decimal` holds 38 digits.
     func decimal(_ place: Int) throws -> Decimal {
         let word = word(place)
         guard word.kind == Word.Kind.integer || word.kind == Word.Kind.number, word.count <= 38,
@@ -52,7 +52,7 @@ private struct Decimal10 {
     private var isNegative = false
     private var digits: UInt64 = 0
     private var exponent = 0
-    /// Whether `digits` has all of the number's digits.
+    /// Whether `digits` and `exponent` represent the number completely.
     private var isWhole = true
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -91,7 +91,7 @@ private struct Decimal10 {
         1e20, 1e21, 1e22,
     ]
 
-    /// The value where digits and power are exact in the type, so that one operation rounds once; `nil` elsewhere.
+    /// The value if digits and power are exact in the type, so that the one operation rounds correctly; else `nil`.
     func exact<Value: BinaryFloatingPoint>(as type: Value.Type) -> Value? {
         let (bits, longest) = type == Float.self ? (24, 10) : (53, 22)
         if isWhole, digits == 0 { return isNegative ? -0.0 : 0 }

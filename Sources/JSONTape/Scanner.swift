@@ -2,26 +2,26 @@
 
 /// Writes the values of a document to a tape, and refuses what is not JSON by RFC 8259.
 ///
-/// It refuses more than a decoder may have to: names and numbers that no type asks for are looked at too. It refuses
-/// content in UTF-16 and lone surrogates.
+/// It may refuse more than a decoder: names and numbers that no type reads are checked too. It refuses content in
+/// UTF-16 and lone surrogates.
 struct Scanner {
-    // SAFETY: `scan` reads before `end` alone, and looks before each word that it is below `capacity`.
+    // SAFETY: `scan` reads only before `end`, and checks before it writes a word that the place is below `capacity`.
     private let content: UnsafePointer<UInt8>
     private let end: Int
     private let words: UnsafeMutablePointer<UInt64>
     private let capacity: Int
 
-    /// Containers in each other; Foundation's limit is 512.
+    /// The deepest nesting of containers; Foundation's limit is 512.
     static let maximumDepth = 500
 
-    /// The most words that content of a length has.
+    /// The most words that content of a length can need.
     ///
-    /// Each value takes a byte and the separator or the bracket behind it, apart from the last one, and from brackets
-    /// that the end of the content leaves open.
+    /// Each value or name takes a byte, and another for the separator or the bracket after it. Only the last value, and
+    /// containers that are still open at the end of the content, have no byte after them.
     static func wordCount(_ byteCount: Int) -> Int { min(byteCount, (byteCount + maximumDepth) / 2 + 1) }
 
     init(_ content: UnsafeBufferPointer<UInt8>, _ words: UnsafeMutablePointer<UInt64>) {
-        // SAFETY: the caller has looked that there is content.
+        // SAFETY: the caller has checked that there is content.
         self.content = content.baseAddress.unsafelyUnwrapped
         end = content.count
         self.words = words
@@ -117,7 +117,7 @@ struct Scanner {
                 let (isObject, count) = (open[depth - 1].isObject, open[depth - 1].count)
                 if byte == UInt8(ascii: ","), count > 0 {
                     state = isObject ? .name : .value
-                    // Not an end: `[1,]` is no JSON.
+                    // A trailing comma, as in `[1,]`, is not JSON.
                     let next = behindSpace(place + 1)
                     guard next < end, content[next] != UInt8(ascii: "]"), content[next] != UInt8(ascii: "}") else {
                         return nil
@@ -164,9 +164,10 @@ struct Scanner {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let high: UInt64 = 0x8080_8080_8080_8080
 
-    /// The bytes that end a run of plain characters, each with its highest bit.
+    /// Marks the bytes that end a run of plain characters, by the highest bit of each.
     ///
-    /// They are quotes, backslashes, control characters and what is not ASCII. A bit above the lowest one may be wrong.
+    /// They are quotes, backslashes, control characters and bytes outside ASCII. Only the lowest mark is reliable: a
+    /// mark above it may be wrong.
     private static func marks(_ bytes: UInt64) -> UInt64 {
         let quotes = bytes ^ (ones &* 0x22)
         let backslashes = bytes ^ (ones &* 0x5C)
@@ -175,7 +176,7 @@ struct Scanner {
         return (zeros | controls | bytes) & high
     }
 
-    /// The string whose first byte behind the quote is at a place; `nil` where it has no end, or is no text.
+    /// The string whose first byte after the opening quote is at a place; `nil` if it has no end or is not valid text.
     private func string(_ start: Int) -> Word? {
         var place = start
         var kind = Word.Kind.ascii
@@ -225,7 +226,7 @@ struct Scanner {
         }
     }
 
-    /// The place behind a character of several bytes, which are UTF-8 (RFC 3629 §4).
+    /// The place after a character of several bytes; `nil` if they are not UTF-8 (RFC 3629 §4).
     private func behindCharacter(_ place: Int) -> Int? {
         let lead = content[place]
         let count: Int
@@ -255,7 +256,7 @@ struct Scanner {
         guard place < end else { return nil }
         if content[place] == UInt8(ascii: "0") {
             place += 1
-            // Foundation refuses a power of ten here.
+            // Foundation refuses an exponent here, as in `0e1`.
             if place < end, content[place] | 0x20 == UInt8(ascii: "e") { return nil }
         } else {
             guard let next = behindDigits(place) else { return nil }
@@ -276,7 +277,7 @@ struct Scanner {
         return Word(kind, place: start, count: place - start)
     }
 
-    /// The place behind one or more digits.
+    /// The place after one or more digits; `nil` without a digit.
     private func behindDigits(_ start: Int) -> Int? {
         var place = start
         while place < end, content[place] &- UInt8(ascii: "0") < 10 { place += 1 }
@@ -284,9 +285,9 @@ struct Scanner {
     }
 }
 
-/// What follows a backslash.
+/// Escape sequences of strings.
 enum Escapes {
-    /// The code unit of four hexadecimal digits.
+    /// The code unit of four hexadecimal digits; `nil` if one of them is not a digit.
     static func unit(_ digits: UnsafePointer<UInt8>) -> UInt16? {
         var unit: UInt16 = 0
         for offset in 0..<4 {
@@ -302,9 +303,9 @@ enum Escapes {
         return unit
     }
 
-    /// The text of a string with escapes that the scan has seen.
+    /// The text of a string with escapes, which the scan has validated.
     static func text(_ content: UnsafeBufferPointer<UInt8>) -> String {
-        // Nothing becomes longer: six bytes of an escape give three at most.
+        // The text is never longer than the content: an escape of six bytes becomes three bytes at most.
         String(unsafeUninitializedCapacity: content.count) { text in
             var (place, count) = (0, 0)
             func append(_ byte: UInt8) {

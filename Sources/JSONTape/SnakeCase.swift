@@ -1,9 +1,8 @@
-// Names with underscores.
+// Conversion of names from snake case.
 
 import Foundation
 
-/// Names with underscores as names with capital letters, as `JSONDecoder.KeyDecodingStrategy.convertFromSnakeCase` has
-/// them; all names are ASCII.
+/// Converts names as `JSONDecoder.KeyDecodingStrategy.convertFromSnakeCase` does; all names are ASCII.
 ///
 /// Underscores at the beginning and the end stay, and so does a name of one word.
 enum SnakeCase {
@@ -13,9 +12,9 @@ enum SnakeCase {
         }
     }
 
-    /// Whether a converted name is equal to another one.
+    /// Whether a name, once converted, is equal to another one.
     static func isEqual(_ name: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Nothing becomes longer.
+        // A converted name is never longer.
         guard name.count >= other.count else { return false }
         guard name.contains(underscore) else { return name.elementsEqual(other) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: name.count) { converted in
@@ -25,7 +24,7 @@ enum SnakeCase {
 
     private static let underscore = UInt8(ascii: "_")
 
-    /// Whether Foundation may see the beginning of a word in the middle of one: a letter behind a digit or sign, as in
+    /// Whether Foundation may begin a new word in the middle of a word: at a letter after a digit or a sign, as in
     /// `is_2fa_on`.
     static func isDoubtful(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard name.contains(underscore) else { return false }

@@ -33,7 +33,7 @@ extension Document {
         return try Value(from: ValueDecoder(self, place))
     }
 
-    // Apart: the cast would cost `value` a look-up of the type's optional at each call.
+    // Not inlined: the cast would make `value` look up the type `Value?` at each call.
     @inline(never)
     private func stringDictionary<Value: Decodable>(_ type: Value.Type, _ place: Int) throws -> Value {
         let dictionary = type as? any StringDictionary.Type
@@ -62,7 +62,7 @@ extension Document {
     }
 }
 
-/// A dictionary whose keys are the names of an object as they are, whatever the strategy for keys.
+/// A dictionary whose keys are the unchanged names of an object, whatever the strategy for keys.
 protocol StringDictionary {
     static func decoded(_ decoder: ValueDecoder) throws -> any StringDictionary
 }
@@ -74,7 +74,7 @@ extension Dictionary: StringDictionary where Key == String, Value: Decodable {
         var (value, failure): (Self, (any Error)?) = ([:], nil)
         document.members(decoder.place) { name, place in
             guard failure == nil, let name = document.text(name) else { return }
-            // Of two equal names Foundation decodes both values.
+            // For two equal names, Foundation decodes both values.
             guard value[name] == nil else { return failure = document.refusal() }
             do { value[name] = try document.value(Value.self, place) } catch { failure = error }
         }
@@ -83,7 +83,7 @@ extension Dictionary: StringDictionary where Key == String, Value: Decodable {
     }
 }
 
-/// A decoder of one value; also its container.
+/// A decoder of one value, and its single-value container.
 struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let document: Document
     let place: Int
@@ -92,9 +92,9 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         (self.document, self.place) = (document, place)
     }
 
-    /// The names and numbers of the containers round the value.
+    /// The names and indices that lead to the value.
     ///
-    /// Who asks for them gets Foundation's decoder in the end, whose keys are of the types that asked.
+    /// Reading the path refuses the document: Foundation's paths have keys of the types that asked for containers.
     var codingPath: [any CodingKey] { document.path(to: place) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -111,7 +111,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try document.value(type, place) }
 }
 
-/// A key that is a name, or a number in an array.
+/// A key that is a name, or an index in an array.
 struct PathKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -121,7 +121,7 @@ struct PathKey: CodingKey {
 }
 
 extension Document {
-    /// The names and numbers of the containers round a value.
+    /// The names and indices that lead to a value; refuses the document.
     func path(to place: Int) -> [any CodingKey] {
         _ = refusal()
         guard !isSpent else { return [PathKey(stringValue: "")] }
@@ -130,7 +130,7 @@ extension Document {
             let isObject = word(container).kind != Word.Kind.array
             var (member, index) = (container + 1, 0)
             if isObject { member += 1 }
-            // The member that has the place, or is before it.
+            // Find the member that contains the place.
             while next(member) <= place, next(member) < word(container).place {
                 member = next(member) + (isObject ? 1 : 0)
                 index += 1

@@ -1,19 +1,19 @@
-// A value of a document, in 64 bits.
+// A value or a name of a document, in 64 bits.
 
-/// A value of a JSON document, as the tape has it.
+/// A word of the tape: a value or a name of a JSON document.
 ///
-/// A string or a number has its place in the content and its length; an array or an object the number of its members
-/// and the place on the tape behind it. The members of an array follow its word; those of an object follow in pairs,
-/// the name first.
+/// The word of a string or a number has its place in the content and its length. The word of an array or an object has
+/// the number of members and the place on the tape after the last member. The members of an array follow its word;
+/// those of an object follow in pairs, the name first.
 struct Word {
     let bits: UInt64
 
-    /// What a value is, in the highest four bits.
+    /// The kind of a value, in the highest four bits.
     enum Kind {
         static let null: UInt64 = 1
         static let no: UInt64 = 2
         static let yes: UInt64 = 3
-        /// A number of digits alone, perhaps with a sign.
+        /// A number of digits alone, with or without a minus sign.
         static let integer: UInt64 = 4
         static let number: UInt64 = 5
         /// A string of ASCII characters without escapes.
@@ -26,7 +26,7 @@ struct Word {
         static let irregularObject: UInt64 = 11
     }
 
-    /// The greatest length of a string, and number of members.
+    /// The greatest length of a string or a number, and the greatest number of members.
     static let maximumCount = 1 << 28 - 1
 
     init(bits: UInt64) { self.bits = bits }
