@@ -22,14 +22,14 @@ extension HTTPHeaders {
         }
     }
 
-    /// The name of a field as it was written first.
+    /// The name of a field in the case of its first occurrence.
     private func name(of name: String) -> String {
         first { $0.name.isEqualIgnoringASCIICase(name) }?.name ?? name
     }
 }
 
 extension HTTPFields {
-    /// Makes the fields of a request's headers; `nil` where a name or a value is not one of RFC 9110.
+    /// Makes the fields of a request's headers; `nil` if a name or a value is not valid in RFC 9110.
     public init?(_ headers: HTTPHeaders) {
         self.init()
         for header in headers {

@@ -6,7 +6,7 @@ package import Foundation
 public import FoundationNetworking
 public import HTTPTypes
 
-/// A request of swift-http-types for every method of a session that takes a `URLRequestConvertible`.
+/// Lets each method of a session that takes a `URLRequestConvertible` take a request of swift-http-types.
 ///
 /// ```swift
 /// let request = HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/users?page=2")
@@ -16,7 +16,7 @@ public import HTTPTypes
 /// Field names keep their case. Fields of one name are sent as one field, whose values are joined by a comma, those of
 /// `Cookie` by a semicolon (RFC 9110 §5.3, RFC 9113 §8.2.3). A value that is not UTF-8 is read as ISO-8859-1.
 extension HTTPRequest: URLRequestConvertible {
-    /// The request as Foundation's, which writes names of fields with capitals.
+    /// The request as Foundation's `URLRequest`, which capitalises the names of fields.
     ///
     /// - Throws: `AFError.invalidURL(url:)` without scheme or authority, for an authority with more than host and port,
     ///   for a path that does not begin with `/`, and for an extended `CONNECT` (RFC 8441).
@@ -36,12 +36,12 @@ extension HTTPRequest: PlainRequestConvertible {
 }
 
 extension HTTPRequest {
-    /// Makes a request of Foundation's, without its content.
+    /// Makes a request from Foundation's `URLRequest`, without the content.
     ///
-    /// The session's own fields are not part of it, and values keep their UTF-8. `nil` where the URL has no scheme or
-    /// no host, and where the method or a field is not one of RFC 9110.
+    /// The fields that a session adds are not included, and values keep their UTF-8. `nil` if the URL has no scheme or
+    /// no host, or if the method or a field is not valid in RFC 9110.
     ///
-    /// - Parameter request: the request.
+    /// - Parameter request: Foundation's request.
     public init?(_ request: URLRequest) {
         guard let url = request.url, let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
             let scheme = parts.scheme, let host = parts.percentEncodedHost, !host.isEmpty,
@@ -55,14 +55,14 @@ extension HTTPRequest {
 }
 
 extension HTTPMethod {
-    /// Makes the method of a request of swift-http-types.
+    /// Makes a method from a method of swift-http-types.
     public init(_ method: HTTPRequest.Method) {
         self.init(rawValue: method.rawValue)
     }
 }
 
 extension HTTPRequest.Method {
-    /// Makes the method of a session's request; `nil` where it is not a token (RFC 9110 §9.1).
+    /// Makes a method from a session's `HTTPMethod`; `nil` if it is not a token (RFC 9110 §9.1).
     public init?(_ method: HTTPMethod) {
         self.init(method.rawValue)
     }

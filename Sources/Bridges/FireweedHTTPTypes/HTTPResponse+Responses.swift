@@ -7,17 +7,17 @@ import FoundationNetworking
 public import HTTPTypes
 
 extension HTTPResponse {
-    /// Makes a response of a head: its fields in the order of the wire, with their case and their duplicates.
+    /// Makes a response from a head: its fields in the order of the wire, with their case and their duplicates.
     ///
-    /// Fields whose names RFC 9110 does not know are left out. The reason phrase is empty with HTTP/2, which has none.
-    /// `nil` for a status that is not between 0 and 999.
+    /// Fields whose names are not valid in RFC 9110 are left out. The reason phrase is empty with HTTP/2, which has
+    /// none. `nil` for a status that is not between 0 and 999.
     public init?(_ head: ResponseHead) {
         guard 0...999 ~= head.status else { return nil }
         self.init(
             status: Status(code: head.status, reasonPhrase: head.reason ?? ""), headerFields: HTTPFields(head))
     }
 
-    /// Makes a response of Foundation's, which has joined the fields of one name and lost their order.
+    /// Makes a response from Foundation's, which has joined the fields of one name and lost their order.
     fileprivate init?(_ response: HTTPURLResponse) {
         guard 0...999 ~= response.statusCode else { return nil }
         self.init(status: Status(code: response.statusCode))
@@ -42,29 +42,29 @@ extension Request {
     /// The head of the last attempt's response; `nil` before it comes.
     public var httpResponse: HTTPResponse? { responseHead.flatMap { HTTPResponse($0) } }
 
-    /// The fields behind the content of the last attempt's response (trailers, RFC 9110 §6.5).
+    /// The trailer fields of the last attempt's response (RFC 9110 §6.5).
     ///
-    /// `nil` before the response is complete, and when none came.
+    /// `nil` before the response is complete, and when no trailer fields came.
     public var httpTrailers: HTTPFields? { responseTrailers.map { HTTPFields($0) } }
 }
 
 extension DataResponse {
     /// The head of the response; `nil` when none came.
     ///
-    /// A response that was made of an `HTTPURLResponse`, as tests make some, has lost the order of its fields.
+    /// If this value was made from an `HTTPURLResponse`, as some tests do, the order of the fields is lost.
     public var httpResponse: HTTPResponse? { HTTPResponse(context) }
 
-    /// The fields behind the content (trailers, RFC 9110 §6.5); `nil` when none came.
+    /// The trailer fields of the response (RFC 9110 §6.5); `nil` when none came.
     public var httpTrailers: HTTPFields? { context.trailers.map { HTTPFields($0) } }
 }
 
 extension DownloadResponse {
     /// The head of the response; `nil` when none came.
     ///
-    /// A response that was made of an `HTTPURLResponse`, as tests make some, has lost the order of its fields.
+    /// If this value was made from an `HTTPURLResponse`, as some tests do, the order of the fields is lost.
     public var httpResponse: HTTPResponse? { HTTPResponse(context) }
 
-    /// The fields behind the content (trailers, RFC 9110 §6.5); `nil` when none came.
+    /// The trailer fields of the response (RFC 9110 §6.5); `nil` when none came.
     public var httpTrailers: HTTPFields? { context.trailers.map { HTTPFields($0) } }
 }
 #endif

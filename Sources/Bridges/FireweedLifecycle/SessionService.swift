@@ -4,7 +4,7 @@
 public import Fireweed
 public import ServiceLifecycle
 
-/// Ends a session in order when its group shuts down: requests under way end, others are refused.
+/// Drains a session when its group shuts down: requests in flight may end, new requests are refused.
 ///
 /// ```swift
 /// let session = Session()
@@ -25,8 +25,8 @@ public struct SessionService: Service {
     ///
     /// - Parameters:
     ///   - session: the session to end.
-    ///   - limit: the longest time that requests may take once the shutdown has begun; 20 seconds by default. The rest
-    ///     is cancelled then. Zero or less cancels all of them at once.
+    ///   - limit: the longest time that requests may take once the shutdown has begun; 20 seconds by default. The
+    ///     requests that are left are then cancelled. Zero or less cancels all requests at once.
     public init(session: Session, drainingWithin limit: Duration = .seconds(20)) {
         self.session = session
         self.limit = limit
@@ -40,7 +40,7 @@ public struct SessionService: Service {
         do {
             try await gracefulShutdown()
         } catch {
-            // The task was cancelled, which a drain takes for a limit that is reached.
+            // The task was cancelled: the drain then cancels the requests at once, as if its limit were reached.
         }
         await session.drain(within: limit)
     }

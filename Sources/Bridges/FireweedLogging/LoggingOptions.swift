@@ -1,13 +1,13 @@
-// Settings of the entries of a session.
+// Settings for the log entries of a session.
 
 #if SwiftLog
 public import Fireweed
 public import Logging
 import ServiceContextModule
 
-/// Settings of the entries that requests write to a `Logger`.
+/// Settings for the entries that requests write to a `Logger`.
 public struct LoggingOptions: Sendable {
-    /// The levels of entries; by default nothing that goes well is at `info` or above.
+    /// The levels of entries; by default the entries of successes are below `info`.
     public struct Levels: Sendable {
         /// An attempt whose response has a status below 400; `debug` by default.
         public var success: Logger.Level
@@ -53,10 +53,9 @@ public struct LoggingOptions: Sendable {
     public var levels: Levels
     /// Removes secrets from URLs; ``Redaction/standard`` by default.
     public var redaction: Redaction
-    /// The share of requests that went well at the first attempt and are written, from 0 to 1; 1 by default.
+    /// The share of requests to log, from 0 to 1, among those that succeed at the first attempt; 1 by default.
     ///
-    /// All other requests are written, with all of their attempts. Which requests are left out depends on their
-    /// identities.
+    /// All other requests are logged, with all of their attempts. The choice depends on the identity of the request.
     public var successRatio: Double
 
     /// Makes settings.
@@ -64,7 +63,7 @@ public struct LoggingOptions: Sendable {
     /// - Parameters:
     ///   - levels: the levels of entries.
     ///   - redaction: removes secrets from URLs.
-    ///   - successRatio: the share of requests that went well at the first attempt and are written; 1 by default.
+    ///   - successRatio: the share of requests to log among those that succeed at the first attempt; 1 by default.
     public init(levels: Levels = Levels(), redaction: Redaction = .standard, successRatio: Double = 1) {
         self.levels = levels
         self.redaction = redaction
@@ -73,7 +72,7 @@ public struct LoggingOptions: Sendable {
 }
 
 extension SessionOptions {
-    /// Has an entry for each attempt of each request of the session, in the context of its caller.
+    /// Logs each attempt of each of the session's requests, with the `ServiceContext` of the caller.
     ///
     /// ```swift
     /// let session = Session(options: SessionOptions().logged(to: Logger(label: "client")))
@@ -88,14 +87,14 @@ extension SessionOptions {
     /// `fireweed.response.source` (`cache`), `fireweed.retries`, `fireweed.wait_ms`.
     ///
     /// The logger's metadata provider runs with the `ServiceContext` that the caller had when the request was made or
-    /// resumed. Entries are written where the response is validated: on the awaiting task or the serialisation queue,
-    /// not on the transport's thread.
+    /// resumed. The entries of attempts are written where the response is validated: on the awaiting task or the
+    /// serialisation queue, not on the transport's thread.
     ///
     /// - Parameters:
-    ///   - logger: gets the entries, with its own metadata. A request can have another one
+    ///   - logger: gets the entries, with its own metadata. A request can have another logger
     ///     (`Request.log(to:options:)`).
     ///   - options: levels, secrets and sampling.
-    /// - Returns: the options with entries.
+    /// - Returns: the options with logging.
     public func logged(to logger: Logger, options: LoggingOptions = LoggingOptions()) -> SessionOptions {
         var logged = self
         let log = RequestLog(logger: logger, options: options, context: nil)
@@ -108,10 +107,10 @@ extension SessionOptions {
 }
 
 extension Request {
-    /// Has an entry for each attempt of this request, in the context of the caller.
+    /// Logs each attempt of this request, with the `ServiceContext` of the caller.
     ///
-    /// The entries are those of `SessionOptions.logged(to:options:)`, whose logger gets none for this request. Call it
-    /// before the request is resumed.
+    /// The entries are those of `SessionOptions.logged(to:options:)`; the session's logger gets none for this request.
+    /// Call this method before the request is resumed.
     ///
     /// - Parameters:
     ///   - logger: gets the entries, with its own metadata.

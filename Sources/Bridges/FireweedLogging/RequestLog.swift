@@ -1,4 +1,4 @@
-// The entries of requests.
+// The log entries of requests.
 
 #if SwiftLog
 import Fireweed
@@ -14,7 +14,7 @@ struct RequestLog: RequestObserver {
 
     let logger: Logger
     let options: LoggingOptions
-    /// The context where the logger was given to a request; a captured one takes precedence.
+    /// The context of the code that gave the logger to a request; a captured context takes precedence.
     let context: ServiceContext?
 
     func request(_ request: Request, didMeet event: RequestObservation.Event) {
@@ -82,7 +82,7 @@ struct RequestLog: RequestObserver {
 
     private func errorType(_ status: Int?) -> String? { status.flatMap { $0 >= 400 ? String($0) : nil } }
 
-    /// By the identity of the request, so that it is the same for all of its attempts.
+    /// Whether a success is logged; decided by the request's identity, so that all its attempts have the same result.
     private func isSampled(_ request: Request) -> Bool {
         guard options.successRatio < 1 else { return true }
         let bytes = request.id.uuid
@@ -90,7 +90,7 @@ struct RequestLog: RequestObserver {
         return Double(number) < options.successRatio * 0x1p32
     }
 
-    /// An entry for a message that another one followed.
+    /// Writes the entry of a message that another message of the attempt followed.
     private func write(_ transaction: TransactionMetrics, of request: Request) {
         write(options.levels.detail, "message answered", of: request) {
             var metadata = target(of: transaction.method, transaction.url)
@@ -140,7 +140,7 @@ struct RequestLog: RequestObserver {
 
     private func isWritten(_ level: Logger.Level) -> Bool { level >= logger.logLevel }
 
-    /// Writes an entry, whose metadata is made only when the logger takes it.
+    /// Writes an entry; its metadata is made only if the logger's level admits the entry.
     private func write(
         _ level: Logger.Level, _ message: Logger.Message, of request: Request, _ metadata: () -> Logger.Metadata
     ) {
@@ -149,7 +149,7 @@ struct RequestLog: RequestObserver {
         var metadata = metadata()
         metadata["fireweed.request.id"] = .string(request.id.uuidString)
         if let template = values[URLTemplateKey.self] { metadata["url.template"] = .string(template) }
-        // Also where there is none: the thread may have the context of another request.
+        // Set even if it is `nil`: the thread may have the context of another request.
         ServiceContext.$current.withValue(values[ContextKey.self] ?? context) {
             logger.log(level: level, message, metadata: metadata)
         }
@@ -167,7 +167,7 @@ extension AFError {
         isExplicitlyCancelledError || (underlyingError as? URLError)?.code == .cancelled
     }
 
-    /// The kind of failure in the words of metrics; `nil` for one that has none.
+    /// The kind of failure, by the names that metrics use; `nil` for a failure without a name.
     fileprivate var word: String? {
         switch self {
         case .serverTrustEvaluationFailed: URLError.Code.serverCertificateUntrusted.word

@@ -25,7 +25,7 @@ import Synchronization
 /// connections.update(from: session)
 /// ```
 ///
-/// WebSockets are not among the connections.
+/// Connections of WebSockets are not measured.
 public final class ConnectionMetrics: ConnectionObserver {
     private struct Address: Hashable {
         var host: String
@@ -61,7 +61,7 @@ public final class ConnectionMetrics: ConnectionObserver {
 
     /// Makes an observer.
     ///
-    /// - Parameter options: the factory, and how many addresses have labels of their own; the rest is not used.
+    /// - Parameter options: the factory, `addressLimit` and `omitsEmptyLabels`; the other settings are not used.
     public init(options: MetricsOptions = MetricsOptions()) {
         self.options = options
         state = Mutex(State(addresses: BoundedNames(limit: options.addressLimit)))
@@ -102,10 +102,10 @@ public final class ConnectionMetrics: ConnectionObserver {
 
     // MARK: Gauges
 
-    /// Sets the gauges to what sessions have at this moment; origins that are gone have 0.
+    /// Sets the gauges to the present numbers of sessions; the gauges of origins that are gone become 0.
     ///
-    /// Costs no turn of an event loop. The call replaces what the call before it has set: name all sessions that share
-    /// these metrics.
+    /// The call does not wait for an event loop. It replaces the values of the previous call: pass all sessions that
+    /// share these metrics.
     ///
     /// - Parameter sessions: the sessions.
     public func update(from sessions: Session...) { update(from: sessions.flatMap(\.statistics.origins)) }

@@ -118,9 +118,9 @@ final class MessageSeries: Sendable {
     }
 }
 
-/// Finds instruments by their labels, and makes them; of all labels there are as many as the options allow.
+/// Finds instruments by their labels, or makes them; the options limit the number of label values.
 ///
-/// A factory looks its instruments up under a lock of its own, each time: here they are kept.
+/// The instruments are kept here, since a factory looks them up under a lock of its own each time.
 final class MessageInstruments: Sendable {
     fileprivate struct SeriesKey: Hashable {
         var target: MessageTarget.Key
@@ -134,12 +134,12 @@ final class MessageInstruments: Sendable {
         var series: [SeriesKey: MessageSeries] = [:]
         /// The number of series of each address.
         var seriesCounts: [String: Int] = [:]
-        /// Whatever is too much.
+        /// The instruments of all messages beyond the limit of `series`.
         var overflow: MessageSeries?
         var last: LastTarget?
     }
 
-    /// The label of whatever has none of its own.
+    /// The value of a label beyond a limit, or of an invalid status.
     static let other = "_OTHER"
     private static let otherTarget = MessageTarget.Key(
         method: other, scheme: other, address: other, port: 0, template: other)
@@ -236,7 +236,7 @@ extension MessageInstruments.State {
             || seriesCounts[key.target.addressText, default: 0] >= max(1, options.seriesLimit / 2)
     }
 
-    /// Replaces the labels of a target that are too many.
+    /// Replaces labels of a target that exceed a limit by `other`.
     ///
     /// `isFollowing` is true for a message that follows another one of its request: redirects lead to addresses that a
     /// server chooses, which take half of all at most.
@@ -250,7 +250,7 @@ extension MessageInstruments.State {
     }
 }
 
-/// The first names that came, as many as a limit allows.
+/// The first names that were admitted, up to a limit.
 struct BoundedNames: Sendable {
     private var names: Set<String> = []
     private let limit: Int
@@ -259,7 +259,7 @@ struct BoundedNames: Sendable {
         self.limit = limit
     }
 
-    /// Whether a name is among the first; with `upToHalf`, a new one has to be in the first half.
+    /// Whether a name is among the first ones; a new name is added below the limit, or with `upToHalf` below half of it.
     mutating func admit(_ name: String, upToHalf: Bool = false) -> Bool {
         if names.contains(name) { return true }
         guard names.count < (upToHalf ? limit / 2 : limit) else { return false }

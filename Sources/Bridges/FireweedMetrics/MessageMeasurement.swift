@@ -8,8 +8,8 @@ import FireweedTransport
 final class MessageMeasurement: TransferObserver, @unchecked Sendable {
     private let instruments: MessageInstruments
     private let clock: any SessionClock
-    // SAFETY: set by the thread that starts the transfer, before there is a transfer of the base; from then on touched
-    // by the calls of that transfer alone, which never overlap.
+    // SAFETY: the thread that starts the transfer sets the variables, before the wrapped transport makes its own
+    // transfer; afterwards only that transfer's callbacks use them, which never overlap.
     private var target: MessageTarget?
     private var start: UInt64 = 0
     private var isWebSocket = false
@@ -32,7 +32,7 @@ final class MessageMeasurement: TransferObserver, @unchecked Sendable {
     func transferDidReceive(_ head: ResponseHead) {
         outcome.setStatus(head.status)
         outcome.version = head.protocolVersion ?? ""
-        // The rest of a WebSocket is no exchange of HTTP.
+        // After its handshake, a WebSocket is not an HTTP exchange.
         if isWebSocket, head.status == 101 { end(nil) }
     }
 
@@ -41,7 +41,7 @@ final class MessageMeasurement: TransferObserver, @unchecked Sendable {
         self.end(end.report)
     }
 
-    /// Records the end; there is no report at the end of a handshake.
+    /// Records the end; `report` is `nil` at the end of a WebSocket's handshake.
     private func end(_ report: TransferReport?) {
         guard let target else { return }
         self.target = nil
@@ -57,7 +57,7 @@ final class MessageMeasurement: TransferObserver, @unchecked Sendable {
     }
 }
 
-/// What became of a message, in the words of labels.
+/// The outcome of a message, as values of labels.
 struct MessageOutcome: Hashable, Sendable {
     /// The status; 0 without a response, 600 for every invalid one (RFC 9110 §15).
     private var status = 0
@@ -67,7 +67,7 @@ struct MessageOutcome: Hashable, Sendable {
     /// Notes the status of the response.
     mutating func setStatus(_ status: Int) { self.status = (100...599).contains(status) ? status : 600 }
 
-    /// Notes why the transfer failed; a cancellation by the caller is no failure.
+    /// Notes why the transfer failed; a cancellation by the caller is not noted.
     mutating func fail(with failure: TransferFailure) { self.failure = failure.word ?? "" }
 
     /// The value of `error.type`; empty for none.

@@ -6,28 +6,28 @@ public import Fireweed
 
 /// Settings of a ``MetricsTransport``, and of ``ConnectionMetrics``.
 ///
-/// Every use of a metric has the same labels, since some backends, such as swift-prometheus, end the process otherwise:
-/// a label without a value is empty. Give all sessions of a process the same settings.
+/// Every use of a metric has the same label names, since some backends, such as swift-prometheus, otherwise end the
+/// process; a label without a value is empty. Give all sessions of a process the same settings.
 public struct MetricsOptions: Sendable {
     /// The metrics of a message.
     public struct Measures: OptionSet, Sendable, Hashable {
         /// One bit for each metric.
         public let rawValue: UInt8
 
-        /// Makes a set of bits.
+        /// Makes a set from bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
 
         /// `http.client.request.duration`: from the start of a message to the end of its response, in seconds.
         public static let duration = Measures(rawValue: 1 << 0)
-        /// `http.client.active_requests`: messages under way.
+        /// `http.client.active_requests`: messages in flight.
         public static let activeRequests = Measures(rawValue: 1 << 1)
         /// `http.client.request.body.size`: bytes of content that were sent.
         public static let requestBodySize = Measures(rawValue: 1 << 2)
-        /// `http.client.response.body.size`: bytes of content that came, with their content coding.
+        /// `http.client.response.body.size`: bytes of content that were received, before the content coding is decoded.
         public static let responseBodySize = Measures(rawValue: 1 << 3)
-        /// `fireweed.client.connection.wait`: how long a message waited in line for a connection, in seconds.
+        /// `fireweed.client.connection.wait`: how long a message was queued for a connection, in seconds.
         public static let connectionWait = Measures(rawValue: 1 << 4)
 
         /// All of them.
@@ -38,7 +38,7 @@ public struct MetricsOptions: Sendable {
 
     /// Makes the instruments.
     ///
-    /// `nil`, the default, takes the factory of `MetricsSystem` when the first message is sent.
+    /// `nil`, the default, takes the factory that `MetricsSystem` has when an instrument is made.
     public var factory: (any MetricsFactory)?
     /// What is measured; durations and active requests by default.
     public var measures: Measures
@@ -47,12 +47,12 @@ public struct MetricsOptions: Sendable {
     public var addressLimit: Int
     /// How many URL templates have labels of their own, 100 by default; all further ones share the template `_OTHER`.
     public var templateLimit: Int
-    /// How many sets of labels a metric has, 2000 by default; whatever else there is shares one in which each label is
-    /// `_OTHER`, and the port 0.
+    /// How many sets of labels a metric has, 2000 by default; all further messages share one set, in which each label
+    /// is `_OTHER` and the port 0.
     public var seriesLimit: Int
     /// Whether there is a label `url.scheme`; false by default.
     public var hasScheme: Bool
-    /// Whether labels without a value are left out, as OpenTelemetry's conventions have it; false by default.
+    /// Whether labels without a value are left out, as OpenTelemetry's conventions require; false by default.
     ///
     /// For backends that can take one metric with different labels, such as those of OTLP; not for swift-prometheus.
     public var omitsEmptyLabels: Bool
@@ -93,8 +93,8 @@ public struct MetricsOptions: Sendable {
 extension SessionOptions {
     /// Measures each message of the session.
     ///
-    /// The messages go through a ``MetricsTransport`` behind the guards that the options have until now, so that what a
-    /// guard refuses is not measured.
+    /// The messages go through a ``MetricsTransport`` after the guards that the options already have: a message that
+    /// such a guard refuses is not measured.
     ///
     /// ```swift
     /// let session = Session(options: SessionOptions().measured())

@@ -1,12 +1,12 @@
-// Metrics of each message of the wire.
+// Metrics of each message on the wire.
 
 #if SwiftMetrics
 public import FireweedTransport
 
 /// Measures each message that another transport sends, by OpenTelemetry's conventions for metrics of HTTP clients.
 ///
-/// Redirects, answers to challenges and retries are messages of their own; what a cache answers, or another request
-/// that is under way, is not measured.
+/// Redirects, answers to challenges and retries are messages of their own. A request that is answered from a cache, or
+/// by sharing the response of a request in flight, is not measured.
 ///
 /// | metric | instrument | unit | labels |
 /// |---|---|---|---|
@@ -17,14 +17,14 @@ public import FireweedTransport
 /// | `fireweed.client.connection.wait` | timer | s | address, port |
 ///
 /// The labels are `http.request.method`, `server.address`, `server.port`, `url.template` (`Request.urlTemplate(_:)`),
-/// `error.type`, `http.response.status_code`, `network.protocol.version`, and `url.scheme` where it is asked for.
+/// `error.type`, `http.response.status_code`, `network.protocol.version`, and `url.scheme` if `hasScheme` is set.
 /// `error.type` is the status from 400 on, or a word: `timeout`, `cannot_find_host`, `cannot_connect_to_host`,
 /// `connection_lost`, `not_connected`, `bad_response`, `bad_content`, `bad_url`, `bad_redirect`, `limit_exceeded`,
 /// `not_allowed`, `unreadable_content`, `secure_connection_failed`, `server_certificate_invalid`,
 /// `client_certificate_refused`, `authentication_failed`, `overloaded`, `_OTHER`. It is empty after a success, and
 /// after a cancellation by the caller. A WebSocket is measured until its handshake is over.
 ///
-/// `SessionOptions.measured(_:)` puts it into a session. On a transport of your own:
+/// `SessionOptions.measured(_:)` adds this transport to a session. With a transport of your own:
 ///
 /// ```swift
 /// let session = Session(transport: MetricsTransport(EngineTransport()))

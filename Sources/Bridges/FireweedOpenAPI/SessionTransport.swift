@@ -1,4 +1,4 @@
-// The transport of clients that swift-openapi-generator writes.
+// The transport for clients that swift-openapi-generator generates.
 
 #if OpenAPI
 public import Fireweed
@@ -20,15 +20,15 @@ public import OpenAPIRuntime
 /// is sent again after a redirect, a challenge and a retry; other content is sent once. The body of a response can be
 /// iterated once. A body that is released before its end cancels the request.
 ///
-/// No status is an error. What a session does for its requests happens for operations too: interceptors, retries
-/// until there is a response, redirects, trust, event monitors.
+/// No status is an error. Everything that a session does for its requests applies to operations too: interceptors,
+/// retries until there is a response, redirects, trust, event monitors.
 public struct SessionTransport: ClientTransport {
     /// The settings of a transport.
     public struct Configuration: Sendable {
         /// The longest time from an operation's beginning to the end of its response; `nil`, the default, for none.
         ///
-        /// The idle time-out of the session applies in any case. A body that is still read then fails with
-        /// `AFError.sessionTaskFailed(error:)` around `URLError.timedOut`.
+        /// At the deadline, a body that is still being read fails with `AFError.sessionTaskFailed(error:)` around
+        /// `URLError.timedOut`. The idle time-out of the session applies in any case.
         public var deadline: Duration?
         /// Adapts and retries each operation, after the session's interceptor; `nil` by default.
         public var interceptor: (any RequestInterceptor)?
@@ -49,7 +49,7 @@ public struct SessionTransport: ClientTransport {
     ///
     /// - Parameters:
     ///   - session: sends the operations. By default a session of this transport alone, which keeps no cookies and
-    ///     stores no responses, and does not tell the user's languages: a client of a server is not a browser.
+    ///     stores no responses, and sends no `Accept-Language`: a generated client is not a browser.
     ///   - configuration: the settings.
     public init(session: Session = SessionTransport.makeSession(), configuration: Configuration = Configuration()) {
         self.session = session
@@ -78,9 +78,10 @@ public struct SessionTransport: ClientTransport {
     ///   - body: the content, which is read as fast as it is sent.
     ///   - baseURL: the server.
     ///   - operationID: the name of the operation, with which the runtime's `ClientError` names the failures.
-    /// - Returns: the response, with its fields in the order of the wire, and its content; `nil` where none can follow.
-    /// - Throws: the ``AFError`` of the request; `CancellationError` where the task was cancelled. The body of the
-    ///   response throws the same.
+    /// - Returns: the response, with its fields in the order of the wire, and its content; `nil` instead of
+    ///   the content if the response cannot have any.
+    /// - Throws: the ``AFError`` of the request; `CancellationError` if the task was cancelled. The body of the
+    ///   response throws the same errors.
     public func send(
         _ request: HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?) {
@@ -117,7 +118,7 @@ private struct OperationMessage: PlainRequestConvertible {
     init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL) throws {
         let path = request.path ?? ""
         let text = baseURL.absoluteString.prefix { $0 != "?" && $0 != "#" } + path
-        // A path that begins otherwise would go on with the host.
+        // Any other path would continue the host of the base URL.
         guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), let url = URL(string: String(text)) else {
             throw AFError.invalidURL(url: String(text))
         }
@@ -134,7 +135,7 @@ private struct OperationMessage: PlainRequestConvertible {
     func asURLRequest() throws -> URLRequest { try madeURLRequest() }
 }
 
-/// The content of a response; keeps the session until it is read.
+/// The content of a response; keeps the session alive until the content is read.
 private struct ResponseBytes: AsyncSequence, Sendable {
     let content: DataStreamRequest.Elements<Data>
     let session: Session
@@ -156,17 +157,17 @@ private struct ResponseBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// The body of a response; `nil` where none can follow its head (RFC 9110 §6.4.1).
+    /// The body of a response; `nil` if no content can follow the head (RFC 9110 §6.4.1).
     func body(of head: ResponseHead, for method: HTTPRequest.Method) -> HTTPBody? {
         guard method != .head, head.status != 204, head.status != 304 else { return nil }
-        // The length of coded content is not that of the bytes that are read.
+        // `Content-Length` counts the coded bytes, but the reader gets decoded bytes.
         let length = head.contains("Content-Encoding") ? nil : head.contentLength
         return HTTPBody(self, length: length.map { .known($0) } ?? .unknown, iterationBehavior: .single)
     }
 }
 
 extension Error {
-    /// `CancellationError` where the task was cancelled, and the request with it.
+    /// `CancellationError` if the task and with it the request was cancelled; else this error.
     fileprivate var ofCancelledTask: any Error {
         guard let error = self as? AFError, error.isExplicitlyCancelledError, Task.isCancelled else { return self }
         return CancellationError()

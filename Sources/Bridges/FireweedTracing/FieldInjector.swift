@@ -20,7 +20,7 @@ struct FieldInjection: Sendable {
             + added
     }
 
-    /// Sets a field, which replaces all fields of its name; a value that no field can have is left out.
+    /// Sets a field, which replaces all fields of its name; ignores an empty name, and text with CR, LF or NUL.
     mutating func set(_ name: String, to value: String) {
         let field = Field(name: name, value: value)
         guard field.isSendable else { return }

@@ -9,8 +9,8 @@ import Tracing
 /// Begins, fills and ends the span of one message.
 final class MessageSpan: TransferObserver, @unchecked Sendable {
     private let options: TracingOptions
-    // SAFETY: set by the thread that starts the transfer, before there is a transfer of the base; from then on touched
-    // by the calls of that transfer alone, which never overlap.
+    // SAFETY: the thread that starts the transfer sets the variables, before the wrapped transport makes its own
+    // transfer; afterwards only that transfer's callbacks use them, which never overlap.
     private var span: (any Span)?
     private var status: Int?
     private var isWebSocket = false
@@ -89,7 +89,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
                 }
             }
         }
-        // The rest of a WebSocket is no exchange of HTTP.
+        // After its handshake, a WebSocket is not an HTTP exchange.
         if isWebSocket, head.status == 101 { end(nil) }
     }
 
@@ -135,19 +135,19 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
 }
 
 extension TransferFailure {
-    /// Words of our own, in which there is nothing that came from elsewhere; `nil` for other failures.
+    /// The description of a failure, if it cannot contain text from the peer; `nil` for other failures.
     fileprivate var detail: String? {
         switch self {
         case .refused(let refusal): refusal.description
         case .reported(let error as OverloadError): error.description
-        // The texts about messages quote what the other side has sent.
+        // These descriptions may quote what the peer has sent.
         case .exchange, .cancelled, .unreadableBody, .untrusted, .reported: nil
         }
     }
 }
 
 extension SpanAttributes {
-    /// Sets the values of a field without secrets, where there are any.
+    /// Sets the values of a field, with secrets redacted; sets nothing if there are no values.
     fileprivate mutating func set(_ key: String, _ values: [String], named name: String, _ redaction: Redaction) {
         guard !values.isEmpty else { return }
         self[key] = values.map { redaction.value($0, ofField: name) }

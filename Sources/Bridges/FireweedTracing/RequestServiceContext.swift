@@ -6,7 +6,7 @@ public import Tracing
 
 /// The key of the `ServiceContext` that the spans of a request have as their parent.
 ///
-/// A session with ``capture`` captures it from the caller. `Request.value(_:for:)` sets another one:
+/// A session with ``capture`` captures the context of the caller. `Request.value(_:for:)` sets another context:
 ///
 /// ```swift
 /// session.request(url).value(context, for: RequestServiceContext.self)
@@ -17,7 +17,7 @@ public enum RequestServiceContext: RequestValueKey {
 
     /// Captures `ServiceContext.current`, for `SessionOptions.valueCaptures`.
     ///
-    /// The context at the first resume counts when there is one, else the context at the creation of the request.
+    /// The context at the first resume is used if there is one, else the context at the creation of the request.
     public static let capture: RequestValues.Capture = { values in
         values[RequestServiceContext.self] = ServiceContext.current
     }

@@ -36,17 +36,17 @@ public struct TracingOptions: Sendable {
 }
 
 extension SessionOptions {
-    /// Has a span for each message of the session, in the context of its caller.
+    /// Makes a span for each message of the session, in the context of the caller.
     ///
-    /// The messages go through a ``TracingTransport`` behind the guards that the options have until now, so that what a
-    /// guard refuses has no span. The caller's `ServiceContext` is captured when a request is made and when it is
-    /// resumed (``RequestServiceContext``).
+    /// The messages go through a ``TracingTransport`` after the guards that the options already have: a message that
+    /// such a guard refuses has no span. The caller's `ServiceContext` is captured when a request is made and when it
+    /// is resumed (``RequestServiceContext``).
     ///
     /// ```swift
     /// let session = Session(options: SessionOptions().traced())
     /// ```
     ///
-    /// - Parameter options: the tracer, and what spans have.
+    /// - Parameter options: the tracer, and the attributes of spans.
     /// - Returns: the options with tracing.
     public func traced(_ options: TracingOptions = TracingOptions()) -> SessionOptions {
         var traced = self

@@ -1,20 +1,20 @@
-// A span for each message of the wire.
+// A span for each message on the wire.
 
 #if DistributedTracing
 import Fireweed
 public import FireweedTransport
 
-/// Has a client span for each message that another transport sends, by OpenTelemetry's stable conventions for HTTP.
+/// Makes a client span for each message that another transport sends, by OpenTelemetry's stable conventions for HTTP.
 ///
-/// Redirects, answers to challenges and retries are messages of their own, with `http.request.resend_count`; what a
-/// cache answers, or another request that is under way, has no span. A span begins when the message is sent, and ends
-/// with the response's content, that of a WebSocket with the response's head.
+/// Redirects, answers to challenges and retries are messages of their own, with `http.request.resend_count`. A request
+/// that is answered from a cache, or by sharing the response of a request in flight, has no span. A span begins when
+/// the message is sent, and ends with the response's content; the span of a WebSocket ends with the response's head.
 ///
 /// The span's context is injected into the fields of the message, and replaces fields of the same names: a
-/// `TracePropagator` beside it has no effect on what a tracer injects. The parent is the value of
-/// ``RequestServiceContext`` that the message's request has; without one, a span begins a trace.
+/// `TracePropagator` in the same session does not change the fields that a tracer injects. The parent is the value of
+/// ``RequestServiceContext`` that the message's request has; without a value, the span begins a trace.
 ///
-/// `SessionOptions.traced(_:)` puts it into a session. On a transport of your own:
+/// `SessionOptions.traced(_:)` adds this transport to a session. With a transport of your own:
 ///
 /// ```swift
 /// let transport = TracingTransport(EngineTransport())
@@ -30,7 +30,7 @@ public final class TracingTransport: TransportDecorator, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - base: sends the messages.
-    ///   - options: the tracer, and what spans have.
+    ///   - options: the tracer, and the attributes of spans.
     public init(_ base: any Transport, options: TracingOptions = TracingOptions()) {
         var tracing = options
         // The session's own fields of credentials are among the secrets.
