@@ -78,8 +78,8 @@ public struct SessionTransport: ClientTransport {
     ///   - body: the content, which is read as fast as it is sent.
     ///   - baseURL: the server.
     ///   - operationID: the name of the operation, with which the runtime's `ClientError` names the failures.
-    /// - Returns: the response, with its fields in the order of the wire, and its content; `nil` instead of
-    ///   the content if the response cannot have any.
+    /// - Returns: the response, with its fields in the order of the wire, and its content; `nil` instead of the
+    ///   content if the response cannot have any.
     /// - Throws: the ``AFError`` of the request; `CancellationError` if the task was cancelled. The body of the
     ///   response throws the same errors.
     public func send(

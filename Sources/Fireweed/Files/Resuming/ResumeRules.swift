@@ -79,7 +79,7 @@ package enum ResumeRules {
 
     // MARK: Preparing for a later download
 
-    /// The strong validator of a response: its `ETag`, or its `Last-Modified` without one; `nil` if that one is weak.
+    /// The strong validator of a response: its `ETag` or, without an `ETag`, its `Last-Modified`; `nil` if it is weak.
     package static func validator(of head: ResponseHead) -> ResumeData.Validator? {
         if let tag = head.value(of: "ETag") { return isStrong(entityTag: tag) ? .entityTag(tag) : nil }
         // RFC 9110 §8.8.2.2: strong only if it lies at least a second before the response's own date.
