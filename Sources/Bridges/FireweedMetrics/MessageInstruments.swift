@@ -259,7 +259,7 @@ struct BoundedNames: Sendable {
         self.limit = limit
     }
 
-    /// Whether a name is among the first ones; a new name is added below the limit, or with `upToHalf` below half of it.
+    /// Whether a name is among the first ones; a new name is added below the limit, or below half of it.
     mutating func admit(_ name: String, upToHalf: Bool = false) -> Bool {
         if names.contains(name) { return true }
         guard names.count < (upToHalf ? limit / 2 : limit) else { return false }

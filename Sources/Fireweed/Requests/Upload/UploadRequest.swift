@@ -4,6 +4,10 @@ public import Foundation
 import FoundationNetworking
 
 /// A ``DataRequest`` that sends bytes, a file, a stream, a form or an async sequence.
+///
+/// The end of the response ends the upload: when a server has responded completely before it has read all content, the
+/// rest is not sent, and the request succeeds or fails by the response alone. `uploadProgress` then says how much was
+/// sent. A response with a status of 300 or more ends the upload at its head (RFC 9112 §9.5).
 public final class UploadRequest: DataRequest, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
