@@ -1,11 +1,11 @@
-// The faults that are put around transfers.
+// Wrappers of transfers and consumers that carry out faults.
 
 import Dispatch
 import Fireweed
 import Foundation
 import Synchronization
 
-/// Begins a transfer later than it is started.
+/// Starts a transfer after a delay.
 final class LateTransfer: TransferControl {
     private struct State {
         var start: (any ScheduledCall)?
@@ -38,7 +38,7 @@ final class LateTransfer: TransferControl {
     func discard() { end(base.discard) }
     func cancel() { end(base.cancel) }
 
-    /// Ends the transfer; a start that has not come is not waited for.
+    /// Cancels a start that is pending, and ends the transfer by `command`.
     private func end(_ command: () -> Void) {
         let start = state.withLock { state in
             state.isOver = true
@@ -49,13 +49,13 @@ final class LateTransfer: TransferControl {
     }
 }
 
-/// Ends a response in its first piece of content.
+/// Passes on half of a response's first piece of content, and then fails with `networkConnectionLost`.
 final class CuttingConsumer: TransferConsumer {
     private let base: any TransferConsumer
     private let state = Mutex(State())
 
     private struct State {
-        /// Its transfer holds this consumer.
+        /// Weak, since the transfer holds this consumer.
         weak var control: (any TransferControl)?
         var isCut = false
     }
@@ -64,7 +64,7 @@ final class CuttingConsumer: TransferConsumer {
         self.base = base
     }
 
-    /// Gives it the transfer that it ends.
+    /// Sets the transfer that is cancelled at the cut.
     func attach(_ control: any TransferControl) {
         state.withLock { $0.control = control }
     }
@@ -104,7 +104,7 @@ final class CuttingConsumer: TransferConsumer {
     }
 }
 
-/// Throws a response away.
+/// Discards a response.
 final class IgnoringConsumer: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) -> Flow { .undecided }
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { .undecided }

@@ -1,54 +1,55 @@
-// Trouble on purpose.
+// A transport that injects faults.
 
 import Dispatch
 public import Fireweed
 import Foundation
 import Synchronization
 
-/// Passes messages on to another transport, and lets some of them go wrong, at random and repeatably.
+/// Passes messages on to another transport, and injects faults at random and repeatably.
 ///
 /// ```swift
 /// let transport = FaultyTransport(wrapping: EngineTransport(), faults: [.drop: 0.05, .delay(.seconds(1)): 0.1], seed: 7)
 /// let session = Session(transport: transport)
 /// ```
 ///
-/// The seed decides which message gets which fault, by the order in which messages are made. It is printed when the
-/// transport is made, so that a run can be had again.
+/// The seed and the order of the messages decide which message gets which fault. The seed is printed when the transport
+/// is made, so that a run can be repeated.
 public final class FaultyTransport: Transport {
     /// A fault of one message.
     public enum Fault: Sendable, Hashable {
-        /// It is not sent, and fails with `networkConnectionLost`.
+        /// The message is not sent, and fails with `networkConnectionLost`.
         case drop
-        /// It is sent so much later.
+        /// The message is sent after this delay.
         case delay(Duration)
-        /// Its response's content ends after half of its first piece, with `networkConnectionLost`.
+        /// The response's content ends after half of its first piece, with `networkConnectionLost`.
         case cut
-        /// It is sent twice; the second response is thrown away. Not for content that is read from a stream.
+        /// The message is sent twice, and one of the responses is discarded. A WebSocket, and content from a file or a
+        /// stream, is sent once.
         case duplicate
-        /// It is not sent, and answered with this status.
+        /// The message is not sent, and is answered with this status.
         case status(Int)
-        /// The content of the response comes at this many bytes a second, in ten pieces a second.
+        /// The response's content comes at this many bytes a second, in some ten pieces a second.
         case slow(bytesPerSecond: Int)
-        /// Its end is held back until another message of the transport has ended, for a second at most; where no other
-        /// one is under way, it ends at once.
+        /// The end is held until another message of the transport has ended, for one second at most; when no other
+        /// message is in flight, the end is not held.
         case reorder
     }
 
-    /// The number that the faults come from.
+    /// The seed of the random numbers that choose the faults.
     public let seed: UInt64
     private let base: any Transport
     private let faults: [(fault: Fault, probability: Double)]
     private let random: Mutex<SeededGenerator>
-    /// The order of ends, where that is to be changed.
+    /// The order of ends; `nil` without the fault `reorder`.
     private let order: CompletionOrder?
 
     /// Wraps a transport.
     ///
     /// - Parameters:
-    ///   - base: what sends the messages.
-    ///   - faults: what goes wrong, and how often, from 0 to 1; less counts as 0. At most one fault meets a message;
-    ///     probabilities that are more than 1 together leave the last ones out.
-    ///   - seed: the number that the faults come from; a random one by default.
+    ///   - base: the transport that sends the messages.
+    ///   - faults: the faults and their probabilities, from 0 to 1; a negative probability is 0. A message gets at most
+    ///     one fault. When the probabilities add up to more than 1, the faults whose descriptions sort last get less.
+    ///   - seed: the seed of the random numbers that choose the faults; random by default.
     ///   - isPrinted: whether the seed is printed on standard error.
     public convenience init(
         wrapping base: any Transport, faults: [Fault: Double], seed: UInt64 = .random(in: 0 ... .max),
@@ -59,7 +60,7 @@ public final class FaultyTransport: Transport {
         }
     }
 
-    /// Wraps a transport, and gives the line with the seed to a closure.
+    /// Wraps a transport, and passes the line with the seed to a closure.
     package init(
         wrapping base: any Transport, faults: [Fault: Double], seed: UInt64, printing print: (String) -> Void
     ) {
@@ -71,20 +72,20 @@ public final class FaultyTransport: Transport {
         print("FaultyTransport: seed \(seed)\n")
     }
 
-    /// The wrapped transport's.
+    /// The wrapped transport's abilities.
     public var abilities: TransportAbilities { base.abilities }
-    /// The wrapped transport's.
+    /// The wrapped transport's options.
     public var options: TransportOptions { base.options }
-    /// The wrapped transport's; delays go by it.
+    /// The wrapped transport's clock; delays use it.
     public var clock: any SessionClock { base.clock }
-    /// The wrapped transport's.
+    /// The wrapped transport's executor.
     public var executor: (any TaskExecutor)? { base.executor }
-    /// The wrapped transport's.
+    /// The wrapped transport's statistics.
     public var statistics: [OriginStatistics] { base.statistics }
 
-    /// Hands the rules to the wrapped transport.
+    /// Passes the rules to the wrapped transport.
     public func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
-    /// Closes those of the wrapped transport.
+    /// Closes the wrapped transport's idle connections.
     public func closeIdleConnections() { base.closeIdleConnections() }
     /// Shuts the wrapped transport down.
     public func shutDown() { base.shutDown() }

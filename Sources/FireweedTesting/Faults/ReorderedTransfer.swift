@@ -1,23 +1,23 @@
-// Responses that end in another order.
+// The reordering of the ends of transfers.
 
 import Dispatch
 import Fireweed
 import Foundation
 import Synchronization
 
-/// The transfers of a faulty transport between start and end, and the ends that wait for another one.
+/// Counts the running transfers of a faulty transport, and holds ends until another transfer has ended.
 final class CompletionOrder: Sendable {
     private struct State {
         var runningCount = 0
         var held: [ObjectIdentifier: TransferEnd] = [:]
-        /// In the order in which they ended.
+        /// The consumers of held ends, in the order of these ends.
         var consumers: [ReorderingConsumer] = []
     }
 
     private let state = Mutex(State())
     private let clock: any SessionClock
     private let queue = DispatchQueue(label: "fireweed.faults.order")
-    /// What is under way may never end.
+    /// A limit, since the other transfers may never end.
     private static let longestHold = Duration.seconds(1)
 
     init(clock: any SessionClock) {
@@ -26,7 +26,7 @@ final class CompletionOrder: Sendable {
 
     func begin() { state.withLock { $0.runningCount += 1 } }
 
-    /// Tells a consumer of its end: at once, or behind the next end of another transfer where it is to be held.
+    /// Reports an end to its consumer: at once, or, when the end is to be held, after the next end of another transfer.
     func finish(_ consumer: ReorderingConsumer, _ end: TransferEnd) {
         let isHeld = state.withLock { state in
             state.runningCount -= 1
@@ -45,7 +45,7 @@ final class CompletionOrder: Sendable {
         for consumer in state.withLock(\.consumers) { release(consumer) }
     }
 
-    /// Ends a hold early; the consumer is called from a queue, never inside of a control's method.
+    /// Ends a hold early; the consumer is called on a queue, never inside a method of a control.
     func releaseSoon(_ consumer: ReorderingConsumer) {
         queue.async { self.release(consumer) }
     }
@@ -59,7 +59,7 @@ final class CompletionOrder: Sendable {
     }
 }
 
-/// Steers a transfer whose end is counted.
+/// Controls a transfer that a ``CompletionOrder`` counts.
 final class ReorderedTransfer: TransferControl {
     private let base: any TransferControl
     private let consumer: ReorderingConsumer
@@ -85,7 +85,7 @@ final class ReorderedTransfer: TransferControl {
     }
 }
 
-/// Hands a transfer's events on, and its end when it is due.
+/// Passes a transfer's events on; the ``CompletionOrder`` decides when the end follows.
 final class ReorderingConsumer: TransferConsumer {
     private let hold: Atomic<Bool>
     private let base: any TransferConsumer
@@ -98,15 +98,15 @@ final class ReorderingConsumer: TransferConsumer {
         self.order = order
     }
 
-    /// Whether its end waits for another one.
+    /// Whether the end waits for the end of another transfer.
     var isHeld: Bool { hold.load(ordering: .acquiring) }
 
-    /// Counts the transfer, the first time.
+    /// Counts the transfer when called for the first time.
     func begin() {
         if !hasBegun.exchange(true, ordering: .acquiringAndReleasing) { order.begin() }
     }
 
-    /// Tells of the end, now or when it comes, without holding it.
+    /// Releases an end that is held; an end that comes later is not held.
     func releaseSoon() {
         hold.store(false, ordering: .releasing)
         order.releaseSoon(self)

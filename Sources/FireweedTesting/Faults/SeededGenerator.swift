@@ -1,10 +1,10 @@
-// Random numbers that a seed repeats.
+// Repeatable random numbers.
 
 /// SplitMix64: the same numbers for the same seed, on every machine.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Begins the numbers of a seed.
+    /// Starts the sequence of a seed.
     package init(seed: UInt64) {
         state = seed
     }

@@ -5,7 +5,7 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Steers a transfer whose content comes slowly.
+/// Controls a transfer whose content comes slowly.
 final class SlowTransfer: TransferControl {
     private let base: any TransferControl
     private let consumer: SlowConsumer
@@ -33,9 +33,9 @@ final class SlowTransfer: TransferControl {
     }
 }
 
-/// Takes a response from a transport, and delivers it at a number of bytes a second of a clock.
+/// Receives a response from a transport, and delivers its content at a number of bytes a second, by a clock.
 ///
-/// Everything passes through one queue, so that calls to the session's consumer do not overlap. The transport is paused
+/// All events pass through one queue, so that calls to the session's consumer do not overlap. The transport is paused
 /// while content waits here.
 final class SlowConsumer: TransferConsumer {
     private enum Event: Sendable {
@@ -50,17 +50,17 @@ final class SlowConsumer: TransferConsumer {
 
     private struct State {
         var events: [Event] = []
-        /// What the session wants to move.
+        /// The flow that the session wants.
         var wanted = Flow.undecided
-        /// What the transport was told, by numbers of our own: it knows none of the session's.
+        /// The last flow given to the transport, which knows only our revision numbers, not those of the session.
         var told = Flow(.running, revision: 1)
-        /// The transport, between start and end.
+        /// The wrapped transfer, between its start and its end.
         var control: (any TransferControl)?
-        /// A pause between two pieces.
+        /// Whether a pause between two pieces is running.
         var isPausing = false
-        /// What ends the pause.
+        /// The scheduled end of the pause.
         var pause: (any ScheduledCall)?
-        /// The session wants no more content.
+        /// Whether the session wants no more content.
         var isUnwanted = false
 
         var hasContent: Bool {
@@ -69,7 +69,7 @@ final class SlowConsumer: TransferConsumer {
             }
         }
 
-        /// The next flow for the transport where it changes.
+        /// The next flow for the transport; `nil` when the level does not change.
         mutating func nextFlow() -> Flow? {
             let level: Flow.Level =
                 wanted.level == .running && hasContent && !isUnwanted ? .receivingPaused : wanted.level
@@ -78,7 +78,7 @@ final class SlowConsumer: TransferConsumer {
             return told
         }
 
-        /// The next event, and the pause behind it; `nil` when nothing can be handed on.
+        /// Takes the next event, or the next piece of content; `nil` when nothing can be passed on now.
         mutating func next(_ pieceByteCount: Int) -> Event? {
             guard let first = events.first else { return nil }
             switch first {
@@ -102,7 +102,7 @@ final class SlowConsumer: TransferConsumer {
     private let queue = DispatchQueue(label: "fireweed.faults.slow")
     private let state = Mutex(State())
 
-    /// Ten pieces a second; one byte at a time below ten bytes a second.
+    /// Makes some ten pieces a second; below 20 bytes a second, a piece is one byte.
     init(_ base: any TransferConsumer, bytesPerSecond: Int, clock: any SessionClock) {
         self.base = base
         self.clock = clock
@@ -113,7 +113,7 @@ final class SlowConsumer: TransferConsumer {
 
     // MARK: From the session
 
-    /// Notes that a transfer starts, and returns its first flow; `nil` when it was started before.
+    /// Notes that a transfer starts, and returns its first flow; `nil` when the transfer was started before.
     func attach(_ control: any TransferControl, _ flow: Flow) -> Flow? {
         state.withLock { state in
             guard state.control == nil else { return nil }
@@ -131,7 +131,7 @@ final class SlowConsumer: TransferConsumer {
     func dropContent() {
         let pause = state.withLock { state in
             state.isUnwanted = true
-            // The end behind it is not held by a pause.
+            // The end does not wait for a pause, so the pause is not needed any more.
             defer { state.pause = nil }
             return state.pause
         }

@@ -2,13 +2,13 @@
 
 public import Foundation
 
-/// A JSON text (RFC 8259) as a value; Swift literals make one.
+/// A JSON text (RFC 8259) as a value, which Swift literals can express.
 ///
 /// ```swift
 /// let user: JSONValue = ["id": 42, "name": "Ada", "tags": ["admin", nil]]
 /// ```
 ///
-/// Two numbers are equal when their values are: `1` equals `1.0`. The order of an object's members has no meaning.
+/// Two numbers with the same value are equal: `1` equals `1.0`. The order of an object's members has no meaning.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -22,7 +22,7 @@ public enum JSONValue: Sendable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object; of two members with one name the last one counts.
+    /// An object. When a name is repeated, a JSON text's first member is kept, and a literal's last.
     case object([String: JSONValue])
 
     /// Reads a JSON text.
@@ -85,7 +85,7 @@ public enum JSONValue: Sendable {
     public var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Fails for numbers that JSON has not: they cannot be parsed, and a literal of them is a mistake in a test.
+        // Fails for infinity and NaN, which JSON lacks: parsing never gives them, and a test that writes them is wrong.
         return (try? encoder.encode(self)) ?? Data("null".utf8)
     }
 }
@@ -119,7 +119,7 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue: Codable {
-    /// Levels below which JSON is refused: each takes stack, of which a thread of Dispatch has 512 KiB.
+    /// The maximum number of nesting levels: each takes stack, and a thread of Dispatch has only 512 KiB.
     private static let depthLimit = 64
 
     /// Decodes any JSON of up to 64 levels.

@@ -21,7 +21,7 @@ extension RequestMatcher {
 
     // MARK: JSON
 
-    /// The content is this JSON; the order of members and white space do not count.
+    /// The content is this JSON; the order of members and white space are ignored.
     public static func json(_ value: JSONValue) -> RequestMatcher {
         json(value, isPartial: false)
     }
@@ -29,16 +29,18 @@ extension RequestMatcher {
     /// The content is the JSON of an `Encodable` value.
     ///
     /// - Parameters:
-    ///   - value: the value; one that cannot be encoded is a condition that no request meets.
+    ///   - value: the value; no request meets the condition when the value cannot be encoded.
     ///   - encoder: makes the JSON to compare with.
-    /// - Returns: a condition that holds when both are the same JSON, whatever their spaces and the order of members.
+    /// - Returns: a condition that holds when both are the same JSON, regardless of white space and of the order of
+    ///   members.
     public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder())
         -> RequestMatcher
     {
         encoded(value, encoder) { json($0, isPartial: false) }
     }
 
-    /// The content is JSON that has at least these members, at every depth; arrays have to have as many elements.
+    /// The content is JSON that has at least these members, at every depth; arrays must have the same number of
+    /// elements.
     public static func partialJSON(_ value: JSONValue) -> RequestMatcher {
         json(value, isPartial: true)
     }
@@ -46,10 +48,10 @@ extension RequestMatcher {
     /// The content is JSON that has at least the members of an `Encodable` value, at every depth.
     ///
     /// - Parameters:
-    ///   - value: the value; one that cannot be encoded is a condition that no request meets.
+    ///   - value: the value; no request meets the condition when the value cannot be encoded.
     ///   - encoder: makes the JSON to compare with.
-    /// - Returns: a condition that holds when every member of the value's JSON is in the content; arrays have to have
-    ///   as many elements.
+    /// - Returns: a condition that holds when every member of the value's JSON is in the content; arrays must have the
+    ///   same number of elements.
     public static func partialJSON(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestMatcher {
         encoded(value, encoder) { json($0, isPartial: true) }
     }
@@ -86,28 +88,28 @@ extension RequestMatcher {
         }
     }
 
-    /// The content is a form (`multipart/form-data`, RFC 7578) that has such a part.
+    /// The content is a form (`multipart/form-data`, RFC 7578) that has a part with these properties.
     ///
     /// - Parameters:
     ///   - name: the name of the part.
-    ///   - text: its content as text; `nil`, the default, allows every content.
-    ///   - fileName: its file name; `nil`, the default, allows every one, and none.
-    ///   - contentType: its media type; `nil`, the default, allows every one, and none.
-    /// - Returns: a condition that holds when one part of this name has all of these.
+    ///   - text: its content as text; `nil`, the default, allows any content.
+    ///   - fileName: its file name; `nil`, the default, allows any file name, or none.
+    ///   - contentType: its media type; `nil`, the default, allows any media type, or none.
+    /// - Returns: a condition that holds when one part has all these properties.
     public static func part(
         _ name: String, _ text: String? = nil, fileName: String? = nil, contentType: String? = nil
     ) -> RequestMatcher {
         part(name, data: text.map { Data($0.utf8) }, fileName: fileName, contentType: contentType)
     }
 
-    /// The content is a form (`multipart/form-data`, RFC 7578) that has such a part.
+    /// The content is a form (`multipart/form-data`, RFC 7578) that has a part with these properties.
     ///
     /// - Parameters:
     ///   - name: the name of the part.
-    ///   - data: its content; `nil` allows every content.
-    ///   - fileName: its file name; `nil`, the default, allows every one, and none.
-    ///   - contentType: its media type; `nil`, the default, allows every one, and none.
-    /// - Returns: a condition that holds when one part of this name has all of these.
+    ///   - data: its content; `nil` allows any content.
+    ///   - fileName: its file name; `nil`, the default, allows any file name, or none.
+    ///   - contentType: its media type; `nil`, the default, allows any media type, or none.
+    /// - Returns: a condition that holds when one part has all these properties.
     public static func part(
         _ name: String, data: Data?, fileName: String? = nil, contentType: String? = nil
     ) -> RequestMatcher {

@@ -10,19 +10,19 @@ import Foundation
 /// Stub.post("/users", .header("Content-Type", "application/json"), .partialJSON(["name": "Ada"]))
 /// ```
 public struct RequestMatcher: Sendable, CustomStringConvertible {
-    /// What the condition asks for, in a few words.
+    /// The condition in a few words, for messages.
     public let description: String
-    /// What differs, a line each; none when the request meets the condition.
+    /// Returns one line for each difference; none when the request meets the condition.
     let differences: @Sendable (RecordedRequest) -> [String]
-    /// Whether the condition looks at the head alone, so that a server can tell before the content has come.
+    /// Whether the condition needs only the head, so that a server can check it before the content has come.
     private(set) var isOfHead = false
 
     /// Makes a condition.
     ///
     /// - Parameters:
-    ///   - description: what it asks for, in a few words, for messages.
-    ///   - differences: returns a line for each thing that differs, and none when the request meets the condition.
-    ///     Called on the queue of the transport or server; it must not wait.
+    ///   - description: the condition in a few words, for messages.
+    ///   - differences: returns a line for each difference, and none when the request meets the condition. Called on
+    ///     the transport's queue or the thread of a server's connection; it must not wait.
     public init(_ description: String, differences: @escaping @Sendable (RecordedRequest) -> [String]) {
         self.description = description
         self.differences = differences
@@ -31,9 +31,9 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     /// A condition that a closure decides.
     ///
     /// - Parameters:
-    ///   - description: what the closure asks for, in a few words, for messages.
-    ///   - isMet: called on the queue of the transport or server; it must not wait. A request for which it throws does
-    ///     not meet the condition.
+    ///   - description: the closure's condition in a few words, for messages.
+    ///   - isMet: called on the transport's queue or the thread of a server's connection; it must not wait. A request
+    ///     for which it throws does not meet the condition.
     /// - Returns: the condition.
     public static func matching(
         _ description: String = "the closure's condition",
@@ -62,8 +62,8 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     /// The query has an item of this name and value; further items are allowed.
     ///
     /// - Parameters:
-    ///   - name: the decoded name, compared with case.
-    ///   - value: the decoded value; `nil`, the default, allows every value.
+    ///   - name: the decoded name; case matters.
+    ///   - value: the decoded value; `nil`, the default, allows any value.
     /// - Returns: the condition.
     public static func query(_ name: String, _ value: String? = nil) -> RequestMatcher {
         ofHead("query \(name)\(value.map { "=\($0)" } ?? "")") { request in
@@ -87,11 +87,11 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A header field of this name is there, with this value.
+    /// The request has a header field of this name and value.
     ///
     /// - Parameters:
-    ///   - name: compared without case.
-    ///   - value: the value of one of the fields of this name; `nil`, the default, allows every value.
+    ///   - name: the name; case does not matter.
+    ///   - value: the value of one of the fields of this name; `nil`, the default, allows any value.
     /// - Returns: the condition.
     public static func header(_ name: String, _ value: String? = nil) -> RequestMatcher {
         ofHead("\(name): \(value ?? "any value")") { request in
@@ -104,12 +104,12 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A header field that `HTTPHeader` makes is there, as `.header(.authorization(bearerToken: "t"))`.
+    /// The request has this header field, such as `.header(.authorization(bearerToken: "t"))`.
     public static func header(_ header: HTTPHeader) -> RequestMatcher {
         self.header(header.name, header.value)
     }
 
-    /// No header field of this name is there.
+    /// The request has no header field of this name.
     public static func noHeader(_ name: String) -> RequestMatcher {
         ofHead("no \(name)") { request in
             request.header(name).map { ["field \(name): unexpected, got \($0)"] } ?? []
@@ -119,7 +119,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     /// The `Cookie` field has a cookie of this name and value.
     ///
     /// - Parameters:
-    ///   - name: the name, compared with case.
+    ///   - name: the name; case matters.
     ///   - value: the value.
     /// - Returns: the condition.
     public static func cookie(_ name: String, _ value: String) -> RequestMatcher {

@@ -3,20 +3,20 @@
 import Fireweed
 import Foundation
 
-/// Which URLs a stub answers.
+/// A pattern of the URLs that a stub answers.
 ///
 /// | Pattern | Matches |
 /// |---|---|
 /// | `/users` | this path, on every host |
-/// | `/users/{id}` | one segment in place of `{id}`, which the request's `parameters` then have |
-/// | `/files/*/info` | any one segment in place of `*` |
+/// | `/users/{id}` | one non-empty segment as `{id}`; the request's `parameters` have its value |
+/// | `/files/*/info` | any one segment as `*` |
 /// | `/files/**` | everything that begins with `/files/`, and `/files` |
 /// | `https://api.example.com/users` | this path of this origin |
-/// | `*.example.com` in place of a host | every host below `example.com` |
+/// | `*.example.com` instead of a host | every host below `example.com` |
 /// | `/users?page=2` | a query that has at least this item |
 /// | `**` | every URL |
 ///
-/// Without a `?` the query is not compared. Paths are compared after percent-decoding; case counts.
+/// Without a `?` the query is not compared. Paths are compared after percent-decoding, and are case-sensitive.
 public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The pattern as it was written.
     public let description: String
@@ -32,7 +32,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         case any
     }
 
-    /// Makes a pattern of its text.
+    /// Makes a pattern from its text.
     public init(_ text: String) {
         description = text
         let target = TargetText(text)
@@ -60,14 +60,14 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         authority = anyOrigin ? nil : target.origin
         segments = target.segments.map { segment in
             let text = String(segment).removingPercentEncoding ?? String(segment)
-            // A secret in the path is not in the archive.
+            // The archive does not have the redacted secret, so any segment matches.
             return text.contains(Redaction.mark) ? .any : .text(text)
         }
         hasRest = false
         query = []
     }
 
-    /// Makes a pattern of a literal.
+    /// Makes a pattern from a literal.
     public init(stringLiteral value: String) {
         self.init(value)
     }

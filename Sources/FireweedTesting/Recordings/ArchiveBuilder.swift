@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Gathers exchanges, and makes entries of an archive of them.
+/// Collects exchanges, and makes the entries of an archive from them.
 final class ArchiveBuilder: Sendable {
     private let redaction: Redaction
     private let exchanges = Mutex<[ObservedExchange]>([])
@@ -13,7 +13,7 @@ final class ArchiveBuilder: Sendable {
         self.redaction = redaction
     }
 
-    /// The entries of an archive that a ``Recording`` could read, as they are there, whatever members they have.
+    /// The entries of an archive, with all their members unchanged.
     static func entries(of har: Data) throws -> [JSONValue] {
         guard case .array(let entries)? = try JSONValue(parsing: har.withoutByteOrderMark)["log"]?["entries"] else {
             throw RecordingError("This is no HTTP archive (HAR), at log.entries: an array is missing")
@@ -25,10 +25,10 @@ final class ArchiveBuilder: Sendable {
 
     var count: Int { exchanges.withLock { $0.count } }
 
-    /// The entries behind the first `droppedCount` exchanges that ended, in the order in which the exchanges began.
+    /// The entries of all exchanges except the first `droppedCount` that ended, in the order in which they began.
     func entries(droppingFirst droppedCount: Int = 0) -> [JSONValue] {
         let exchanges = exchanges.withLock { $0.dropFirst(droppedCount) }
-        // Sorting is stable: exchanges that began at once stay in the order of their ends.
+        // Sorting is stable: exchanges that began at the same time stay in the order of their ends.
         return exchanges.sorted { $0.startDate < $1.startDate }.map { entry(of: $0) }
     }
 
@@ -142,27 +142,28 @@ final class ArchiveBuilder: Sendable {
 
     // MARK: Content
 
-    /// Content without secrets; `nil` where they cannot be looked for.
+    /// Content without secrets; `nil` when it cannot be searched for secrets.
     private func sentContent(_ content: Data, _ type: String?) -> Data? {
         let clean = redaction.content(content, type: type)
         return clean == Data(Redaction.mark.utf8) && clean != content ? nil : clean
     }
 
-    /// A response's content without secrets, or as it came where its type is none that has them; `nil` where they
-    /// cannot be looked for.
+    /// A response's content without secrets; `nil` when its type requires a search, and the content cannot be searched.
+    ///
+    /// Content of other types is searched only when it is JSON.
     private func receivedContent(_ content: Data, _ type: String?) -> Data? {
-        // A drawing that cannot be searched is worth more than none.
+        // SVG is not searched like other XML, so that an image that cannot be searched is not left out.
         let isDrawing = (type ?? "").lowercased().hasPrefix("image/")
         return Redaction.isSearched(type: type) && !isDrawing ? sentContent(content, type) : messageContent(content)
     }
 
-    /// Content without a type that says more: JSON comes under other names, and in messages under none.
+    /// Searches JSON whose type does not say so, and JSON in messages, which have no type; other content is unchanged.
     private func messageContent(_ content: Data) -> Data {
         guard (try? JSONValue(parsing: content)) != nil else { return content }
         return redaction.content(content, type: "application/json")
     }
 
-    /// Content that an archive can have as text: a reader takes the text for UTF-8, whatever the type says.
+    /// The content as text, which readers take for UTF-8 whatever the type says; `nil` when it must be Base64.
     private func text(of content: Data, _ type: String?) -> String? {
         let type = (type ?? "").lowercased()
         let isOther = type.contains("charset=") && !type.contains("utf-8") && !content.allSatisfy { $0 < 0x80 }

@@ -3,16 +3,16 @@
 import Foundation
 import Synchronization
 
-/// An archive that several tests of a process may record into, at the same time too.
+/// An archive into which several tests of a process may record, even at the same time.
 struct ArchiveFile: Sendable {
     let url: URL
 
-    /// The archives that this process has recorded anew, by paths: what they have is no older than the process.
+    /// The paths of archives that this process has renewed: all entries in them were recorded by this process.
     ///
     /// The lock is held while a file is read and written, so that no exchange of another test is lost.
     private static let renewed = Mutex<Set<String>>([])
 
-    /// Writes entries behind those that the file has by now.
+    /// Appends entries to those that the file has.
     func append(_ entries: [JSONValue]) throws {
         try Self.renewed.withLock { _ in
             let isThere = FileManager.default.fileExists(atPath: url.path)
@@ -20,9 +20,9 @@ struct ArchiveFile: Sendable {
         }
     }
 
-    /// Writes entries in place of what the file had before the process began.
+    /// Replaces the entries that the file had before this process first renewed it.
     ///
-    /// What another test has recorded in this process stays, but for the same requests.
+    /// Entries that were added since then by other tests stay, except those for the same requests.
     func renew(_ entries: [JSONValue]) throws {
         try Self.renewed.withLock { renewed in
             let path = url.standardizedFileURL.path

@@ -1,4 +1,4 @@
-// From an archived exchange to a stub.
+// The conversion of archived exchanges to stubs.
 
 import Fireweed
 import Foundation
@@ -6,8 +6,8 @@ import Foundation
 extension ArchivedExchange {
     /// A stub that answers with exchanges of one key, one after the other.
     ///
-    /// With `comparesContent`, the request's content must be that of the archive. `hosts` are the hosts of the archive
-    /// where requests may go to another server; `nil` compares origins.
+    /// With `comparesContent`, the request's content must be that of the archive. `hosts` are the archive's hosts,
+    /// given when requests may go to another server; with `nil`, origins are compared.
     static func stub(of entries: [ArchivedExchange], comparesContent: Bool, hosts: Set<String>?) -> Stub {
         let first = entries[0]
         var matchers = [RequestMatcher.archivedQuery(of: first.request.url)]
@@ -24,21 +24,22 @@ extension ArchivedExchange {
             .reply(responses: entries.map { $0.answer(hosts: hosts) }).recorded(entries.count)
     }
 
-    /// The response; the content has no coding any more, so that fields about it are left out.
+    /// The response, without the fields about a content coding, since recorded content is decoded.
     ///
     /// A response to HEAD, a 204 and a 304 have no content (RFC 9110 §9.3.2, §15.3.5, §15.4.5). Content that an archive
     /// has for such a response was not on the wire, and is ignored: browsers write the content of their cache into a
     /// 304.
     func answer(hosts: Set<String>?) -> MockResponse {
-        // Browsers write status 0 for an exchange without a response; a final status has 3 digits from 200 on.
+        // Browsers write status 0 for an exchange without a response; a final status is from 200 to 999.
         guard let response, let status = response.status, (200...999).contains(status) else {
             return .failure(URLError(.networkConnectionLost))
         }
         var answer = MockResponse(status: status)
         let hasContent = answer.hasContent(for: HTTPMethod(rawValue: request.method))
-        // Pieces have no known length: no `Content-Length` is made of content that was not recorded.
+        // Pieces have no known length, so no `Content-Length` is added for content that does not exist.
         answer.content = hasContent ? .data(response.content?.data ?? Data()) : .pieces([])
-        // RFC 9110 §8.6: without content, these fields are those of the GET, except that a 204 has no length.
+        // `Content-Length` and `Content-Encoding` of a response to HEAD or of a 304 are those of the GET (RFC 9110
+        // §8.6) and stay; a 204 keeps neither.
         let keepsContentFields = !hasContent && status != 204
         for field in fields {
             let name = field.name.lowercased()
@@ -47,8 +48,8 @@ extension ArchivedExchange {
         }
         if let hosts { answer.keepOnServer(hosts) }
         if response.content?.isText == true { answer.declareUTF8() }
-        // The writer has left content out: an empty answer would be another one than was recorded. Browsers leave out
-        // the content of redirects.
+        // The writer of the archive has left the content out: an empty response would differ from the recorded one.
+        // Redirects may be empty, since browsers leave their content out.
         if hasContent, !(300...399).contains(status), let content = response.content, content.data == nil,
             content.byteCount ?? 0 > 0
         {
@@ -68,12 +69,12 @@ extension ArchivedExchange {
     private static let connectionNames: Set<String> = [
         "transfer-encoding", "connection", "keep-alive", "proxy-connection", "trailer", "upgrade",
     ]
-    /// Fields of a coding that the recorded content has no more.
+    /// Fields about a content coding; recorded content is decoded.
     private static let contentNames: Set<String> = ["content-encoding", "content-length"]
 
-    /// The response's fields: without those of HTTP/2's start (RFC 9113 §8.3), and one for each line.
+    /// The response's fields, without HTTP/2's pseudo-header fields (RFC 9113 §8.3); each line of a value is a field.
     ///
-    /// Browsers join fields of one name by line feeds, `Set-Cookie` above all.
+    /// Browsers join fields of the same name by line feeds, mostly `Set-Cookie`.
     private var fields: [Field] {
         (response?.headers ?? []).flatMap { pair -> [Field] in
             guard !pair.name.isEmpty, pair.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }) else {
@@ -98,7 +99,7 @@ extension ArchivedExchange {
         return .webSocket { try await Self.play(messages, on: $0) }
     }
 
-    /// Sends what the server sent, and expects from the client what it sent.
+    /// Sends the messages that the server sent, and expects those that the client sent.
     private static func play(_ messages: [ArchivedMessage], on socket: MockWebSocket) async throws {
         for message in messages {
             switch (message.isSent, message.content) {
@@ -121,7 +122,7 @@ extension ArchivedExchange {
 
 /// Compares messages of a WebSocket.
 enum WebSocketDifference {
-    /// Whether a message is the recorded one: as JSON where both are.
+    /// Whether a message equals the recorded one; JSON is compared as JSON.
     static func areEqual(_ recorded: WebSocketMessage, _ found: WebSocketMessage) -> Bool {
         if recorded == found { return true }
         let (recordedBytes, foundBytes): (Data, Data)
@@ -146,7 +147,7 @@ enum WebSocketDifference {
 }
 
 extension MockResponse {
-    /// Says that text is UTF-8, as an archive has it; on the wire it may have been in another character set.
+    /// Changes a `charset` to UTF-8, in which an archive has text; on the wire it may have been another one.
     fileprivate mutating func declareUTF8() {
         guard case .data(let data) = content, !data.allSatisfy({ $0 < 0x80 }) else { return }
         for index in fields.indices where fields[index].name.isEqualIgnoringASCIICase("Content-Type") {

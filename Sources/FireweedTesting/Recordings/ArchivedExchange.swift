@@ -3,10 +3,10 @@
 import Fireweed
 import Foundation
 
-/// One entry of an archive (HAR 1.2), with what the writers of such files add or leave out.
+/// One entry of an archive (HAR 1.2), with the additions and omissions of the programs that write archives.
 ///
-/// Only the request's method and URL have to be there. What is there and cannot be read is an error: a recording that
-/// answers with other bytes than were recorded is worse than none.
+/// Only the request's method and URL are required. A member that cannot be read is an error: a recording that answers
+/// with other bytes than were recorded is worse than none.
 struct ArchivedExchange: Decodable, Sendable {
     struct Archive: Decodable {
         let log: Log
@@ -41,17 +41,17 @@ struct ArchivedExchange: Decodable, Sendable {
         let isWebSocket: Bool
     }
 
-    /// How the exchange ended, in a key of ``RecordingTransport``; a response without it is whole.
+    /// How the exchange ended, in a key that ``RecordingTransport`` writes; a response without this key is complete.
     enum Termination: String, Decodable {
-        /// The connection was lost within the content.
+        /// The exchange failed within the content; the replay loses the connection.
         case lost
-        /// The client went before the content's end, as it does from a stream that does not end.
+        /// The client cancelled before the content's end, as with an endless stream.
         case left
     }
 
     let startedDateTime: String?
     let request: Request
-    /// `nil` where the exchange was not over when the archive was written.
+    /// `nil` when the exchange had not ended when the archive was written.
     let response: Response?
     let ending: Termination?
     private let resourceType: String?
@@ -66,7 +66,7 @@ struct ArchivedExchange: Decodable, Sendable {
 
     /// The messages of a WebSocket; `nil` for every other exchange.
     ///
-    /// Chrome leaves the messages out where none was sent.
+    /// Chrome leaves the messages out when there are none.
     var messages: [ArchivedMessage]? {
         if let webSocketMessages { return webSocketMessages }
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
@@ -84,9 +84,9 @@ struct ArchivedContent: Decodable, Sendable {
     let mimeType: String?
     /// The content; `nil` where the archive has none.
     let data: Data?
-    /// The content was written as text: its bytes are UTF-8 whatever they were on the wire.
+    /// Whether the content was written as text: `data` is UTF-8, whatever the character set was on the wire.
     let isText: Bool
-    /// The length that the content had, where that is known.
+    /// The length that the content had; `nil` when unknown.
     let byteCount: Int?
     private let params: [Parameter]?
 
@@ -97,7 +97,7 @@ struct ArchivedContent: Decodable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case mimeType, text, encoding, params, size
-        /// Our recorder's key for requests: the standard has none for them.
+        /// The key that ``RecordingTransport`` uses in requests, for which HAR 1.2 has no `encoding`.
         case requestEncoding = "_encoding"
     }
 
@@ -105,7 +105,7 @@ struct ArchivedContent: Decodable, Sendable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         mimeType = try container.decodeIfPresent(String.self, forKey: .mimeType)
         params = try container.decodeIfPresent([Parameter].self, forKey: .params)
-        // Only tells whether content was left out: what is no count, as a number in quotes, is as good as none.
+        // Used only to detect content that was left out: a value that is not an integer, such as a string, is ignored.
         byteCount = try? container.decodeIfPresent(Int.self, forKey: .size)
         let text = try container.decodeIfPresent(String.self, forKey: .text)
         let encoding =
@@ -127,7 +127,7 @@ struct ArchivedContent: Decodable, Sendable {
         }
     }
 
-    /// The content of a request; that of a form may be in its parameters alone.
+    /// The content of a request; some archives have a form's content only as parameters.
     var sentData: Data? {
         if let data { return data }
         guard let params, !params.isEmpty, mimeType?.lowercased().contains("x-www-form-urlencoded") == true
@@ -137,7 +137,7 @@ struct ArchivedContent: Decodable, Sendable {
     }
 }
 
-/// A message of a WebSocket, as Chrome writes them.
+/// A message of a WebSocket, as Chrome writes it.
 struct ArchivedMessage: Decodable, Sendable {
     enum Content: Sendable, Equatable {
         case message(WebSocketMessage)
@@ -148,7 +148,7 @@ struct ArchivedMessage: Decodable, Sendable {
         case control
     }
 
-    /// Whether the client sent it.
+    /// Whether the client sent the message.
     let isSent: Bool
     let content: Content
 
@@ -165,7 +165,7 @@ struct ArchivedMessage: Decodable, Sendable {
             content = .failure(data)
             return
         }
-        // RFC 6455 §5.2; Chrome shows binary messages in Base64.
+        // The opcodes of RFC 6455 §5.2; Chrome writes binary messages in Base64.
         switch try container.decodeIfPresent(Int.self, forKey: .opcode) ?? 1 {
         case 1: content = .message(.text(data))
         case 2:
@@ -184,7 +184,7 @@ struct ArchivedMessage: Decodable, Sendable {
 }
 
 extension Data {
-    /// Reads Base64 as archives have it: some writers break its lines.
+    /// Decodes Base64, also with line breaks, which some writers insert.
     fileprivate init?(archivedBase64 text: String) {
         if let data = Data(base64Encoded: text) {
             self = data

@@ -1,10 +1,10 @@
-// The notes on an exchange that is recorded.
+// The observation of an exchange that is recorded.
 
 import Fireweed
 import Foundation
 import Synchronization
 
-/// An exchange as it was on the wire.
+/// An exchange as it was on the wire, with decoded content.
 struct ObservedExchange: Sendable {
     struct Message: Sendable {
         let isSent: Bool
@@ -25,7 +25,7 @@ struct ObservedExchange: Sendable {
     var report = TransferReport()
 }
 
-/// Hands an exchange's events on, and adds the exchange to an archive when it has ended.
+/// Passes an exchange's events on, and adds the exchange to an archive when it has ended.
 final class ExchangeObserver: TransferConsumer {
     private let base: any TransferConsumer
     private let archive: ArchiveBuilder
@@ -34,7 +34,7 @@ final class ExchangeObserver: TransferConsumer {
     init(_ message: RequestMessage, _ base: any TransferConsumer, _ archive: ArchiveBuilder, startedAt date: Date) {
         self.base = base
         self.archive = archive
-        // Content from a reader was read by the stubs in front.
+        // The stub transport in front has already read content from a reader into memory.
         let body = if case .data(let data) = message.body { data } else { Data() }
         state = Mutex(
             ObservedExchange(
@@ -73,7 +73,8 @@ final class ExchangeObserver: TransferConsumer {
             state.report = report
             return state
         }
-        // Before the consumer learns of the end: a test that awaits the response finds the exchange in the archive.
+        // Added before the consumer is notified, so that a test that awaits the response finds the exchange in the
+        // archive.
         archive.add(exchange)
         base.transferDidFinish(end)
     }

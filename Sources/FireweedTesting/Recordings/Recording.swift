@@ -13,14 +13,14 @@ public import Foundation
 /// ```
 ///
 /// An exchange answers a request with the same method and URL, query included, and with the same content where the
-/// archive has it; ``RecordingMatch`` has other ways. JSON and forms are compared by their members, parts of a
-/// multipart form without their boundary. A value that is redacted in the archive (`Redaction.mark`) stands for every
-/// value. What was not recorded fails with ``UnmatchedRequestError``, which shows the nearest exchange.
+/// archive has it; ``RecordingMatch`` has other rules. JSON and forms are compared by their members, parts of a
+/// multipart form without their boundary. A value that is redacted in the archive (`Redaction.mark`) matches every
+/// value. A request that was not recorded fails with ``UnmatchedRequestError``, which shows the nearest exchange.
 ///
 /// A response to HEAD, a 204 and a 304 are replayed without content, as they are on the wire (RFC 9110 §6.4.1). Content
 /// that an archive has for them is ignored: browsers write the content of their cache into a 304.
 public struct Recording: Sendable {
-    /// How many exchanges there are.
+    /// The number of exchanges.
     public var count: Int { entries.count }
     /// When the earliest exchange was recorded; `nil` when the archive does not say.
     public let date: Date?
@@ -28,7 +28,7 @@ public struct Recording: Sendable {
 
     /// Reads a file.
     ///
-    /// - Throws: what `Data(contentsOf:)` and `init(har:)` throw.
+    /// - Throws: the errors of `Data(contentsOf:)` and `init(har:)`.
     public init(contentsOf url: URL) throws {
         try self.init(har: Data(contentsOf: url))
     }
@@ -49,7 +49,7 @@ public struct Recording: Sendable {
         date = entries.compactMap { $0.startedDateTime.flatMap(Self.date) }.min()
     }
 
-    /// Reads a date of ISO 8601; its fraction, of which writers have from none to nine digits, does not count.
+    /// Reads an ISO 8601 date; fractions of seconds, which have zero to nine digits, are ignored.
     private static func date(_ text: String) -> Date? {
         let parts = text.split(separator: ".", maxSplits: 1)
         let fraction = parts.count > 1 ? parts[1].drop { $0.isNumber } : ""
@@ -62,7 +62,7 @@ public struct Recording: Sendable {
     ///
     /// - Parameters:
     ///   - age: the age that the recording may have.
-    ///   - now: the date to compare with; the machine's, by default.
+    ///   - now: the date to compare with; the current date by default.
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
     /// - Throws: ``StubExpectationError`` when the recording is older; an archive without dates passes.
@@ -100,8 +100,8 @@ public struct Recording: Sendable {
     /// - Parameters:
     ///   - match: how a request finds its exchange.
     ///   - anyOrigin: whether a request to another scheme, host or port than the recorded one is answered too, as a
-    ///     ``MockServer`` needs it; false by default. A request to a host of the archive finds exchanges of that host
-    ///     alone, and redirects to these become relative.
+    ///     ``MockServer`` needs; false by default. A request to a host of the archive finds only exchanges of that
+    ///     host. Redirects to the archive's hosts become relative.
     /// - Returns: stubs that answer with the exchanges of the archive.
     public func stubs(matching match: RecordingMatch, anyOrigin: Bool = false) -> [Stub] {
         let hosts =
@@ -122,7 +122,7 @@ public struct Recording: Sendable {
         ArchivedExchange.stub(of: entries, comparesContent: comparesContent, hosts: hosts)
     }
 
-    /// Exchanges of one key together; those whose content is known come before those that answer every content.
+    /// The exchanges grouped by key; groups with known content come before those that match any content.
     private func grouped(by key: (ArchivedExchange) -> ArchivedExchange.Key) -> [[ArchivedExchange]] {
         var groups: [(key: ArchivedExchange.Key, entries: [ArchivedExchange])] = []
         var places: [ArchivedExchange.Key: Int] = [:]
@@ -139,7 +139,7 @@ public struct Recording: Sendable {
             + groups.filter { $0.key.body == nil }.map(\.entries)
     }
 
-    /// A stub for each exchange, which is open when those before it have answered.
+    /// One stub for each exchange, which can answer once, after the stubs before it have answered.
     private func ordered(_ hosts: Set<String>?) -> [Stub] {
         let order = UUID.random()
         return entries.indices.map { index in
@@ -149,7 +149,7 @@ public struct Recording: Sendable {
 }
 
 extension Data {
-    /// Browsers on Windows write a byte order mark.
+    /// The data without a byte order mark, which browsers on Windows write.
     var withoutByteOrderMark: Data {
         starts(with: [0xEF, 0xBB, 0xBF]) ? Data(dropFirst(3)) : self
     }

@@ -4,7 +4,7 @@ public import Foundation
 
 /// An HTTP archive cannot be read, or does not have what a request needs; the description says which and where.
 public struct RecordingError: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// What is wrong, with the place in the archive, as `log.entries[3].response.content.text`.
+    /// The reason, with the place in the archive, such as `log.entries[3].response.content.text`.
     public let description: String
     /// The description.
     public var errorDescription: String? { description }
@@ -13,7 +13,7 @@ public struct RecordingError: Error, Sendable, CustomStringConvertible, Localize
         self.description = description
     }
 
-    /// Makes an error of what the decoder says.
+    /// Makes an error from a decoder's error.
     init(_ error: DecodingError) {
         let (context, reason) =
             switch error {

@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 
 extension RequestMatcher {
-    /// The query is that of a URL, item for item, in any order; a redacted value stands for every one.
+    /// The query is that of a URL, item for item, in any order; a redacted value matches every value.
     static func archivedQuery(of url: String) -> RequestMatcher {
         let expected = TargetText(url).queryItems.map { QueryPair($0) }.sorted()
         let description = QueryPair.text(of: expected)
@@ -15,7 +15,7 @@ extension RequestMatcher {
         }
     }
 
-    /// The host is the exchange's, or none of the archive's: then the request goes to a server that replays.
+    /// The host is that of the exchange, or is not in the archive, such as that of a server that replays.
     static func archivedHost(of url: String, _ hosts: Set<String>) -> RequestMatcher {
         let expected = TargetText(url).origin
         return .ofHead("host \(expected), or one that was not recorded") { request in
@@ -24,7 +24,7 @@ extension RequestMatcher {
         }
     }
 
-    /// The content is the same: by members, fields or parts where it has some, else byte by byte.
+    /// The content is the same: compared by JSON members, form fields or parts if it has any, else byte by byte.
     static func archivedContent(_ data: Data, type: String) -> RequestMatcher {
         let lowercased = type.lowercased()
         if lowercased.hasPrefix("multipart/form-data") {
@@ -45,7 +45,8 @@ extension RequestMatcher {
         }
     }
 
-    /// JSON Lines with redacted values, line by line; lines that are no JSON, as those of XML, are compared as text.
+    /// JSON Lines with redacted values, line by line; lines that are not JSON, such as those of XML, are compared as
+    /// text.
     private static func archivedLines(_ data: Data) -> RequestMatcher {
         let expected = lines(data)
         return RequestMatcher("content of \(expected.count) lines") { request in
@@ -73,7 +74,7 @@ extension RequestMatcher {
         return JSONDifference.lines(expected: json, actual: other, isPartial: false, wildcard: Redaction.mark)
     }
 
-    /// Whether the texts are equal, apart from what is redacted in the first.
+    /// Whether the texts are equal, apart from redacted parts of `expected`.
     private static func matches(_ expected: Data, _ found: Data) -> Bool {
         let pieces = String(decoding: expected, as: UTF8.self).components(separatedBy: Redaction.mark)
         var rest = String(decoding: found, as: UTF8.self)[...]
@@ -98,7 +99,7 @@ extension RequestMatcher {
         }
     }
 
-    /// Parts are compared without their boundary, which every request makes anew.
+    /// Compares parts without their boundary, which is new in every request.
     private static func archivedParts(_ expected: [RecordedPart]) -> RequestMatcher {
         let names = expected.map(\.name).joined(separator: ", ")
         return RequestMatcher("multipart form of \(names)") { request in
@@ -129,12 +130,12 @@ private struct QueryPair: Comparable {
         (one.name, one.value) < (other.name, other.value)
     }
 
-    /// Both sorted; a redacted value sorts in its place among those of its name, so that names decide there.
+    /// Whether sorted pairs match: a redacted pair matches any pair of the same name.
     static func match(_ expected: [QueryPair], _ found: [QueryPair]) -> Bool {
         guard expected.count == found.count else { return false }
         if expected == found { return true }
         var rest = found
-        // What is known exactly is taken first: the redacted ones take what is left.
+        // Exact pairs are matched first; the redacted pairs must then match the rest by name.
         for pair in expected where !pair.isRedacted {
             guard let index = rest.firstIndex(of: pair) else { return false }
             rest.remove(at: index)

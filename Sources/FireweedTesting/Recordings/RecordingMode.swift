@@ -2,15 +2,15 @@
 
 import Foundation
 
-/// The treatment of requests by a session with a recording.
+/// The way in which a session with a recording treats requests.
 public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
-    /// Answers from the recording; what is not in it fails with ``UnmatchedRequestError``, and nothing is sent.
+    /// Answers from the recording; other requests fail with ``UnmatchedRequestError``, and nothing is sent.
     case replay
-    /// Answers from the recording; what is not in it is sent, and recorded behind the rest.
+    /// Answers from the recording; other requests are sent, and their exchanges are appended to the recording.
     case recordMissing = "record-missing"
-    /// Sends everything, and records it in place of what was there.
+    /// Sends every request, and replaces the recording by the new exchanges.
     case rerecord
-    /// Sends everything, and records nothing.
+    /// Sends every request, and records nothing.
     case passThrough = "pass-through"
 
     /// The mode that the environment variable `FIREWEED_RECORDING` names, by the raw values above; ``replay`` without
@@ -18,11 +18,11 @@ public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     ///
     /// `FIREWEED_RECORDING=rerecord swift test` renews every recording whose test does not choose a mode itself.
     ///
-    /// Another value counts as ``replay``, in which nothing is sent; `withRecording` and the trait `.recording` throw
-    /// a ``RecordingError`` then.
+    /// An unknown value gives ``replay``, in which nothing is sent; `withRecording` and the trait `.recording` then
+    /// throw a ``RecordingError``.
     public static var environment: RecordingMode { (try? ofEnvironment.get()) ?? .replay }
 
-    /// The mode of the environment, or the error of a variable with another value.
+    /// The mode of the environment, or an error for an unknown value of the variable.
     static var ofEnvironment: Result<RecordingMode, RecordingError> {
         named(ProcessInfo.processInfo.environment["FIREWEED_RECORDING"] ?? "")
     }
@@ -38,15 +38,15 @@ public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
 
 /// The rule by which a request finds its exchange in a recording.
 public enum RecordingMatch: Sendable, Hashable, CaseIterable {
-    /// By method, URL and content, wherever it stands.
+    /// By method, URL and content, anywhere in the recording.
     ///
-    /// Of several exchanges that are the same, each answers once, in the order of the archive; the last one answers
-    /// from then on.
+    /// Several exchanges with the same request answer once each, in the order of the archive; the last one then
+    /// repeats.
     case request
-    /// By method and URL, whatever the content is; for content with times or random numbers in it.
+    /// By method and URL, with any content; for content that contains times or random numbers.
     case methodAndURL
-    /// By its place: the first request gets the first exchange, and has to have the same method, URL and content.
+    /// By position: the first request gets the first exchange, and must have the same method, URL and content.
     ///
-    /// Every exchange answers once. For code that has to ask in a certain order.
+    /// Every exchange answers once. For code that must send its requests in a certain order.
     case order
 }

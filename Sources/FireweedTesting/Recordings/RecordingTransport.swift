@@ -4,7 +4,7 @@ public import Fireweed
 public import Foundation
 import Synchronization
 
-/// Answers from an HTTP archive (HAR 1.2), sends what is not in it, or records what it sends, as its mode says.
+/// Replays an HTTP archive (HAR 1.2), or sends requests and records them in it, depending on its mode.
 ///
 /// ```swift
 /// let transport = try RecordingTransport(contentsOf: file, mode: .recordMissing)
@@ -13,24 +13,26 @@ import Synchronization
 /// try transport.save()
 /// ```
 ///
-/// `withRecording` makes a session on one, and saves. What is recorded is what is on the wire, after adapters, cookies
-/// and redirects: each exchange is an entry, with its content decoded, and each WebSocket with its messages.
+/// `withRecording` makes a session on such a transport, and saves the archive. Messages are recorded as they are on the
+/// wire, after adapters and cookies: each exchange, also of a redirect, is an entry with decoded content, and each
+/// WebSocket is an entry with its messages.
 ///
-/// Secrets are left out as `redaction` says: the values of fields, of parameters and segments in URLs, and of members
-/// in JSON, forms, XML and server-sent events. Requests' content in which secrets cannot be looked for, such as text
-/// and multipart forms, is not recorded; such a request is found again by method and URL. Responses' content of such
-/// types is recorded as it came, since nothing could be replayed without it: look at an archive before you share it.
+/// `redaction` defines the secrets that are left out: the values of fields, of parameters and segments in URLs, and of
+/// members in JSON, forms, XML and server-sent events. Requests' content that cannot be searched for secrets, such as
+/// text and multipart forms, is not recorded; such a request is found again by method and URL. Responses' content of
+/// such types is recorded unchanged unless it is JSON, since it is needed for the replay: look at an archive before you
+/// share it.
 ///
-/// While it records, the content of requests is read whole into memory before it is sent.
+/// The content of a request is read whole into memory before it is sent, in every mode.
 public final class RecordingTransport: Transport {
-    /// What the transport does with a request.
+    /// The choice between replaying, recording and sending.
     public let mode: RecordingMode
-    /// The archive's exchanges as stubs, and everything that was asked.
+    /// The archive's exchanges as stubs, and all requests that came.
     public let stubs: Stubs
-    /// The exchanges that the archive had; `nil` where there was no archive, or where it is not replayed.
+    /// The exchanges that the archive had; `nil` when there was no archive, or when the mode does not replay.
     public let recording: Recording?
     private let file: ArchiveFile
-    /// How many exchanges were saved.
+    /// The number of exchanges that were saved in the mode `recordMissing`.
     private let savedCount = Mutex(0)
     private let base: any Transport
     private let stubTransport: StubTransport
@@ -39,13 +41,14 @@ public final class RecordingTransport: Transport {
     /// Makes a transport; nothing is sent and nothing is written yet.
     ///
     /// - Parameters:
-    ///   - url: the archive's file. It has to be there for ``RecordingMode/replay``.
-    ///   - mode: what is replayed, and what is sent and recorded; by default what `FIREWEED_RECORDING` says, else
-    ///     ``RecordingMode/replay``.
+    ///   - url: the archive's file, which must exist for ``RecordingMode/replay``.
+    ///   - mode: the choice between replaying, recording and sending; by default the mode that `FIREWEED_RECORDING`
+    ///     names, else ``RecordingMode/replay``.
     ///   - match: how a request finds its exchange.
-    ///   - redaction: what is left out of the archive; `Redaction.none` records everything.
-    ///   - base: what sends; an `EngineTransport` with default options by default.
-    /// - Throws: ``RecordingError`` for a file that is not an archive, `CocoaError` for one that cannot be read.
+    ///   - redaction: the secrets to leave out of the archive; `Redaction.none` records everything.
+    ///   - base: the transport that sends; an `EngineTransport` with default options by default.
+    /// - Throws: ``RecordingError`` for a file that is not an archive, or is missing in ``RecordingMode/replay``;
+    ///   `CocoaError` for a file that cannot be read.
     public init(
         contentsOf url: URL, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
         redaction: Redaction = .standard, wrapping base: any Transport = EngineTransport()
@@ -74,17 +77,17 @@ public final class RecordingTransport: Transport {
         stubTransport = StubTransport(stubs: stubs, clock: base.clock, fallback: fallback)
     }
 
-    /// How many exchanges were recorded since the transport was made.
+    /// The number of exchanges recorded since the transport was made.
     public var recordedCount: Int { archive.count }
 
-    /// Writes the archive, with what was recorded; its folder is made where it is missing.
+    /// Writes the recorded exchanges to the archive; creates its folder if necessary.
     ///
     /// Does nothing in the modes that do not record, and in ``RecordingMode/recordMissing`` when nothing was missing.
-    /// Exchanges that have not ended are not in it. Tests of one process may record into the same archive, at the same
-    /// time too: what each of them records is in it.
+    /// Exchanges that have not ended are not written. Tests of one process may record into the same archive, even at
+    /// the same time: the archive gets the exchanges of all of them.
     ///
-    /// - Throws: `CocoaError` when the file cannot be written, ``RecordingError`` when the file that is there is no
-    ///   archive any more.
+    /// - Throws: `CocoaError` when the file cannot be written, ``RecordingError`` when the existing file is not an
+    ///   archive.
     public func save() throws {
         switch mode {
         case .replay, .passThrough: return
@@ -101,20 +104,20 @@ public final class RecordingTransport: Transport {
 
     // MARK: Transport
 
-    /// Those of stubs where nothing is sent, else those of the wrapped transport.
+    /// The abilities of stubs in ``RecordingMode/replay``, else those of the wrapped transport.
     public var abilities: TransportAbilities { mode == .replay ? stubTransport.abilities : base.abilities }
-    /// The wrapped transport's.
+    /// The wrapped transport's options.
     public var options: TransportOptions { base.options }
-    /// The wrapped transport's.
+    /// The wrapped transport's clock.
     public var clock: any SessionClock { base.clock }
-    /// The wrapped transport's.
+    /// The wrapped transport's statistics.
     public var statistics: [OriginStatistics] { base.statistics }
-    /// None: stubs answer on a queue.
+    /// `nil`: stubs answer on a dispatch queue.
     public var executor: (any TaskExecutor)? { nil }
 
-    /// Hands the rules to the wrapped transport.
+    /// Passes the rules to the wrapped transport.
     public func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
-    /// Closes those of the wrapped transport.
+    /// Closes the wrapped transport's idle connections.
     public func closeIdleConnections() { base.closeIdleConnections() }
 
     /// Ends every transfer as cancelled, later ones too.
@@ -131,7 +134,7 @@ public final class RecordingTransport: Transport {
     }
 }
 
-/// Sends by another transport, and notes every exchange.
+/// Sends through another transport, and records every exchange.
 private final class ArchivingTransport: TransportDecorator, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
 

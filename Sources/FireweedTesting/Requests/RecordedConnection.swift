@@ -6,12 +6,12 @@ public import Fireweed
 ///
 /// Requests with equal numbers came over one connection.
 public struct RecordedConnection: Sendable, Hashable {
-    /// The place of the connection among those that the server accepted; the first one is 1.
+    /// The number of the connection, counted from 1 in the order in which the server accepted connections.
     public let number: Int
     /// The version of HTTP in which the request came: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
     public internal(set) var httpVersion: String
     /// The version of TLS; `nil` in clear text.
     public internal(set) var tlsVersion: TLSVersion?
-    /// The certificate that the client has shown and proved; `nil` where it showed none, or was not asked for one.
+    /// The client's certificate, verified in the handshake; `nil` when the client sent none, or was not asked for one.
     public internal(set) var clientCertificate: Certificate?
 }

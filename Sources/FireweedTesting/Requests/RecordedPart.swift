@@ -16,7 +16,7 @@ public struct RecordedPart: Sendable, Hashable {
     /// The content as text; bytes that are not UTF-8 become U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Cuts content at its boundary (RFC 2046 §5.1.1); what is not a part is left out.
+    /// Splits content at its boundary (RFC 2046 §5.1.1); preamble, epilogue and parts without a header are left out.
     static func parts(of body: Data, contentType: String) -> [RecordedPart] {
         guard let boundary = parameter("boundary", of: contentType), !boundary.isEmpty else {
             return []
@@ -28,7 +28,7 @@ public struct RecordedPart: Sendable, Hashable {
         while let found = body.range(of: delimiter, in: place..<body.endIndex) {
             place = found.upperBound
             guard isLine(found, of: body) else { continue }
-            // The CRLF in front of a delimiter belongs to it.
+            // The CRLF before a delimiter belongs to the delimiter.
             if let start, found.lowerBound - 2 >= start,
                 let part = part(body[start..<found.lowerBound - 2])
             {
@@ -39,7 +39,7 @@ public struct RecordedPart: Sendable, Hashable {
         return parts
     }
 
-    /// Whether a delimiter begins a line, and nothing of another word follows it.
+    /// Whether a delimiter begins a line, and is not the beginning of a longer word.
     private static func isLine(_ delimiter: Range<Data.Index>, of body: Data) -> Bool {
         let isAtStart =
             delimiter.lowerBound == body.startIndex || body[..<delimiter.lowerBound].suffix(2) == Data("\r\n".utf8)
@@ -73,13 +73,13 @@ public struct RecordedPart: Sendable, Hashable {
             else { continue }
             let value = pair[1].trimmingCharacters(in: .whitespaces)
             guard value.count > 1, value.first == "\"", value.last == "\"" else { return value }
-            // A backslash alone is one: browsers wrote paths of Windows so.
+            // Only `\"` is unescaped; another backslash stays, since browsers have sent Windows paths unescaped.
             return value.dropFirst().dropLast().replacingOccurrences(of: "\\\"", with: "\"")
         }
         return nil
     }
 
-    /// What is between the semicolons of a field, behind its first value; one within quotes parts nothing.
+    /// The parameters of a field, split at semicolons outside quotes, without the field's first value.
     private static func parameters(of field: String) -> [String] {
         var parts = [""]
         var (isQuoted, isEscaped) = (false, false)

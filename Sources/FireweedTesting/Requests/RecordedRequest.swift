@@ -5,28 +5,28 @@ public import Foundation
 
 /// A request message that came to a ``StubTransport`` or a ``MockServer``.
 ///
-/// It is what would be on the wire: after adapters, cookies, cache and redirects. Each exchange is a request of its
-/// own: a retry and a redirect each add one.
+/// The message is recorded as it would be on the wire, after adapters, cookies and cache. Each exchange is recorded: a
+/// retry and a redirect each add a request.
 public struct RecordedRequest: Sendable {
     /// The method.
     public let method: HTTPMethod
-    /// The absolute URL as it was requested, without a fragment being sent anywhere.
+    /// The absolute URL as it was requested; only a stubbed session sees a fragment, which is never sent.
     public let urlText: String
-    /// The header fields, in order; of two fields with one name `headers` shows the later one.
+    /// The header fields, in order; of several fields with the same name, `headers` has the last one.
     public let fields: [Field]
     /// The whole content; empty when there was none.
     public let body: Data
     /// The values of the placeholders in the pattern of the stub that matched, decoded.
     ///
-    /// `/users/{id}` gives `["id": "42"]`. Empty before a stub has matched.
+    /// With `/users/{id}` they are `["id": "42"]`, for example. Empty before a stub has matched.
     public internal(set) var parameters: [String: String] = [:]
     /// Whether the request asks for a WebSocket.
     public let isWebSocket: Bool
     /// The bytes that came to a ``MockServer``: head and content, with its framing; empty in a stubbed session.
     ///
-    /// A request of HTTP/2 is written as HTTP/1.1 writes it: its head is compressed on the wire.
+    /// An HTTP/2 request is shown in the form of HTTP/1.1, since its head is compressed on the wire.
     public let wireBytes: Data
-    /// The fields behind the content (trailers, RFC 9110 §6.5), in order; empty in a stubbed session.
+    /// The trailers, fields after the content (RFC 9110 §6.5), in order; empty in a stubbed session.
     public let trailers: [Field]
     /// The connection over which the request came to a ``MockServer``; `nil` in a stubbed session.
     public let connection: RecordedConnection?
@@ -55,7 +55,7 @@ public struct RecordedRequest: Sendable {
     public var path: String { String(target.path) }
     /// Path and query as they were written.
     package var pathAndQuery: String { "\(target.path)\(target.query.map { "?\($0)" } ?? "")" }
-    /// Names and values of the query in their order, decoded.
+    /// The names and values of the query, decoded, in order.
     public var queryItems: [URLQueryItem] { target.queryItems }
     /// The header fields.
     public var headers: HTTPHeaders {
@@ -67,7 +67,7 @@ public struct RecordedRequest: Sendable {
         queryItems.first { $0.name == name }?.value
     }
 
-    /// The value of the first field of this name, which is compared without case.
+    /// The value of the first field of this name; case does not matter.
     public func header(_ name: String) -> String? {
         fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
     }
@@ -121,25 +121,25 @@ extension RecordedRequest: CustomStringConvertible {
     /// Method and URL.
     public var description: String { "\(method.rawValue) \(urlText)" }
 
-    /// The request as people read one: request line, fields, and the start of its content.
+    /// The request in readable form: method and URL, fields, and the start of its content.
     func detail(_ redaction: Redaction) -> String {
         var lines = [description]
-        // The text is in the logs of a continuous integration; what differs of such a field is said by its matcher.
+        // Redacted, since the text gets into CI logs; a matcher of such a field still shows how its value differs.
         lines += fields.map { "\($0.name): \(redaction.value($0.value, ofField: $0.name))" }
         if !body.isEmpty { lines += ["", ContentText.excerpt(body)] }
         return lines.joined(separator: "\n")
     }
 }
 
-/// Content as it is shown in messages.
+/// Content in the form for messages.
 enum ContentText {
-    /// Most bytes that are shown.
+    /// The maximum number of bytes that are shown.
     private static let limit = 1000
 
     /// The text of content, or its size where it is not text.
     static func excerpt(_ body: Data) -> String {
         guard body.count > limit else { return String(data: body, encoding: .utf8) ?? "<\(body.count) bytes>" }
-        // The last character may be cut: of four bytes at most, three are there.
+        // The limit may cut a UTF-8 character, of which at most three bytes are then there.
         for count in (limit - 3...limit).reversed() {
             guard let text = String(data: body.prefix(count), encoding: .utf8) else { continue }
             return "\(text)… <\(body.count) bytes in all>"

@@ -1,12 +1,12 @@
-// The parts of a URL, cut without Foundation.
+// The parts of a URL, split without Foundation.
 
 import Foundation
 
 /// Scheme, authority, path and query of an absolute URL, as they are written.
 ///
-/// Every stubbed request is cut once; `URLComponents` would take a third of its time.
+/// The URL of every stubbed request is split once; `URLComponents` would take a third of the request's time.
 struct TargetText: Sendable, Hashable {
-    /// In lower case; empty for an origin-form target.
+    /// In the case of the URL; empty for an origin-form target.
     var scheme: Substring
     /// Host and port, without userinfo.
     var authority: Substring
@@ -40,9 +40,9 @@ struct TargetText: Sendable, Hashable {
         path = rest.isEmpty ? "/" : rest
     }
 
-    /// The authority in lower case, without a port that is the scheme's own (RFC 9110 §4.2.3).
+    /// The authority in lower case, without the scheme's default port (RFC 9110 §4.2.3).
     ///
-    /// Of a WebSocket's URL the default ports are those of HTTP.
+    /// `ws` and `wss` have the default ports of `http` and `https`.
     var origin: String {
         let text = authority.lowercased()
         let port =
@@ -54,18 +54,18 @@ struct TargetText: Sendable, Hashable {
         return !port.isEmpty && text.hasSuffix(port) ? String(text.dropLast(port.count)) : text
     }
 
-    /// The segments of the path, percent-encoding still on; a path that ends in a slash has an empty last segment.
+    /// The segments of the path, still percent-encoded; a path that ends in a slash has an empty last segment.
     var segments: [Substring] {
         path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     }
 
-    /// Names and values of the query in their order, decoded.
+    /// The names and values of the query, decoded, in order.
     var queryItems: [URLQueryItem] { query.map { FormPairs.decoded($0, plusIsSpace: false) } ?? [] }
 }
 
 /// Pairs of names and values in a query or a form.
 enum FormPairs {
-    /// Cuts at `&` and at the first `=`, and takes the percent-encoding off.
+    /// Splits a text at `&` and at the first `=` of each pair, and decodes percent-encoding.
     ///
     /// With `plusIsSpace`, `+` is a space, as in `application/x-www-form-urlencoded` (WHATWG URL §5.1).
     static func decoded(_ text: Substring, plusIsSpace: Bool) -> [URLQueryItem] {
@@ -76,7 +76,7 @@ enum FormPairs {
         }
     }
 
-    /// A name or a value as a form has it (WHATWG URL §5.2).
+    /// Encodes a name or a value of a form (WHATWG URL §5.2).
     static func encoded(_ text: String) -> String {
         let kept = CharacterSet(
             charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789*-._ ")

@@ -87,7 +87,7 @@ extension MockResponse {
     ///
     /// - Parameters:
     ///   - url: the file.
-    ///   - contentType: the media type; `nil`, the default, goes by the extension of the file's name.
+    ///   - contentType: the media type; `nil`, the default, derives it from the extension of the file's name.
     ///   - status: the status code; 200 by default.
     ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
     /// - Returns: the response.
@@ -126,7 +126,7 @@ extension MockResponse {
     /// A response whose content the test sends while the request runs.
     ///
     /// - Parameters:
-    ///   - feed: sends the content, and ends it.
+    ///   - feed: the feed by which the test sends and ends the content.
     ///   - contentType: the media type; `application/octet-stream` by default.
     ///   - status: the status code; 200 by default.
     ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
@@ -153,15 +153,15 @@ extension MockResponse {
 
     // MARK: No response
 
-    /// A failure of the network in place of a response, as `.failure(.notConnectedToInternet)`.
+    /// A network failure instead of a response, such as `.failure(.notConnectedToInternet)`.
     ///
-    /// A request of a stubbed session fails with `AFError.sessionTaskFailed(error:)` around it; a ``MockServer`` closes
-    /// the connection.
+    /// A request of a stubbed session fails with `AFError.sessionTaskFailed(error:)` around the error; a ``MockServer``
+    /// closes the connection, or over HTTP/2 resets the stream.
     public static func failure(_ code: URLError.Code) -> MockResponse {
         failure(URLError(code))
     }
 
-    /// A failure in place of a response; the rest is as above.
+    /// An error instead of a response, with the effects of `failure(_:)` with a code.
     public static func failure(_ error: any Error) -> MockResponse {
         MockResponse(status: 200).changed {
             $0.hasHead = false
@@ -169,7 +169,7 @@ extension MockResponse {
         }
     }
 
-    /// Nothing: the request ends when it is cancelled or its time-out is over.
+    /// No response at all: the request ends when it is cancelled or times out.
     public static var neverAnswers: MockResponse {
         MockResponse(status: 200).changed {
             $0.hasHead = false

@@ -9,12 +9,12 @@ public import Foundation
 /// Stub.get("/users/{id}").reply(.json(["name": "Ada"]).header("ETag", "\"1\"").delayed(by: .milliseconds(200)))
 /// ```
 ///
-/// A ``StubTransport`` and a ``MockServer`` take the same answers. `Content-Length` is added where the length is known
-/// and the answer has no such field.
+/// A ``StubTransport`` and a ``MockServer`` take the same answers. `Content-Length` is added when the length is known,
+/// and the answer has neither this field nor trailers.
 public struct MockResponse: Sendable {
     /// One step of streamed content.
     public enum Piece: Sendable, ExpressibleByStringLiteral {
-        /// Bytes, which reach the client in one piece.
+        /// Bytes, which are sent in one piece.
         case data(Data)
         /// A pause of this length.
         case pause(Duration)
@@ -40,13 +40,13 @@ public struct MockResponse: Sendable {
 
     /// The status code (RFC 9110 §15).
     public var status: Int
-    /// The header fields in their order; a name may be there more than once.
+    /// The header fields, in order; a name may occur more than once.
     public var fields: [Field]
     var content: Content
     var ending = Termination.complete
     var delay = Duration.zero
     var interim: [ResponseHead] = []
-    /// False for a failure or a silence in place of a response.
+    /// Whether there is a response; false for a failure or a stall instead of one.
     var hasHead = true
     var fault: ServerFault?
     var webSocket: WebSocketScript?
@@ -80,11 +80,11 @@ public struct MockResponse: Sendable {
 
     /// The same answer with a further header field.
     ///
-    /// A field that may have one value alone, such as `Content-Type`, replaces the one that is there; a broken server,
-    /// which sends two, appends to ``fields``.
+    /// A single-valued field, such as `Content-Type`, replaces an existing one; append to ``fields`` to imitate a
+    /// broken server that sends two.
     ///
     /// - Parameters:
-    ///   - name: the name; another existing field of this name, such as `Set-Cookie`, stays.
+    ///   - name: the name; existing fields of this name stay if the field can be repeated, such as `Set-Cookie`.
     ///   - value: the value.
     /// - Returns: the response.
     public func header(_ name: String, _ value: String) -> MockResponse {
@@ -96,21 +96,22 @@ public struct MockResponse: Sendable {
         }
     }
 
-    /// Response fields whose value is no list (RFC 9110, 9111 and 6797), in lower case.
+    /// Response fields whose value is not a list (RFC 9110, 9111 and 6797), in lower case.
     private static let singleValuedNames: Set<String> = [
         "age", "content-disposition", "content-length", "content-location", "content-range", "content-type", "date",
         "etag", "expires", "last-modified", "location", "retry-after", "server", "strict-transport-security",
     ]
 
-    /// The same answer with a header field, as `.header(.contentType("text/csv"))`; a single-valued one is replaced.
+    /// The same answer with a header field, such as `.header(.contentType("text/csv"))`; replaces a single-valued
+    /// field.
     public func header(_ header: HTTPHeader) -> MockResponse {
         self.header(header.name, header.value)
     }
 
-    /// The same answer with a further field behind its content (a trailer, RFC 9110 §6.5).
+    /// The same answer with a further trailer, a field after the content (RFC 9110 §6.5).
     ///
-    /// Over HTTP/1.1 such content is sent in chunks. Trailers are not sent with an answer that has no content, nor over
-    /// HTTP/1.1 with a `Content-Length` that was added by hand.
+    /// Over HTTP/1.1, content with trailers is sent in chunks. Trailers are not sent with an answer that has no
+    /// content, nor over HTTP/1.1 with a `Content-Length` that was added by hand.
     ///
     /// - Parameters:
     ///   - name: the name; another existing trailer of this name stays.
@@ -140,7 +141,8 @@ public struct MockResponse: Sendable {
 
     /// The same head and content; then the exchange fails instead of ending.
     ///
-    /// - Parameter error: the error of a stubbed session's request; a ``MockServer`` closes the connection instead.
+    /// - Parameter error: the error of a stubbed session's request; a ``MockServer`` closes the connection instead, or
+    ///   over HTTP/2 resets the stream.
     /// - Returns: the response with the failure at its end.
     public func failing(with error: any Error = URLError(.networkConnectionLost)) -> MockResponse {
         changed { $0.ending = .failure(error) }

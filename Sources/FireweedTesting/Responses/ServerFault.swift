@@ -2,16 +2,16 @@
 
 public import Foundation
 
-/// A fault of a ``MockServer``, as `.json(…).fault(.closeInBody(after: 10))`.
+/// A fault of a ``MockServer``, such as `.json(…).fault(.closeInBody(after: 10))`.
 ///
 /// A stubbed session has no connection: its request fails with the error that the real transport reports for the fault.
-/// ``throttle(bytesPerSecond:)`` goes by the session's clock there. A count below 0 is the same as 0.
+/// There, ``throttle(bytesPerSecond:)`` uses the session's clock. A count below 0 is the same as 0.
 public enum ServerFault: Sendable, Hashable {
     /// Closes the connection when the request's head has come.
     case closeAfterRequestHead
     /// Closes the connection when this many bytes of the request's content have come.
     case closeInRequestBody(after: Int)
-    /// Closes the connection when the request has come, in place of an answer.
+    /// Closes the connection when the request has come, instead of answering.
     case closeBeforeHead
     /// Closes the connection after this many bytes of the response's head.
     case closeInHead(after: Int)
@@ -19,29 +19,30 @@ public enum ServerFault: Sendable, Hashable {
     case closeAfterHead
     /// Closes the connection after this many bytes of the response's content.
     case closeInBody(after: Int)
-    /// Resets the connection (RST) when the request has come, in place of an answer.
+    /// Resets the connection (RST) when the request has come, instead of answering.
     case reset
     /// Resets the connection (RST) after this many bytes of the response's content.
     case resetInBody(after: Int)
-    /// Sends these bytes in place of an answer, and closes.
+    /// Sends these bytes instead of an answer, and closes the connection.
     case garbage(Data)
     /// Sends this many bytes of the response's content, then nothing more.
     case stallInBody(after: Int)
-    /// Over HTTP/2, says that the request and later ones will not be answered (GOAWAY, RFC 9113 §6.8), and closes the
-    /// connection; over HTTP/1.1, the same as ``closeBeforeHead``.
+    /// Over HTTP/2, sends GOAWAY (RFC 9113 §6.8) for this request and later ones, and closes the connection; over
+    /// HTTP/1.1, the same as ``closeBeforeHead``.
     ///
     /// Clients may send such a request again.
     case goAway
-    /// Over HTTP/2, ends the exchange in place of an answer (RST_STREAM, RFC 9113 §6.4), with an error code such as 2,
+    /// Over HTTP/2, resets the stream (RST_STREAM, RFC 9113 §6.4) instead of answering, with an error code such as 2,
     /// INTERNAL_ERROR; over HTTP/1.1, the same as ``reset``.
     case resetStream(code: UInt32 = 2)
-    /// Over HTTP/2, ends the exchange after this many bytes of the response's content (RST_STREAM); over HTTP/1.1, the
+    /// Over HTTP/2, resets the stream (RST_STREAM) after this many bytes of the response's content; over HTTP/1.1, the
     /// same as ``resetInBody(after:)``.
     case resetStreamInBody(after: Int, code: UInt32 = 2)
     /// Sends the response's content at this many bytes a second.
     case throttle(bytesPerSecond: Int)
 
-    /// How the fault shows on a transport without a wire: what is left of the content, and the error behind it.
+    /// The effect of the fault in a stubbed session: whether a head comes, the bytes of content, and the end; `nil` for
+    /// throttling.
     var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Termination)? {
         let lost = MockResponse.Termination.failure(URLError(.networkConnectionLost))
         return switch self {

@@ -1,9 +1,9 @@
-// An authority's statement on revoked certificates.
+// The revocation status that a certificate authority publishes.
 
 import COpenSSL
 import Foundation
 
-/// An authority's OCSP responder and revocation list, on a server of their own: both are asked for in clear text.
+/// An authority's OCSP responder and revocation list, on their own server, since both are fetched in clear text.
 struct CertificateStatus {
     let server: MockServer
     private let authority: GeneratedCertificate
@@ -13,12 +13,12 @@ struct CertificateStatus {
         server = try MockServer.start()
     }
 
-    /// The URL that certificates name for OCSP.
+    /// The OCSP URL in certificates.
     var responderURL: String { server.url("/status").absoluteString }
-    /// The URL that certificates name for the revocation list.
+    /// The URL of the revocation list in certificates.
     var listURL: String { server.url("/list").absoluteString }
 
-    /// Lets both say that a certificate is revoked.
+    /// Publishes by OCSP and in the list that a certificate is revoked.
     func revoke(_ certificate: GeneratedCertificate) throws {
         let (response, list) = (try response(about: certificate), try list(of: certificate))
         server.stubs.add {
@@ -62,7 +62,7 @@ struct CertificateStatus {
         return GeneratedCertificate.der { i2d_X509_CRL(list, $0) }
     }
 
-    /// When a certificate was revoked, and from when to when that is said.
+    /// The date of a revocation, and the validity period of the statement about it.
     private final class Times {
         let revocation = X509_gmtime_adj(nil, -86_400)
         let this = X509_gmtime_adj(nil, -3600)

@@ -1,13 +1,13 @@
-// The fault of a response's content on a wire.
+// The fault in a response's content.
 
 import Foundation
 
-/// Cuts or slows the content of one answer; the count of bytes runs over all its pieces.
+/// Cuts or slows the content of one answer; bytes are counted across all its pieces.
 struct ContentFault {
     /// The result of sending a piece.
     enum Progress {
         case sent
-        /// The bytes in front of the fault are sent: the fault comes now.
+        /// All bytes before the fault are sent, so the fault comes now.
         case due
         /// The client or the connection is gone.
         case lost
@@ -15,7 +15,7 @@ struct ContentFault {
 
     private var byteCount: Int?
     private let bytesPerSecond: Int?
-    /// The time that the piece before takes at the rate.
+    /// The time that the previous part takes at the rate.
     private var pause = Duration.zero
 
     init(_ fault: ServerFault?) {
@@ -23,16 +23,16 @@ struct ContentFault {
         if case .throttle(let rate) = fault { bytesPerSecond = max(1, rate) } else { bytesPerSecond = nil }
     }
 
-    /// Whether the answer ends with the fault; a content that is shorter than the count ends with it too.
+    /// Whether the answer ends with the fault; content that is shorter than the fault's byte count does so too.
     var isPending: Bool { byteCount != nil }
 
-    /// Whether every byte in front of the fault is sent.
+    /// Whether every byte before the fault is sent.
     var isDue: Bool { byteCount == 0 }
 
-    /// Sends a piece, in parts where a rate wants that.
+    /// Sends a piece, in several parts when a rate is set.
     ///
-    /// `wait` waits for a duration, and `write` sends at least one byte. Both return false when the client or the
-    /// connection is gone.
+    /// `wait` waits for a duration, and `write` sends a part of at least one byte. Both return false when the client or
+    /// the connection is gone.
     mutating func send(_ data: Data, waitingBy wait: (Duration) -> Bool, _ write: (Data) -> Bool) -> Progress {
         var rest = byteCount.map { data.prefix($0) } ?? data
         byteCount? -= rest.count
@@ -49,7 +49,7 @@ struct ContentFault {
 }
 
 extension ServerFault {
-    /// After so many bytes of the response's content the fault comes; `nil` for faults elsewhere.
+    /// The number of the content's bytes before the fault; `nil` for faults elsewhere.
     fileprivate var contentByteCount: Int? {
         switch self {
         case .closeInBody(let count), .resetInBody(let count), .stallInBody(let count),

@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// Events of a feed, and pauses, for a thread that waits for them while its client is there.
+/// Lets a thread wait for a feed's events and for pauses, until its client is gone.
 final class FeedQueue: @unchecked Sendable {
     // SAFETY: the condition's lock guards the events.
-    // A condition, since the reader is a thread of its own that may block, and no task.
+    // A condition, since the reader is a thread of its own, which may block, and not a task.
     private let condition = NSCondition()
     private var events: [ResponseFeed.Event] = []
     private var isClosed = false
@@ -17,7 +17,7 @@ final class FeedQueue: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Says that the client is gone, which ends all waits.
+    /// Ends all waits, since the client is gone.
     func close() {
         condition.lock()
         isClosed = true
@@ -27,7 +27,7 @@ final class FeedQueue: @unchecked Sendable {
 
     /// The next event; `nil` when the client is gone.
     ///
-    /// `isGone` is asked five times a second, for connections that do not report that their client is gone.
+    /// `isGone` is polled five times a second, for connections that do not call `close()` when their client is gone.
     func next(isGone: () -> Bool = { false }) -> ResponseFeed.Event? {
         condition.lock()
         defer { condition.unlock() }
@@ -38,7 +38,7 @@ final class FeedQueue: @unchecked Sendable {
         return nil
     }
 
-    /// Waits as a test asked for; false when the client is gone.
+    /// Waits for a pause in an answer; false when the client is gone.
     func wait(_ duration: Duration) -> Bool {
         let end = Date(timeIntervalSinceNow: duration.seconds)
         condition.lock()

@@ -3,13 +3,13 @@
 import Fireweed
 package import Foundation
 
-/// Reads one message after the other from a stream, and refuses what breaks the protocol.
+/// Reads one message after the other from a stream, and throws when a client breaks the protocol.
 package struct FrameReader {
     /// A message or a control frame from a client.
     package enum Event: Equatable {
         case message(WebSocketMessage)
         case ping(Data)
-        /// Code 1005 is a close frame without a code.
+        /// A close frame without a code has the code 1005.
         case close(code: UInt16, reason: Data)
     }
 
@@ -33,7 +33,7 @@ package struct FrameReader {
     private var message = Data()
     /// The opcode of the message that has begun; `nil` between messages.
     private var begun: UInt8?
-    /// What a client of a test sends fits into memory.
+    /// The maximum size of a message, which is held in memory: 1 GiB.
     private static let messageLimit = 1 << 30
 
     /// Makes a reader; `rest` are bytes that were read already.
@@ -57,9 +57,9 @@ package struct FrameReader {
         return nil
     }
 
-    /// Takes a data frame; `nil` while the message is not whole.
+    /// Adds a data frame to its message; `nil` while the message is not complete.
     private mutating func message(behind frame: Frame) throws(Refusal) -> WebSocketMessage? {
-        // RFC 6455 §5.4: a continuation follows a beginning, and nothing else does.
+        // RFC 6455 §5.4: within a message, data frames must be continuations; elsewhere they must not be.
         guard (frame.opcode == 0) == (begun != nil) else { throw .protocolError }
         let opcode = begun ?? frame.opcode
         begun = frame.isFinal ? nil : opcode
@@ -105,7 +105,7 @@ package struct FrameReader {
         return Frame(isFinal: isFinal, opcode: opcode, content: content)
     }
 
-    /// The length of a frame's content behind its 7 bits; `nil` at the end of the connection.
+    /// The length of a frame's content, from its 7 bits and the bytes after them; `nil` at the end of the connection.
     private mutating func length(_ bits: UInt8) throws(Refusal) -> UInt64? {
         guard bits > 125 else { return UInt64(bits) }
         guard let more = bytes(bits == 126 ? 2 : 8) else { return nil }

@@ -5,16 +5,17 @@ import Foundation
 
 /// A certificate and its key.
 final class GeneratedCertificate: @unchecked Sendable {
-    // SAFETY: OpenSSL counts references to certificates and keys atomically, and nothing here changes one that is made.
+    // SAFETY: OpenSSL counts references to certificates and keys atomically, and nothing here changes them after
+    // `init`.
     struct Options {
         /// Seconds from now.
         var validity = -3600...30 * 86_400
         var names: String? = "DNS:localhost,IP:127.0.0.1"
         var purpose: String? = "serverAuth"
         var isAuthority = false
-        /// The domains that an authority is for, as OpenSSL writes them.
+        /// The domains for which an authority may issue certificates, in OpenSSL's syntax.
         var nameConstraints: String?
-        /// Where the certificate's status is to be had, as URLs.
+        /// The URLs of the OCSP responder and of the revocation list.
         var responder: String?
         var revocationList: String?
         var hasWeakKey = false
@@ -97,7 +98,7 @@ final class GeneratedCertificate: @unchecked Sendable {
         return bytes.map { Data(bytes: $0, count: count) } ?? Data()
     }
 
-    /// What one of OpenSSL's `i2d` functions writes; empty when it fails.
+    /// The output of one of OpenSSL's `i2d` functions; empty when it fails.
     static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {
         var bytes: UnsafeMutablePointer<UInt8>?
         let count = write(&bytes)

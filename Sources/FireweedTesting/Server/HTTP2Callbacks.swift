@@ -4,7 +4,7 @@ import CNghttp2
 import Fireweed
 import Foundation
 
-/// nghttp2's callbacks: each finds the connection, which outlives its session, and calls a method of it.
+/// nghttp2's callbacks: each finds the connection, which outlives its session, and calls a method of the connection.
 enum HTTP2Callbacks {
     /// The table for every session.
     ///
@@ -73,11 +73,11 @@ enum HTTP2Callbacks {
     }
 }
 
-/// A response's head in nghttp2's form.
+/// A response's head or trailers in nghttp2's form.
 struct HTTP2FieldArray {
     private let pairs: [(name: [UInt8], value: [UInt8])]
 
-    /// Fields of the connection do not exist in HTTP/2 (RFC 9113 §8.2.2), and names are in lower case.
+    /// The fields of a head, without connection-specific ones (RFC 9113 §8.2.2), and with names in lower case.
     init(_ head: ResponseHead) {
         self.init(head.fields, behind: [(":status", "\(head.status)")])
     }

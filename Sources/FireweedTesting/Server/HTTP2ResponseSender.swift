@@ -5,7 +5,7 @@ import Foundation
 
 /// Sends one answer on a thread of its own, with its fault.
 ///
-/// Faults that close or reset are those of the connection, with every stream on it, unless they name the stream.
+/// Faults that close or reset apply to the connection with all its streams, except the `resetStream` faults.
 struct HTTP2ResponseSender {
     let connection: HTTP2ServerConnection
     let stream: HTTP2ServerStream
@@ -26,7 +26,7 @@ struct HTTP2ResponseSender {
             case .interim(let head): guard connection.submit(head, on: stream, isInterim: true) else { return }
             case .head(let head):
                 guard send(head, response.fault) else { return }
-                // A count of no bytes needs no piece, which a feed might never give.
+                // A fault after 0 bytes comes without a piece, since a feed may never give one.
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data): guard send(data, response.fault, &contentFault) else { return }
             case .feed(let feed, _): guard send(feed, response.fault, &contentFault) else { return }
@@ -39,7 +39,7 @@ struct HTTP2ResponseSender {
         _ = connection.add(Data(), isLast: true, trailers: trailers, on: stream)
     }
 
-    /// RFC 9113 §7.
+    /// INTERNAL_ERROR (RFC 9113 §7).
     private static let internalError: UInt32 = 2
 
     private func send(_ head: ResponseHead, _ fault: ServerFault?) -> Bool {
@@ -56,7 +56,7 @@ struct HTTP2ResponseSender {
         }
     }
 
-    /// Sends a piece of the content; false when the exchange is over, by the fault too.
+    /// Sends a piece of the content; false when the exchange is over, also because of the fault.
     private func send(_ data: Data, _ fault: ServerFault?, _ contentFault: inout ContentFault) -> Bool {
         let progress = contentFault.send(data, waitingBy: stream.feedQueue.wait) {
             connection.add($0, isLast: false, on: stream)
@@ -69,7 +69,7 @@ struct HTTP2ResponseSender {
         return false
     }
 
-    /// Ends the connection or the stream as a fault of the content says.
+    /// Carries out a fault of the content, on the connection or on the stream.
     private func end(by fault: ServerFault?) {
         switch fault {
         case .closeInBody: connection.close()
@@ -79,7 +79,7 @@ struct HTTP2ResponseSender {
         }
     }
 
-    /// Sends what a feed gives, until its end.
+    /// Sends a feed's content until the feed ends.
     private func send(_ feed: ResponseFeed, _ fault: ServerFault?, _ contentFault: inout ContentFault) -> Bool {
         let events = stream.feedQueue
         guard feed.listen({ events.add($0) }) else {

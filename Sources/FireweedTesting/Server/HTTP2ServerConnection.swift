@@ -20,7 +20,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     private let stream: any ServerStream
     private let descriptor: Int32
     private let recorded: RecordedConnection?
-    /// Asked for each event: no reference is kept while a thread waits.
+    /// Called for each event, so that no reference to the handler is kept while a thread waits.
     private let handler: @Sendable () -> (any RequestHandler)?
     private static let streamLimit: UInt32 = 100
 
@@ -36,7 +36,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
 
     /// Serves until the connection ends.
     ///
-    /// - Parameter bytes: those that were read already.
+    /// - Parameter bytes: the bytes that were read already.
     package func serve(after bytes: Data) {
         defer { end() }
         guard begin() else { return }
@@ -62,7 +62,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// The descriptor is closed behind this: threads that still answer write nothing more.
+    /// The descriptor is closed afterwards, so threads that are still answering must write nothing more.
     private func end() {
         lock.withLock { _ in
             for stream in streams.values { stream.close() }
@@ -72,7 +72,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Takes bytes of the client; false when the connection is over.
+    /// Processes bytes of the client; false when the connection is over.
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let (isOpen, events) = lock.withLock { _ -> (Bool, [HTTP2ServerEvent]) in
             let pointer = bytes.bindMemory(to: UInt8.self).baseAddress
@@ -86,7 +86,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         return isOpen
     }
 
-    /// Sends what nghttp2 has to send; called under the lock.
+    /// Sends nghttp2's pending output; called under the lock.
     private func flush() -> Bool {
         guard session != nil else { return false }
         while true {
@@ -125,13 +125,13 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// The request as far as it has come.
+    /// The request as far as it has been received.
     private func request(of stream: HTTP2ServerStream, withContent: Bool = true) -> RecordedRequest {
         lock.withLock { _ in
             let authority = stream.authority ?? "localhost"
             let isTunnel = stream.method == "CONNECT"
             let (target, content) = (isTunnel ? authority : stream.path, withContent ? stream.input : Data())
-            // As it would be in HTTP/1.1: the bytes of the head are compressed.
+            // In the form of HTTP/1.1, since the real bytes of the head are compressed.
             let fields = stream.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
             let head = Data("\(stream.method) \(target) HTTP/2\r\n\(fields)\r\n".utf8)
             return RecordedRequest(
@@ -141,7 +141,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Takes note of a request that is not answered.
+    /// Records a request that is not answered because of an early fault.
     private func note(_ request: RecordedRequest, of stream: HTTP2ServerStream) {
         stream.isNoted = true
         _ = handler()?.take(request)
@@ -191,7 +191,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Adds content, and its end; false when the stream or the connection is over.
+    /// Adds content, and with `isLast` its end; false when the stream or the connection is over.
     func add(_ content: Data, isLast: Bool, trailers: [Field] = [], on stream: HTTP2ServerStream) -> Bool {
         lock.withLock { _ in
             guard !stream.isClosed, session != nil else { return false }
@@ -212,7 +212,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Says that this stream and later ones are not answered (RFC 9113 §6.8).
+    /// Sends GOAWAY for this stream and later ones (RFC 9113 §6.8), and closes.
     func goAway(from stream: HTTP2ServerStream) {
         lock.withLock { _ in
             guard session != nil else { return }
@@ -233,18 +233,18 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         close()
     }
 
-    /// Ends what is sent; the connection is over when the client has closed it too, or after two seconds.
+    /// Closes the sending side; the connection ends when the client closes too, or after two seconds.
     func close() {
         lock.withLock { _ in
             guard session != nil else { return }
             stream.end()
             shutdown(descriptor, Int32(SHUT_WR))
         }
-        // The thread that reads may wait already, so that a time-out of its socket would come too late.
+        // Not SO_RCVTIMEO: the reading thread may already be in recv(2), where a new time-out has no effect.
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { [weak self] in self?.stopReading() }
     }
 
-    /// Wakes the thread that reads; a session that is gone says that the descriptor may be closed.
+    /// Wakes the reading thread, unless the session is gone: the descriptor may be closed then.
     private func stopReading() {
         lock.withLock { _ in
             if session != nil { shutdown(descriptor, Int32(SHUT_RD)) }
@@ -256,7 +256,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         lock.withLock { _ in
             guard session != nil else { return }
             descriptor.resetOnClose()
-            shutdown(descriptor, Int32(SHUT_RD))  // wakes the thread that reads, which closes it
+            shutdown(descriptor, Int32(SHUT_RD))  // wakes the reading thread, which closes the descriptor
         }
     }
 
@@ -298,7 +298,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         return HTTP2FieldArray(fields).withFields { nghttp2_submit_trailer(session, number, $0, $1) == 0 }
     }
 
-    /// Gives the next content of a response; `nil` when there is none yet, and true at its end.
+    /// Copies a response's next content into `buffer`; `nil` when there is none yet, and `isLast` at the end.
     func read(_ number: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool)? {
         guard let stream = streams[number] else { return (0, true) }
         let piece = stream.output.dropFirst(stream.sentCount).prefix(buffer.count)
@@ -325,8 +325,8 @@ enum HTTP2ServerEvent {
 
 /// One exchange on a connection.
 final class HTTP2ServerStream: @unchecked Sendable {
-    // SAFETY: touched under the connection's lock alone, but for `earlyFault` and `isNoted`, which the connection's
-    // thread has.
+    // SAFETY: touched only under the connection's lock, except `earlyFault` and `isNoted`, which only the connection's
+    // thread touches, and `feedQueue`, which has a lock of its own.
     let number: Int32
     private(set) var method = "GET"
     private(set) var scheme = "http"
@@ -335,32 +335,32 @@ final class HTTP2ServerStream: @unchecked Sendable {
     private(set) var fields: [Field] = []
     var hasHead = false
     var input = Data()
-    /// The fields behind the request's content, and behind the response's.
+    /// The trailers of the request, and of the response.
     var trailers: [Field] = []
     var ownTrailers: [Field] = []
     var output = Data()
-    /// So many bytes of `output` are sent: removing them frame by frame would copy the rest each time.
+    /// The bytes of `output` that are sent; removing them frame by frame would copy the rest each time.
     var sentCount = 0
-    /// Nothing follows `output`.
+    /// Whether the content ends with `output`.
     var isWhole = false
     private(set) var isClosed = false
-    /// What the thread that answers waits for; it has a lock of its own.
+    /// The events for which the answering thread waits; the queue has a lock of its own.
     let feedQueue = FeedQueue()
     var earlyFault: ServerFault?
-    /// An early fault has ended the exchange: later frames of the request count no more.
+    /// Whether an early fault has ended the exchange; later frames of the request are then ignored.
     var isNoted = false
 
     init(number: Int32) {
         self.number = number
     }
 
-    /// Nothing more can be sent.
+    /// Ends sending on the stream, and the waits of the answering thread.
     func close() {
         isClosed = true
         feedQueue.close()
     }
 
-    /// RFC 9113 §8.3.1.
+    /// Adds a field, or takes a pseudo-header field (RFC 9113 §8.3.1).
     func add(_ name: String, _ value: String) {
         switch name {
         case ":method": method = value
@@ -372,7 +372,7 @@ final class HTTP2ServerStream: @unchecked Sendable {
         }
     }
 
-    /// Clients may split the field for compression (RFC 9113 §8.2.3).
+    /// Joins the values of `Cookie`, which clients may split for compression (RFC 9113 §8.2.3).
     private func addCookie(_ value: String) {
         guard let index = fields.firstIndex(where: { $0.name == "cookie" }) else {
             return fields.append(Field(name: "cookie", value: value))

@@ -6,14 +6,14 @@ import Foundation
 
 /// The certificate of a ``MockServer``, made when the server starts.
 ///
-/// A session of ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` accepts ``trusted``, and refuses
-/// all others but the revoked ones. Revocation has to be looked up: those are refused by a session with a
-/// `RevocationTrustEvaluator`, as by
+/// A session of ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` accepts ``trusted`` and the
+/// revoked ones, and refuses all others. Since revocation has to be looked up, revoked certificates are refused by a
+/// session with a `RevocationTrustEvaluator`, such as
 /// `server.session(serverTrustManager: ServerTrustManager(evaluators: ["localhost": .revocationChecking]))`.
 ///
 /// Each server has an authority of its own.
 public enum MockCertificate: Sendable, Hashable, CaseIterable {
-    /// Right in every way, for `localhost` and 127.0.0.1.
+    /// Valid, for `localhost` and 127.0.0.1.
     case trusted
     /// Valid until yesterday.
     case expired
@@ -21,23 +21,23 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
     case notYetValid
     /// For another host.
     case wrongHost
-    /// For `127.0.0.1` as the name of a host; the server's URL has that address (RFC 9110 §4.3.5).
+    /// With 127.0.0.1 as a DNS name, not as an address; the server's URL has the address (RFC 9110 §4.3.5).
     case addressAsName
-    /// With its host in the common name alone, and without a `subjectAltName` (RFC 9110 §4.3.4).
+    /// With its host only in the common name, and without a `subjectAltName` (RFC 9110 §4.3.4).
     case commonNameOnly
     /// Self-signed.
     case selfSigned
-    /// Self-signed, in front of the chain of another server that is right in every way.
+    /// Self-signed, sent before the valid chain of another certificate.
     case selfSignedBeforeOtherChain
-    /// Signed by an authority that no client trusts, and that the server shows.
+    /// Signed by an authority that no client trusts, and that the server sends.
     case untrustedRoot
-    /// Signed by an authority that no client knows, and that the server does not show.
+    /// Signed by an authority that no client knows, and that the server does not send.
     case unknownIssuer
-    /// Signed by an intermediate authority that the server does not show.
+    /// Signed by an intermediate authority that the server does not send.
     case missingIntermediate
-    /// Signed by the certificate of a server, which is no authority.
+    /// Signed by a server's certificate, which is not an authority.
     case issuedByServer
-    /// Signed by an intermediate authority that is for another domain (name constraints, RFC 5280 §4.2.1.10).
+    /// Signed by an intermediate authority that is limited to another domain (name constraints, RFC 5280 §4.2.1.10).
     case nameConstraints
     /// With an RSA key of 1024 bits.
     case weakKey
@@ -47,11 +47,11 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
     case sha1Signature
     /// For clients, not for servers.
     case clientOnly
-    /// Revoked, as the OCSP response says that the server staples (RFC 6066 §8).
+    /// Revoked according to the OCSP response that the server staples (RFC 6066 §8).
     case revokedByStapledStatus
-    /// Revoked, as the OCSP responder says that the certificate names (RFC 6960).
+    /// Revoked according to the OCSP responder that the certificate names (RFC 6960).
     case revokedByResponder
-    /// Revoked, as the revocation list says that the certificate names (RFC 5280 §5).
+    /// Revoked according to the revocation list that the certificate names (RFC 5280 §5).
     case revokedByList
 
     /// Makes the certificate, and its authority.
@@ -82,7 +82,7 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What the server shows, its own certificate first.
+    /// The chain that the server sends, its own certificate first.
     private func chain(below authority: GeneratedCertificate, _ status: CertificateStatus?) throws
         -> [GeneratedCertificate]
     {
@@ -106,7 +106,7 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
         return [try GeneratedCertificate("localhost", signedBy: authority, options)]
     }
 
-    /// A chain that is not a certificate of the authority alone.
+    /// A chain that is more, or something else, than one certificate signed by the authority.
     private func unusualChain(below authority: GeneratedCertificate) throws -> [GeneratedCertificate] {
         let ordinary = GeneratedCertificate.Options()
         var above = GeneratedCertificate.authority
@@ -137,11 +137,11 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
 /// The certificate of a server, and the authority that issued it.
 struct IssuedCertificate {
     let identity: ServerIdentity
-    /// The authority that a client has to trust; `nil` where the client trusts it already, or must not.
+    /// The authority that a client has to trust; `nil` for a certificate from files.
     var authority: Certificate?
     /// Issues certificates to clients; `nil` for a server whose certificate comes from files.
     var clientAuthority: GeneratedCertificate?
-    /// Answers for the certificate's revocation; `nil` where the certificate is not revoked.
+    /// Serves the certificate's revocation status; `nil` when the certificate is not revoked.
     var statusServer: MockServer?
     /// The host of the server's URLs.
     var host = "localhost"

@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 
 extension MockServer {
-    /// How a ``MockServer`` speaks TLS.
+    /// The TLS settings of a ``MockServer``.
     ///
     /// ```swift
     /// let server = try MockServer.start(tls: MockServer.TLSOptions(clientCertificates: .required)) { Stub.any() }
@@ -22,7 +22,7 @@ extension MockServer {
         public enum ClientCertificates: Sendable, Hashable {
             /// Clients are not asked.
             case ignored
-            /// Clients are asked, and may have none.
+            /// Clients are asked, and may send none.
             case requested
             /// The handshake with a client without a certificate fails.
             case required
@@ -38,7 +38,7 @@ extension MockServer {
         /// Makes options.
         ///
         /// - Parameters:
-        ///   - certificate: the kind of the server's certificate; a right one by default.
+        ///   - certificate: the kind of the server's certificate; `trusted` by default.
         ///   - versions: the versions of TLS that the server accepts; 1.2 and 1.3 by default.
         ///   - clientCertificates: whether clients are asked for certificates; they are not by default.
         public init(
@@ -53,7 +53,7 @@ extension MockServer {
 
     /// Makes a certificate that the server accepts from a client, and its key.
     ///
-    /// Both are in files that are removed with the server.
+    /// Both are in files, which are deleted when the server is released.
     ///
     /// - Parameter name: the common name of the certificate's subject.
     /// - Returns: an identity for `TransportOptions.clientIdentity`.

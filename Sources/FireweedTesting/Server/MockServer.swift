@@ -1,4 +1,4 @@
-// A real server on loopback, for tests that want a wire.
+// A real server on loopback, for tests with real connections.
 
 public import Fireweed
 public import Foundation
@@ -14,22 +14,22 @@ import Synchronization
 /// ```
 ///
 /// Every connection has a thread of its own. Requests to a proxy (`CONNECT`, and targets in absolute form) are answered
-/// too: a tunnel leads to the port that was asked for on 127.0.0.1, whatever the host, and an absolute target is
-/// matched by its whole URL. The server stops with its last reference.
+/// too: a tunnel leads to the requested port on 127.0.0.1, whatever the host, and an absolute target is matched by its
+/// whole URL. The server stops when its last reference is released.
 public final class MockServer: Sendable {
-    /// The stubs, and what was asked of them.
+    /// The stubs, and the requests that came.
     public let stubs: Stubs
     /// The port.
     public let port: UInt16
-    /// The authority to trust, in PEM; `nil` in clear text.
+    /// The certificate authority for clients to trust; `nil` in clear text.
     public let authority: Certificate?
     let identity: ServerIdentity?
-    /// Issues certificates to clients; `nil` in clear text.
+    /// Issues certificates to clients; `nil` in clear text, and for a certificate from files.
     let clientAuthority: GeneratedCertificate?
     let offersHTTP2: Bool
-    /// The host by which the certificate knows the server.
+    /// The host of the server's URLs.
     private let host: String
-    /// Answers for the revocation of the certificate.
+    /// Serves the revocation status of the certificate.
     private let statusServer: MockServer?
     private let descriptors: ServerDescriptors
     private let state = Mutex(State())
@@ -49,10 +49,10 @@ public final class MockServer: Sendable {
     /// - Parameters:
     ///   - port: the port; 0, the default, is a free one.
     ///   - certificate: the kind of certificate for TLS; `nil`, the default, is clear text.
-    ///   - http2: whether the server speaks HTTP/2 with clients that can: by their choice in the TLS handshake (ALPN),
-    ///     and in clear text by prior knowledge. False, the default, is HTTP/1.1 alone. WebSockets are HTTP/1.1.
-    ///   - stubs: the stubs; the first one that matches answers. A request that none matches gets a 501 whose content
-    ///     says why.
+    ///   - http2: whether clients may use HTTP/2: with TLS by ALPN, in clear text by prior knowledge. False, the
+    ///     default, allows HTTP/1.1 only. WebSockets always use HTTP/1.1.
+    ///   - stubs: the stubs; the first one that matches answers. A request that no stub matches gets a 501 whose
+    ///     content has the reason.
     /// - Returns: a server that listens already, and stops when it is released.
     /// - Throws: ``MockServerError`` when the server cannot listen, or no certificate can be made.
     public static func start(
@@ -67,7 +67,7 @@ public final class MockServer: Sendable {
     ///
     /// - Parameters:
     ///   - port: the port; 0, the default, is a free one.
-    ///   - tls: how the server speaks TLS.
+    ///   - tls: the settings of TLS.
     ///   - http2: whether the server speaks HTTP/2 with clients that choose it; false by default.
     ///   - stubs: the stubs; the first one that matches answers.
     /// - Returns: a server that listens already, and stops when it is released.
@@ -83,8 +83,8 @@ public final class MockServer: Sendable {
 
     /// Starts a server of HTTP/1.1 on a socket that listens already, with a given certificate from PEM files.
     ///
-    /// `files` are the certificate, with its chain, and the key; `nil` is clear text. It keeps no requests, so that it
-    /// can run for long.
+    /// `files` are the certificate, with its chain, and the key; `nil` is clear text. The server keeps no requests, so
+    /// that it can run for a long time.
     package static func start(
         on listener: Int32, port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub]
     ) throws -> MockServer {
@@ -147,7 +147,7 @@ public final class MockServer: Sendable {
             ?? URL(fileURLWithPath: "/")
     }
 
-    /// Transport options with which a session trusts this server alone.
+    /// Transport options with which a session trusts only this server's authority.
     ///
     /// In clear text they are the default options.
     public var transportOptions: TransportOptions {
@@ -158,13 +158,14 @@ public final class MockServer: Sendable {
 
     /// Makes a session that trusts the server, with cookies and a cache of its own.
     ///
-    /// The server keeps it, so that `server.session().request(…)` does not end with the session.
+    /// The server keeps the session, so that the request of `server.session().request(…)` does not lose its session.
     ///
     /// - Parameters:
     ///   - interceptor: adapts and retries every request.
-    ///   - serverTrustManager: evaluates the server's certificate; `nil`, the default, asks the server's own authority.
+    ///   - serverTrustManager: evaluates the server's certificate; `nil`, the default, trusts only the server's own
+    ///     authority.
     ///   - eventMonitors: are notified of every event; none by default.
-    /// - Returns: a new session, which the server keeps until it is released.
+    /// - Returns: a new session, which the server keeps until the server is released.
     public func session(
         interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,
         eventMonitors: [any EventMonitor] = []
@@ -183,33 +184,33 @@ public final class MockServer: Sendable {
 
     // MARK: Answers
 
-    /// The next request that was not taken yet, in the order in which they came; waits for it when none is there.
+    /// Returns the next request that was not taken yet, in the order in which requests came; waits when there is none.
     ///
     /// ``RecordedRequest/wireBytes`` is the request byte for byte.
     ///
     /// - Parameter timeout: how long to wait, in real time; 10 seconds by default.
-    /// - Returns: the request, which is taken out of the line.
+    /// - Returns: the request, which is not returned again.
     /// - Throws: `StubExpectationError` when none came in time, `CancellationError` when the task is cancelled.
     public func takeRequest(within timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
         try await stubs.takeRequest(within: timeout)
     }
 
-    /// Adds answers to the queue: they answer the next requests, one each, whatever these are, before any stub.
+    /// Adds answers to the queue: each answers one of the next requests, whatever the request is, before any stub.
     public func enqueue(_ responses: MockResponse...) {
         state.withLock { $0.queue += responses }
     }
 
-    /// Adds faults: each is for one of the next connections, in their order.
+    /// Adds faults: each is for one of the next connections, in order.
     public func enqueue(connectionFault faults: ConnectionFault...) {
         state.withLock { $0.connectionFaults += faults }
     }
 
-    /// How many connections were accepted.
+    /// The number of connections that were accepted.
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
 
-    /// The requests as they came, byte for byte: head and content with its framing, in the order of their ends.
+    /// The requests byte for byte, head and content with its framing, in the order in which they were complete.
     ///
-    /// Those of HTTP/2 are written as HTTP/1.1 writes them: their heads are compressed on the wire.
+    /// HTTP/2 requests are shown in the form of HTTP/1.1, since their heads are compressed on the wire.
     public var receivedBytes: [Data] { state.withLock { $0.received } }
 
     /// Calls `observer` for each request, with the status of its answer (`nil` without an answer), on the
@@ -218,13 +219,13 @@ public final class MockServer: Sendable {
         state.withLock { $0.observer = observer }
     }
 
-    /// The fault in a request whose head has come: that of the answer that is next, as far as the head tells.
+    /// The fault for a request whose head has come: the fault of the next answer, as far as the head decides.
     package func earlyFault(for request: RecordedRequest) -> ServerFault? {
         let queued = state.withLock { $0.queue.first }
         return if let queued { queued.fault } else { stubs.earlyFault(for: request) }
     }
 
-    /// What answers a request: the queue, then the stubs.
+    /// The answer to a request: the next one of the queue, else that of the stubs.
     func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
         let (queued, observer) = state.withLock { state in
             (state.queue.isEmpty ? nil : state.queue.removeFirst(), state.observer)
@@ -236,7 +237,7 @@ public final class MockServer: Sendable {
         } else {
             answer = stubs.answer(to: request)
         }
-        // A recording that lacks something is said in words, as a missing stub is.
+        // The error of an incomplete recording becomes a 501 with its text, as for a missing stub.
         if case .success((let response, _)) = answer, case .failure(let error as RecordingError) = response.ending {
             answer = .failure(error)
         }
@@ -247,7 +248,7 @@ public final class MockServer: Sendable {
         return answer
     }
 
-    /// The status for a request that nothing answers.
+    /// The status for a request that has no answer.
     static let unmatchedStatus = 501
 
     func record(_ bytes: Data) {
@@ -257,7 +258,7 @@ public final class MockServer: Sendable {
 
     // MARK: Connections
 
-    /// Closes every connection, and listens no more; later calls do nothing.
+    /// Closes every connection, and stops listening; later calls do nothing.
     public func stop() { descriptors.stop() }
 
     /// Closes every open connection, while the server continues to listen.
@@ -274,24 +275,24 @@ public final class MockServer: Sendable {
 
 /// A fault of a whole connection of a ``MockServer``.
 public enum ConnectionFault: Sendable, Hashable {
-    /// Nothing is wrong with this one.
+    /// No fault.
     case none
-    /// Closes at once.
+    /// Closes the connection at once.
     case closeAtAccept
-    /// Resets (RST) at once.
+    /// Resets the connection (RST) at once.
     case resetAtAccept
-    /// Reads and never says anything, not even in the TLS handshake.
+    /// Reads, and never sends anything, not even in the TLS handshake.
     case silent
-    /// Closes in the TLS handshake, when the client's first message has come; without TLS, when the first bytes have
-    /// come.
+    /// Closes the connection in the TLS handshake, when the client's first message has come; without TLS, when the
+    /// first bytes have come.
     case closeInHandshake
-    /// Sends these bytes at once, and closes.
+    /// Sends these bytes at once, and closes the connection.
     case garbage(Data)
 }
 
-/// A ``MockServer`` could not be started; the text says why.
+/// A ``MockServer``, its socket or a certificate could not be made; the description has the reason.
 public struct MockServerError: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// Why.
+    /// The reason.
     public let description: String
     /// The description.
     public var errorDescription: String? { description }

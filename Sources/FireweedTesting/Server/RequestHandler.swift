@@ -1,11 +1,11 @@
 // The contract between a connection and the handler of its requests.
 
-/// Answers the requests of a server's connections, each on a thread of its own.
+/// Answers the requests of a server's connections, each of which has a thread of its own.
 package protocol RequestHandler: AnyObject, Sendable {
-    /// The fault in a request whose head has come, as far as the head tells; `nil` for none.
+    /// The fault for a request whose head has come, as far as the head decides; `nil` for none.
     func earlyFault(for request: RecordedRequest) -> ServerFault?
 
-    /// Takes note of a request, and says what answers it; `nil` for no answer.
+    /// Records a request, and returns its answer; `nil` for no answer.
     func take(_ request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>?
 }
 

@@ -6,7 +6,7 @@ package import Foundation
 
 /// Reads one request after the other from a stream, and keeps the bytes as they came.
 ///
-/// It reads what clients of tests send, and what it cannot read ends the connection.
+/// Written for the clients of tests: a request with an incomplete head or unreadable content ends the connection.
 package struct RequestReader {
     /// Request line and fields.
     package struct Head {
@@ -20,7 +20,7 @@ package struct RequestReader {
 
         /// The version of the protocol, as `HTTP/1.1`.
         package var version = "HTTP/1.1"
-        /// Whether a line of the head is none that RFC 9112 §3 and §5 allow, such as a folded one.
+        /// Whether a line of the head is not allowed by RFC 9112 §3 and §5, such as a folded one.
         var isMalformed = false
 
         /// The status with which a server refuses the head; `nil` for a head that is accepted.
@@ -47,7 +47,8 @@ package struct RequestReader {
 
         private func count(_ name: String) -> Int { fields.count { $0.name.isEqualIgnoringASCIICase(name) } }
 
-        /// The length of the content: 0 where the head has none, `nil` where it cannot be read (RFC 9112 §6.3).
+        /// The `Content-Length` (RFC 9112 §6.3): 0 when the head has none or the content is chunked, `nil` when
+        /// invalid.
         ///
         /// Repeated equal lengths count as one.
         var contentLength: Int? {
@@ -64,7 +65,7 @@ package struct RequestReader {
             return Int(first)
         }
 
-        /// Whether a list of tokens has one, without case.
+        /// Whether the list of a field has a token; case does not matter.
         func has(_ token: String, in name: String) -> Bool {
             (value(name) ?? "").split(separator: ",").contains {
                 $0.trimmingCharacters(in: .whitespaces).isEqualIgnoringASCIICase(token)
@@ -76,7 +77,7 @@ package struct RequestReader {
     private var buffer = Data()
     /// The bytes of the request that is being read.
     package private(set) var raw = Data()
-    /// The fields behind the content that was read last (RFC 9112 §7.1.2).
+    /// The trailers of the content that was read last (RFC 9112 §7.1.2).
     private(set) var trailers: [Field] = []
     /// Longer heads and lines end the connection.
     private static let limit = 1 << 20
@@ -85,7 +86,7 @@ package struct RequestReader {
         self.stream = stream
     }
 
-    /// The bytes that came behind the last request.
+    /// Takes the bytes that came after the last request.
     mutating func takeRest() -> Data {
         defer { buffer = Data() }
         return buffer
@@ -118,7 +119,7 @@ package struct RequestReader {
         }
     }
 
-    /// Exactly so many bytes; `nil` when the connection ends before.
+    /// Exactly this many bytes; `nil` when the connection ends before them.
     private mutating func bytes(_ count: Int) -> Data? {
         while buffer.count < count { guard fill() else { return nil } }
         return take(count)
@@ -139,7 +140,8 @@ package struct RequestReader {
         return nil
     }
 
-    /// A field; `nil` for a line without a colon, and for one whose name is no token: a folded one begins with a space.
+    /// A field; `nil` for a line without a colon, and for a line whose name is not a token, such as a folded line,
+    /// which begins with a space.
     private static func field(_ line: String) -> Field? {
         guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isToken else { return nil }
         let value = line[line.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
@@ -156,12 +158,12 @@ package struct RequestReader {
         return bytes(min(length, limit ?? length))
     }
 
-    /// RFC 9112 §7.1; extensions are skipped, and so are lines of trailers that are no fields.
+    /// Content in chunks (RFC 9112 §7.1); extensions are skipped, and so are lines of trailers that are not fields.
     private mutating func chunks(_ limit: Int?) -> Data? {
         var content = Data()
         while let line = line() {
             let digits = line.prefix { $0.isHexDigit }
-            // Behind the size there is nothing, or an extension with white space in front of it.
+            // After the size there is nothing, or an extension, before which white space is allowed.
             let rest = line[digits.endIndex...].drop { $0 == " " || $0 == "\t" }
             guard let size = Int(digits, radix: 16), size < 1 << 40, rest.isEmpty || rest.first == ";" else {
                 return nil

@@ -17,7 +17,7 @@ struct ResponseSender {
         method = HTTPMethod(rawValue: head.method)
     }
 
-    /// False when the connection is over.
+    /// Sends an answer; false when the connection is over.
     func send(_ response: MockResponse) -> Bool {
         switch response.fault {
         case .closeBeforeHead, .closeAfterRequestHead, .closeInRequestBody: return false
@@ -45,7 +45,7 @@ struct ResponseSender {
                         fields: head.fields + [Field(name: "Transfer-Encoding", value: "chunked")])
                 }
                 guard sendHead(Self.text(of: head), response.fault) else { return false }
-                // A count of no bytes needs no piece, which a feed might never give.
+                // A fault after 0 bytes comes without a piece, since a feed may never give one.
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data):
                 guard sendContent(data, isChunked, response.fault, &contentFault) else { return false }
@@ -71,7 +71,7 @@ struct ResponseSender {
         }
     }
 
-    /// Sends a piece of the content; false when the connection is over, by the fault too.
+    /// Sends a piece of the content; false when the connection is over, also because of the fault.
     private func sendContent(
         _ data: Data, _ isChunked: Bool, _ fault: ServerFault?, _ contentFault: inout ContentFault
     ) -> Bool {
@@ -86,7 +86,7 @@ struct ResponseSender {
         }
     }
 
-    /// Ends the connection, or the content alone, as a fault of the content says.
+    /// Carries out a fault of the content: closes or resets the connection, or only stalls.
     private func end(by fault: ServerFault?) -> Bool {
         switch fault {
         case .resetInBody, .resetStreamInBody: descriptor.resetOnClose()
@@ -96,16 +96,16 @@ struct ResponseSender {
         return false
     }
 
-    /// Waits as a test asked for; each connection has a thread of its own.
+    /// Waits for a pause in an answer, on the connection's own thread.
     ///
-    /// - Returns: false when the connection is over, as when the server stops. A client that has only ended its own
-    ///   side may wait for the answer still.
+    /// - Returns: false when the connection is over, for example because the server stops. A client that has closed
+    ///   only its sending side may still wait for the answer.
     private func wait(_ duration: Duration) -> Bool {
         let end = ContinuousClock.now + duration
         while true {
             let rest = ContinuousClock.now.duration(to: end)
             guard rest > .zero else { return true }
-            // Rounded up: a wait of 0 would be none. A longer wait than a day is waited for in parts.
+            // Rounded up, since 0 would not wait. A wait of more than a day is split into parts.
             let milliseconds = Int32(min(rest.seconds, 86_400) * 1000) + 1
             if descriptor.hasEvents(0, within: milliseconds) { return false }
         }
@@ -119,17 +119,17 @@ struct ResponseSender {
         return false
     }
 
-    /// POLLRDHUP of poll(2), which Glibc's module does not show: it is a GNU extension.
+    /// POLLRDHUP of poll(2), a GNU extension, which Swift's Glibc module does not have.
     private static let peerHasEnded: Int16 = 0x2000
 
-    /// Sends what a feed gives, on this thread, until its end.
+    /// Sends a feed's content on this thread until the feed ends.
     private func send(
         _ feed: ResponseFeed, _ isChunked: Bool, _ fault: ServerFault?, _ contentFault: inout ContentFault
     ) -> Bool {
         let events = FeedQueue()
         guard feed.listen({ events.add($0) }) else { return false }
         while true {
-            // A client that closes shows as one that has ended its side.
+            // A client that has gone looks like one that has closed only its sending side: both end the answer.
             switch events.next(isGone: { descriptor.hasEvents(Self.peerHasEnded, within: 0) }) {
             case .data(let data): guard sendContent(data, isChunked, fault, &contentFault) else { return false }
             case .finish: return true
@@ -149,7 +149,7 @@ struct ResponseSender {
 }
 
 extension PlayStep {
-    /// The steps of an answer on a wire: a server does its faults itself.
+    /// The steps of an answer without its fault, which the server carries out itself.
     static func serverSteps(of response: MockResponse, to method: HTTPMethod)
         -> [PlayStep]
     {
@@ -158,12 +158,12 @@ extension PlayStep {
 }
 
 extension MockResponse {
-    /// Whether the answer to a method has content (RFC 9112 §6.3), be it empty.
+    /// Whether the answer to a method has content (RFC 9112 §6.3), which may be empty.
     func hasContent(for method: HTTPMethod) -> Bool {
         hasHead && method != .head && status >= 200 && status != 204 && status != 304
     }
 
-    /// Whether the content is sent in chunks: its length is not known, or trailers follow it.
+    /// Whether the content is sent in chunks: it has no `Content-Length`, and its length is unknown or trailers follow.
     fileprivate func isUnframed(for method: HTTPMethod) -> Bool {
         guard hasContent(for: method) else { return false }
         guard !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Content-Length") }) else {

@@ -10,7 +10,7 @@ import Synchronization
 final class ServerIdentity: @unchecked Sendable {
     // SAFETY: OpenSSL's contexts are safe from every thread once they are set up; the status is set before that.
     let context: OpaquePointer
-    // The context's callback does not keep it. The maker of a handshake keeps this identity.
+    // Kept here, since the context's callback does not retain it; each handshake retains this identity.
     private var stapledStatus: StapledStatus?
 
     private init() throws {
@@ -34,10 +34,10 @@ final class ServerIdentity: @unchecked Sendable {
         }
     }
 
-    /// Shows a chain, whose first certificate is the server's own.
+    /// Sends a chain, whose first certificate is the server's own.
     convenience init(_ chain: [GeneratedCertificate]) throws {
         try self.init()
-        // Certificates that no client accepts are what some tests want: level 0 lets a server show them.
+        // Level 0 lets a server send weak certificates, which clients refuse and some tests need.
         SSL_CTX_set_security_level(context, 0)
         guard let leaf = chain.first, SSL_CTX_use_certificate(context, leaf.certificate) == 1,
             SSL_CTX_use_PrivateKey(context, leaf.key) == 1,
@@ -70,19 +70,19 @@ final class ServerIdentity: @unchecked Sendable {
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | demand, nil)
         X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.certificate)
         SSL_CTX_add_client_CA(context, authority.certificate)
-        // Sessions of clients with a certificate are resumed only within a context that has a name.
+        // OpenSSL resumes sessions of clients with a certificate only when the context has a session ID context.
         let name: [UInt8] = Array("fireweed".utf8)
         SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
     }
 
-    /// Takes HTTP/2 where a client offers it in its handshake (ALPN, RFC 7301), else HTTP/1.1.
+    /// Chooses HTTP/2 when a client offers it by ALPN (RFC 7301), else HTTP/1.1.
     func offerHTTP2() {
         SSL_CTX_set_alpn_select_cb(
             context,
             { _, chosen, chosenCount, offered, offeredCount, _ in
                 for name in ["h2", "http/1.1"] {
                     var rest = UnsafeBufferPointer(start: offered, count: Int(offeredCount))[...]
-                    // Each name is behind its length.
+                    // Each name comes after its length.
                     while let count = rest.popFirst(), rest.count >= Int(count) {
                         if count > 0, rest.prefix(Int(count)).elementsEqual(name.utf8) {
                             chosen?.pointee = rest.base.baseAddress.map { $0 + rest.startIndex }
@@ -99,7 +99,7 @@ final class ServerIdentity: @unchecked Sendable {
     deinit { SSL_CTX_free(context) }
 }
 
-/// An OCSP response that goes with a server's certificate.
+/// An OCSP response that is stapled to a server's certificate.
 private final class StapledStatus {
     private let response: Data
 
@@ -107,7 +107,7 @@ private final class StapledStatus {
         self.response = response
     }
 
-    /// Gives OpenSSL a copy, which it frees.
+    /// Gives OpenSSL a copy, which OpenSSL frees.
     func staple(to ssl: OpaquePointer) -> Int32 {
         guard let copy = CRYPTO_malloc(response.count, nil, 0) else { return SSL_TLSEXT_ERR_NOACK }
         response.copyBytes(to: UnsafeMutableRawBufferPointer(start: copy, count: response.count))
@@ -116,9 +116,9 @@ private final class StapledStatus {
     }
 }
 
-/// TLS over memory, so that no write of OpenSSL's raises SIGPIPE.
+/// TLS over memory BIOs: if OpenSSL wrote to the socket, it could raise SIGPIPE.
 ///
-/// One thread reads, and another one may write. OpenSSL's connections are for one thread at a time: calls into it are
+/// One thread reads, and another one may write. An OpenSSL connection allows one thread at a time: calls to OpenSSL are
 /// made under the lock; waiting for bytes is not.
 final class SecureStream: ServerStream {
     private let descriptor: Int32
@@ -128,7 +128,7 @@ final class SecureStream: ServerStream {
     private let plain: PlainStream
     private let lock = Mutex(())
 
-    /// Makes the handshake; `nil` when it fails.
+    /// Performs the handshake; `nil` when it fails.
     init?(_ descriptor: Int32, _ identity: ServerIdentity) {
         guard let ssl = SSL_new(identity.context), let input = BIO_new(BIO_s_mem()),
             let output = BIO_new(BIO_s_mem())
@@ -154,7 +154,7 @@ final class SecureStream: ServerStream {
 
     deinit { SSL_free(ssl) }
 
-    /// Takes down what the handshake has agreed on.
+    /// Notes the TLS version and the client's certificate of the handshake.
     func describe(in connection: inout RecordedConnection) {
         lock.withLock { _ in
             connection.tlsVersion = TLSVersion(number: SSL_version(ssl))
@@ -207,7 +207,7 @@ final class SecureStream: ServerStream {
         }
     }
 
-    /// Sends what OpenSSL has to say; called under the lock.
+    /// Sends OpenSSL's pending output; called under the lock.
     private func flush() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 16) { space in
             while true {

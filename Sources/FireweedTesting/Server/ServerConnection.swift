@@ -6,11 +6,11 @@ import FireweedTransport
 import Foundation
 import Glibc
 
-/// Reads requests, and sends what answers them, with the faults that were asked for.
+/// Reads requests, and sends their answers with the faults that the test has set.
 final class ServerConnection: @unchecked Sendable {
     // SAFETY: everything is touched on the connection's own thread alone.
     private let descriptor: Int32
-    /// No reference of ours is kept while this thread waits: the server stops with the last one of its users.
+    /// Weak, so that a waiting thread does not keep the server, which stops when its users release it.
     private weak let server: MockServer?
     private let identity: ServerIdentity?
     private let offersHTTP2: Bool
@@ -74,7 +74,8 @@ final class ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Ends what is sent, and reads what the client still sends: closing with unread bytes would reset (RFC 9112 §9.6).
+    /// Closes the sending side, and reads what the client still sends: closing a socket with unread bytes would reset
+    /// the connection (RFC 9112 §9.6).
     private func lingeringClose(_ stream: any ServerStream) {
         stream.end()
         shutdown(descriptor, Int32(SHUT_WR))
@@ -85,7 +86,7 @@ final class ServerConnection: @unchecked Sendable {
 
     // MARK: One exchange
 
-    /// False when the connection is over.
+    /// Serves one exchange; false when the connection is over.
     private func exchange(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
     ) -> Bool {
@@ -97,7 +98,7 @@ final class ServerConnection: @unchecked Sendable {
             return false
         }
         if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
-        // Faults in the request are known before its content: the stub is then asked without it.
+        // Faults in the request must be known before its content is read: the stub is found by the head alone.
         let isWebSocket = head.has("websocket", in: "Upgrade")
         let early = server?.earlyFault(for: request(head, Data(), isWebSocket))
         switch early {
@@ -136,7 +137,7 @@ final class ServerConnection: @unchecked Sendable {
             }
             guard let script else { return true }
             ServerWebSocket(stream, descriptor, script, known, reader.takeRest()).serve()
-            // A client that was refused may be sending still: its close frame must reach it.
+            // A client that was refused may still be sending; a reset could discard the close frame before it arrives.
             lingeringClose(stream)
             return false
         }
@@ -186,7 +187,7 @@ final class ServerConnection: @unchecked Sendable {
         }.start()
         Self.carry(from: PlainStream(own), to: other)
         shutdown(peer, Int32(SHUT_RDWR))
-        // Both descriptors are in use until the other direction has ended too: their numbers may be given away then.
+        // Both descriptors are in use until the other direction has ended; the numbers of closed ones could be reused.
         back.wait()
         close(peer)
         return false

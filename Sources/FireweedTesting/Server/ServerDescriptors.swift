@@ -6,8 +6,8 @@ import Synchronization
 
 /// Accepts connections, and shuts down and closes their descriptors under one lock.
 ///
-/// The number of a closed descriptor belongs to somebody else soon, so that it must not be shut down after that. The
-/// threads of the connections keep this object longer than the server lives.
+/// The number of a closed descriptor may be reused at once, so it must not be shut down afterwards. The threads of the
+/// connections keep this object, so it can outlive the server.
 package final class ServerDescriptors: Sendable {
     private struct State {
         var isStopping = false
@@ -21,15 +21,15 @@ package final class ServerDescriptors: Sendable {
 
     private let state: Mutex<State>
 
-    /// Owns a socket that listens.
+    /// Takes ownership of a listening socket.
     package init(listener: Int32) {
         state = Mutex(State(listener: listener))
     }
 
     /// Accepts connections on a thread of its own, until the server stops.
     ///
-    /// `adopt` is called on that thread. What it returns serves the connection on a thread of the connection, which
-    /// is closed after that; `nil` is a server that is gone.
+    /// `adopt` is called on that thread. It returns a closure that serves the connection on a thread of its own, after
+    /// which the connection is closed, or `nil` when the server is gone.
     package func accept(_ adopt: @escaping @Sendable (_ descriptor: Int32) -> (@Sendable () -> Void)?) {
         guard let listener = state.withLock({ $0.listener }) else { return }
         Thread { [self] in
@@ -57,12 +57,13 @@ package final class ServerDescriptors: Sendable {
         }
     }
 
-    /// Whether an error of accept(2) is one of a single connection, or of a time when resources are short.
+    /// Whether an error of accept(2) is temporary: of one connection, or from a lack of resources, after 20 ms of
+    /// waiting.
     private static func canAcceptAgain(after code: Int32) -> Bool {
         switch code {
         case ECONNABORTED, EINTR, EPROTO: return true
         case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-            // The client stays in the queue: accept would fail again and again until something is free.
+            // The connection stays in the queue: without a pause, accept would fail in a busy loop.
             Thread.sleep(forTimeInterval: 0.02)
             return true
         default: return false
@@ -71,9 +72,9 @@ package final class ServerDescriptors: Sendable {
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// Adds a connection; one that came while the server stops is closed.
+    /// Adds a connection; closes it, and returns false, when the server is stopping.
     private func add(_ descriptor: Int32) -> Bool {
-        // A process that a test starts would keep the connection open. Glibc's module has no accept4.
+        // A child process of a test would keep the connection open. Swift's Glibc module has no accept4(2).
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return state.withLock { state in
             if state.isStopping {
@@ -102,10 +103,10 @@ package final class ServerDescriptors: Sendable {
     /// Shuts down every connection; new ones are accepted.
     package func shutDownConnections() { state.withLock { $0.shutDownConnections() } }
 
-    /// Shuts down everything, which wakes the threads that wait; they close what is theirs.
+    /// Shuts down everything, which wakes the waiting threads; they close their descriptors.
     package func stop() { stopListening { $0.shutDownConnections() } }
 
-    /// Accepts no further connection; those that are open go on.
+    /// Accepts no further connections; the open ones continue.
     package func stopListening() { stopListening { _ in } }
 
     private func stopListening(_ then: (State) -> Void) {

@@ -5,17 +5,17 @@ import Glibc
 
 /// Listening sockets on 127.0.0.1.
 package enum ServerSocket {
-    /// Listens on a port, or for 0 on a free one; returns the descriptor and the port.
+    /// Listens on a port, which is a free one for 0; returns the descriptor and the port.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         try bound(to: port, purpose: "listen on") { descriptor, bind in
-            // A server that is started again takes its port over from connections that are being closed.
+            // A restarted server can bind its port while old connections are in TIME_WAIT.
             var yes: Int32 = 1
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
             return bind() && Glibc.listen(descriptor, 4096) == 0
         }
     }
 
-    /// Makes a socket, has it prepared and bound, and asks for its port.
+    /// Makes a socket, lets `prepare` bind it, and reads its port.
     private static func bound(
         to port: UInt16, purpose: String, by prepare: (_ descriptor: Int32, _ bind: () -> Bool) -> Bool
     ) throws -> (descriptor: Int32, port: UInt16) {
@@ -77,10 +77,10 @@ package enum ServerSocket {
         return nil
     }
 
-    /// The port of 127.0.0.1 at which connections are refused, the same each time.
+    /// The port of 127.0.0.1 that refuses connections, the same in every call.
     ///
-    /// A socket of this process is bound to the port without `SO_REUSEADDR`, so that no other socket can be, and never
-    /// listens. The socket is open until the process ends: a request for the URL may come at any time.
+    /// A socket of this process is bound to the port without `SO_REUSEADDR`, so that no other socket can be bound, and
+    /// never listens. The socket is open until the process ends: a request for the URL may come at any time.
     static func refusingPort() throws -> UInt16 { try refusing.get() }
 
     private static let refusing = Result { try bound(to: 0, purpose: "bind to") { _, bind in bind() }.port }
@@ -99,20 +99,20 @@ extension MockServer {
     ///
     /// The host and the port are the same for every call in a process.
     ///
-    /// - Throws: `MockServerError` when no port can be had.
+    /// - Throws: `MockServerError` when no port can be bound.
     public static func refusingURL(_ path: String = "/") throws -> URL {
         URL(string: "http://127.0.0.1:\(try ServerSocket.refusingPort())\(path)")
             ?? URL(fileURLWithPath: "/")
     }
 }
 
-/// The bytes of one connection, in clear text or over TLS; for one thread.
+/// The bytes of one connection, in clear text or over TLS; one thread may read while another one writes.
 package protocol ServerStream: AnyObject {
-    /// Reads what is there, waiting for at least a byte; 0 at the end, and when the connection is lost.
+    /// Reads the available bytes, waiting for at least one; 0 at the end, and when the connection is lost.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
     /// Sends everything; false when the connection is lost.
     func write(_ bytes: Data) -> Bool
-    /// Says in the protocol's own way that nothing more is sent.
+    /// Ends the sending side: by close_notify over TLS, else by shutdown(2).
     func end()
 }
 
@@ -151,13 +151,13 @@ final class PlainStream: ServerStream {
 }
 
 extension Int32 {
-    /// Whether this descriptor has one of these events, an error or a hang-up (poll(2)) within so many milliseconds.
+    /// Whether this descriptor has one of these events, an error or a hang-up (poll(2)) within this many milliseconds.
     func hasEvents(_ events: Int16, within milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: self, events: events, revents: 0)
         return poll(&entry, 1, milliseconds) > 0
     }
 
-    /// Lets `close` reset the connection (RST) where this is a socket's descriptor.
+    /// Makes a later `close` of this socket's descriptor reset the connection (RST).
     func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

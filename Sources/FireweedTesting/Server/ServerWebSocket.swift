@@ -26,18 +26,18 @@ final class ServerWebSocket: @unchecked Sendable {
         reader = FrameReader(stream, after: rest)
     }
 
-    /// The field by which a server agrees to a handshake with this key (RFC 6455 §4.2.2).
+    /// The `Sec-WebSocket-Accept` field for a handshake with this key (RFC 6455 §4.2.2).
     static func agreement(to key: String) -> Field {
         let accept = WebSocketKey(bytes: Array(Data(base64Encoded: key) ?? Data())).accept
         return Field(name: "Sec-WebSocket-Accept", value: accept)
     }
 
-    /// Serves behind the handshake, until the connection ends.
+    /// Serves after the handshake, until the connection ends.
     func serve() {
         let peer = MockWebSocket(request: request) { [self] in perform($0) }
         let task = peer.run(script)
         read(peer)
-        // The script may go on for a moment, and the descriptor's number may belong to another connection then.
+        // The script may continue for a moment, when the descriptor's number may belong to another connection.
         hasClosed.withLock { $0 = true }
         peer.closed(code: nil, reason: Data())
         task.cancel()
@@ -63,7 +63,7 @@ final class ServerWebSocket: @unchecked Sendable {
         send(0x8, Data([UInt8(code >> 8), UInt8(code & 0xFF)]) + reason)
     }
 
-    /// Sends a whole frame; none follows a close frame.
+    /// Sends a whole frame; sends nothing after a close frame.
     private func send(_ opcode: UInt8, _ content: Data) {
         var frame = Data([0x80 | opcode])
         switch content.count {
@@ -93,7 +93,8 @@ final class ServerWebSocket: @unchecked Sendable {
                 case .message(let message): peer.took(message)
                 case .ping(let content): send(0xA, content)
                 case .close(let code, let reason):
-                    // The answer goes first: a script that ends now closes with a code of its own.
+                    // The close frame is answered before the script is notified: a script that ends closes with its own
+                    // code.
                     sendClose(code, reason)
                     return peer.closed(code: code, reason: reason)
                 }

@@ -15,27 +15,28 @@ import Foundation
 /// ```
 ///
 /// The archive is `Recordings/users.har` beside the file of the test. `FIREWEED_RECORDING=record-missing swift test`
-/// makes it; it is written when `body` has returned, and not when it has thrown.
+/// makes it; it is written when `body` returns, and not when `body` throws.
 ///
 /// - Parameters:
 ///   - name: the archive's name, without `.har`; slashes make folders.
-///   - mode: what is replayed, and what is sent and recorded; by default what `FIREWEED_RECORDING` says, else
-///     ``RecordingMode/replay``.
+///   - mode: the choice between replaying, recording and sending; by default the mode that `FIREWEED_RECORDING` names,
+///     else ``RecordingMode/replay``.
 ///   - match: how a request finds its exchange.
-///   - redaction: what is left out of the archive.
+///   - redaction: the secrets to leave out of the archive.
 ///   - maximumAge: an older recording is reported on standard error; `nil`, the default, reports none.
 ///   - expectsAllExchanges: whether an exchange of the recording that no request used is a failure when `body` has
 ///     returned; false by default. No effect in modes that do not replay.
-///   - allowsUnmatchedRequests: whether a request that is not in the recording is no failure when `body` has returned,
-///     since the test expects its error; false by default.
+///   - allowsUnmatchedRequests: whether requests that are not in the recording are allowed, for tests that expect their
+///     errors; by default they are a failure when `body` has returned.
 ///   - interceptor: adapts and retries every request.
-///   - base: what sends; an `EngineTransport` with default options by default.
+///   - base: the transport that sends; an `EngineTransport` with default options by default.
 ///   - file: the file beside which the folder `Recordings` is; the caller's.
 ///   - line: the line of the call, for errors.
 ///   - isolation: the actor on which `body` runs; the caller's.
 ///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
-/// - Throws: what `body` throws, and what ``RecordingTransport`` throws when it is made and when it saves.
+/// - Throws: the error of `body`; the errors of ``RecordingTransport`` when it is made and when it saves;
+///   ``RecordingError`` for an unknown value of `FIREWEED_RECORDING`; ``StubExpectationError`` for the failures above.
 public func withRecording<Value>(
     _ name: String, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
     redaction: Redaction = .standard, maximumAge: Duration? = nil, expectsAllExchanges: Bool = false,
@@ -50,7 +51,7 @@ public func withRecording<Value>(
         reportingAge: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
 }
 
-/// The same, with a way of its own to report an old recording.
+/// The same as the public function, with a closure that reports an old recording.
 package func withRecording<Value>(
     _ name: String, mode: RecordingMode, matching match: RecordingMatch, redaction: Redaction, maximumAge: Duration?,
     expectsAllExchanges: Bool = false, allowsUnmatchedRequests: Bool = false, interceptor: (any RequestInterceptor)?,
@@ -84,15 +85,15 @@ package func withRecording<Value>(
 /// - Parameters:
 ///   - clock: the session's clock.
 ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
-///   - allowsUnmatchedRequests: whether a request that no stub matches is no failure when `body` has returned, since
-///     the test expects its error; false by default.
+///   - allowsUnmatchedRequests: whether requests that no stub matches are allowed, for tests that expect their errors;
+///     by default they are a failure when `body` has returned.
 ///   - filePath: the file of the call, for errors.
 ///   - line: the line of the call, for errors.
 ///   - stubs: the stubs; the first one that matches answers.
 ///   - isolation: the actor on which `body` runs; the caller's.
 ///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
-/// - Throws: what `body` throws, and ``StubExpectationError``.
+/// - Throws: the error of `body`, and ``StubExpectationError`` for the failures above.
 public func withStubs<Value>(
     clock: any SessionClock = SystemClock(), expectsAllCalls: Bool = false, allowsUnmatchedRequests: Bool = false,
     filePath: StaticString = #filePath, line: UInt = #line, @StubsBuilder _ stubs: () -> [Stub],
@@ -109,10 +110,10 @@ public func withStubs<Value>(
 extension Session {
     @TaskLocal static var current: Session?
 
-    /// The session of the test that runs: of a trait `.stubbed` or `.recording`, of `withStubs` or of `withRecording`.
+    /// The running test's session, from a trait `.stubbed` or `.recording`, from `withStubs` or `withRecording`.
     ///
-    /// It belongs to the test's task, and to the tasks below it. A detached task, a test without one of these, and a
-    /// callback have none: the session that they get fails every request with a ``StubExpectationError`` that says so.
+    /// The session belongs to the test's task and its child tasks. A detached task, a callback, and a test without one
+    /// of these sources get a session that fails every request with a ``StubExpectationError``.
     public static var testing: Session { current ?? outsideOfTests }
 
     private static let outsideOfTests = Session.stubbed {

@@ -16,16 +16,15 @@ extension Session {
     /// ```
     ///
     /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says. A
-    /// configuration without a cookie storage or without a cache gives a session without one.
-    /// No notifications are posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the
-    /// same time share nothing.
+    /// configuration without a cookie storage or without a cache gives a session without it. No notifications are
+    /// posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the same time share nothing.
     ///
     /// - Parameters:
     ///   - configuration: header fields, time-outs and cache policy; its storages are replaced, and a storage that is
     ///     `nil` stays `nil`.
     ///   - clock: the session's clock; a ``TestClock`` advances when the test says so.
     ///   - interceptor: adapts and retries every request.
-    ///   - serverTrustManager: accepted, and never asked: there is no TLS.
+    ///   - serverTrustManager: accepted but never used, since there is no TLS.
     ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the session's cache.
     ///   - eventMonitors: are notified of every event; none by default.
@@ -60,7 +59,8 @@ extension Session {
         }
     }
 
-    /// The same settings; each storage that the configuration has is replaced by one of the session's own.
+    /// A copy of the configuration; new ones replace its cookie storage and cache, and its credential storage is
+    /// removed.
     static func isolated(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
         let isolated = configuration.copy() as? URLSessionConfiguration ?? configuration
         let own = URLSessionConfiguration.ephemeral

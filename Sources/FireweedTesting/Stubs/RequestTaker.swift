@@ -14,7 +14,7 @@ final class RequestTaker: Sendable {
 
     private let state = Mutex(State.made)
 
-    /// Ends the wait; the first call counts.
+    /// Ends the wait; later calls have no effect.
     func take(_ result: Result<RecordedRequest, any Error>) {
         let waiting = state.withLock { state -> CheckedContinuation<RecordedRequest, any Error>? in
             switch state {
@@ -47,13 +47,13 @@ final class RequestTaker: Sendable {
 }
 
 extension Stubs {
-    /// The next request that was not taken yet, in the order in which they came; waits for it when none is there.
+    /// Returns the next request that was not taken yet, in the order in which requests came; waits when there is none.
     ///
     /// - Parameters:
     ///   - timeout: how long to wait, in real time; 10 seconds by default.
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
-    /// - Returns: the request, which is taken out of the line.
+    /// - Returns: the request, which is not returned again.
     /// - Throws: ``StubExpectationError`` when none came in time, `CancellationError` when the task is cancelled.
     public func takeRequest(
         within timeout: Duration = .seconds(10), filePath: StaticString = #filePath, line: UInt = #line
@@ -81,7 +81,7 @@ extension Stubs {
 }
 
 extension Duration {
-    /// In seconds.
+    /// The duration in seconds.
     var seconds: TimeInterval {
         TimeInterval(components.seconds) + TimeInterval(components.attoseconds) / 1e18
     }

@@ -12,28 +12,28 @@ import Foundation
 /// Stub.get("/once").reply(.ok).times(1)
 /// ```
 ///
-/// Of several stubs that match, the first one answers that has not answered its number of ``times(_:)``. A stub without
-/// `reply` answers with an empty 200.
+/// Of several stubs that match, the first one answers; a stub whose number of ``times(_:)`` is used up is skipped. A
+/// stub without `reply` answers with an empty 200.
 public struct Stub: Sendable, CustomStringConvertible {
-    /// The method; `nil` for every one.
+    /// The method; `nil` for every method.
     public let method: HTTPMethod?
-    /// Which URLs it answers.
+    /// The pattern of the URLs that it answers.
     public let url: URLPattern
     /// The further conditions, all of which have to be met.
     public private(set) var matchers: [RequestMatcher]
-    /// How often it answers; `nil`, the default, is without end.
+    /// The number of requests that it answers; `nil`, the default, is unlimited.
     public private(set) var limit: Int?
     private(set) var answer = Answer.sequence([.ok])
     private(set) var isWebSocket = false
     private(set) var isOptional = false
-    /// The number of a recording's exchanges that answer; 0 for a stub that is not of a recording.
+    /// The number of a recording's exchanges that answer; 0 for a stub that is not from a recording.
     private(set) var exchangeCount = 0
     /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
     private(set) var place: OrderPosition?
 
-    /// A place in an order; how far the order has come is known to each ``Stubs`` for itself.
+    /// A position in an order of stubs; each ``Stubs`` keeps its own progress in the order.
     struct OrderPosition: Sendable, Hashable {
-        /// Names the order.
+        /// The identity of the order.
         let order: UUID
         let number: Int
     }
@@ -44,7 +44,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         case closure(@Sendable (RecordedRequest) throws -> MockResponse)
     }
 
-    /// Makes a stub, which answers with an empty 200 until an answer is given to it.
+    /// Makes a stub, which answers with an empty 200 unless `reply` sets another answer.
     ///
     /// - Parameters:
     ///   - method: the method; `nil` is every method.
@@ -128,8 +128,8 @@ public struct Stub: Sendable, CustomStringConvertible {
 
     /// Answers with these, one after the other; the last one answers all later requests too.
     ///
-    /// With a WebSocket among them, a stub with a method is for requests for a WebSocket alone, and the other answers
-    /// refuse to open one.
+    /// When one of the answers is a WebSocket, a stub with a method matches only requests for a WebSocket, and its
+    /// other answers refuse to open one.
     public func reply(_ responses: MockResponse...) -> Stub {
         reply(responses: responses)
     }
@@ -141,10 +141,10 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Answers with what a closure makes of each request.
+    /// Answers each request with the response that a closure makes.
     ///
-    /// - Parameter make: called on the queue of the transport or server; it must not wait. The request fails with an
-    ///   error that it throws.
+    /// - Parameter make: called on the transport's queue or the thread of a server's connection; it must not wait. When
+    ///   it throws, a stubbed session's request fails with the error; a ``MockServer`` answers 501.
     /// - Returns: the stub with this answer.
     public func reply(_ make: @escaping @Sendable (RecordedRequest) throws -> MockResponse) -> Stub {
         changed { $0.answer = .closure(make) }
@@ -155,12 +155,12 @@ public struct Stub: Sendable, CustomStringConvertible {
         changed { $0.limit = max(0, count) }
     }
 
-    /// Need not be called: `expectAllCalled()` passes without it.
+    /// The stub need not be called: `expectAllCalled()` does not require a call.
     public func optional() -> Stub {
         changed { $0.isOptional = true }
     }
 
-    /// The same stub as one of a recording: without an expectation.
+    /// The same stub as one with `count` exchanges of a recording; it need not be called.
     func recorded(_ count: Int) -> Stub {
         changed {
             $0.exchangeCount = count
@@ -202,7 +202,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same stub as one that answers requests for WebSockets, one after the other.
+    /// The same stub for requests for WebSockets, with these answers one after the other.
     func opening(_ responses: [MockResponse]) -> Stub {
         changed {
             $0.isWebSocket = true
@@ -210,7 +210,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same stub, which answers once, when those in front of it in an order have answered.
+    /// The same stub, which answers once, after the stubs before it in an order have answered.
     func once(_ place: OrderPosition) -> Stub {
         changed {
             $0.limit = 1
@@ -231,14 +231,14 @@ public enum StubsBuilder {
     public static func buildExpression(_ stub: Stub) -> [Stub] { [stub] }
     /// Several stubs.
     public static func buildExpression(_ stubs: [Stub]) -> [Stub] { stubs }
-    /// All of them, in order.
+    /// The stubs of all expressions, in order.
     public static func buildBlock(_ stubs: [Stub]...) -> [Stub] { stubs.flatMap(\.self) }
-    /// Those of an `if`.
+    /// The stubs of an `if` without `else`.
     public static func buildOptional(_ stubs: [Stub]?) -> [Stub] { stubs ?? [] }
-    /// Those of one branch.
+    /// The stubs of the first branch.
     public static func buildEither(first stubs: [Stub]) -> [Stub] { stubs }
-    /// Those of the other branch.
+    /// The stubs of the other branch.
     public static func buildEither(second stubs: [Stub]) -> [Stub] { stubs }
-    /// Those of a loop.
+    /// The stubs of a loop.
     public static func buildArray(_ stubs: [[Stub]]) -> [Stub] { stubs.flatMap(\.self) }
 }

@@ -1,4 +1,4 @@
-// The rank of a stub for a request.
+// The comparison of a stub with a request.
 
 import Fireweed
 import Foundation
@@ -14,7 +14,8 @@ struct StubMatch {
 
     /// Compares a stub with a request.
     ///
-    /// `next` has the number of the next stub of each order that is not over; `nil` compares no places.
+    /// `next` has the number of the next stub in each order that is not used up; with `nil`, positions are not
+    /// compared.
     init(_ stub: Stub, _ request: RecordedRequest, next: [UUID: Int]? = nil) {
         var conditions: [Condition] = []
         if let method = stub.method {
@@ -44,7 +45,7 @@ struct StubMatch {
 
     var isMatch: Bool { conditions.allSatisfy(\.differences.isEmpty) }
 
-    /// How far away the stub is: a wrong URL counts more than anything behind it.
+    /// The distance of the stub from the request: a wrong URL weighs most, then a wrong method.
     var distance: Int {
         conditions.reduce(0) { sum, condition in
             guard !condition.differences.isEmpty else { return sum }
@@ -53,7 +54,7 @@ struct StubMatch {
         }
     }
 
-    /// The conditions, a line each, and what differs below them.
+    /// One line for each condition, with its differences below it.
     var lines: [String] {
         conditions.flatMap { condition in
             ["  \(condition.differences.isEmpty ? "✓" : "✗") \(condition.name)"]
@@ -61,7 +62,7 @@ struct StubMatch {
         }
     }
 
-    /// Whether a stub matches as far as a request's head tells: conditions that may look at the content count as met.
+    /// Whether a stub matches by a request's head: conditions that may need the content are taken as met.
     static func headMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {
         methodMatches(stub, request) && stub.url.match(request.target).differences.isEmpty
             && stub.matchers.allSatisfy { !$0.isOfHead || $0.differences(request).isEmpty }

@@ -4,10 +4,10 @@ public import Fireweed
 public import Foundation
 import Synchronization
 
-/// An expectation on the requests of a test that was not met; the description says what came instead.
+/// A failed expectation about a test's requests; the description has the requests that came instead.
 ///
-/// It is thrown, so that both Swift Testing and XCTest report it as the failure of the test. The last line of the
-/// description has the file and the line of the call: both report a thrown error at the line of the test.
+/// The error is thrown, so that both Swift Testing and XCTest report it as a failure of the test. The last line of the
+/// description has the file and the line of the call, since both report a thrown error at the line of the test.
 public struct StubExpectationError: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// The expectation, the requests that came, and the place of the expectation.
     public let description: String
@@ -30,17 +30,17 @@ struct SourcePlace: Sendable, CustomStringConvertible {
     let filePath: StaticString
     let line: UInt
 
-    /// As compilers write it, so that editors find it.
+    /// The place as compilers write it, so that editors can open it.
     var description: String { "\(filePath):\(line)" }
 }
 
 extension Stubs {
-    /// Expects that every stub was called, those with ``Stub/times(_:)`` as often as they say.
+    /// Expects that every stub was called, unless it is optional; a stub with ``Stub/times(_:)`` this number of times.
     ///
     /// - Parameters:
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
-    /// - Throws: ``StubExpectationError`` that names the stubs that were not.
+    /// - Throws: ``StubExpectationError`` with the stubs that were not.
     public func expectAllCalled(filePath: StaticString = #filePath, line: UInt = #line) throws {
         try expectAllCalled(at: SourcePlace(filePath: filePath, line: line))
     }
@@ -66,7 +66,7 @@ extension Stubs {
             (["Exchanges of the recording were not used:"] + lines + ["", history]).joined(separator: "\n"), at: place)
     }
 
-    /// Expects that no request came without a stub for it.
+    /// Expects that every request was matched by a stub.
     ///
     /// - Parameters:
     ///   - filePath: the file of the call, for the error.
@@ -95,7 +95,7 @@ extension Stubs {
     ///   - count: how many requests must have come; `nil`, the default, is at least one.
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
-    /// - Throws: ``StubExpectationError`` that shows what came instead.
+    /// - Throws: ``StubExpectationError`` with the requests that came instead.
     public func expect(
         _ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher..., times count: Int? = nil,
         filePath: StaticString = #filePath, line: UInt = #line
@@ -112,7 +112,7 @@ extension Stubs {
             (lines + ["", history]).joined(separator: "\n"), at: SourcePlace(filePath: filePath, line: line))
     }
 
-    /// What was asked, a line each.
+    /// The requests that came, one line each.
     private var history: String {
         let requests = requests
         guard !requests.isEmpty else { return "No request came." }

@@ -1,16 +1,16 @@
-// The stubs of one session or server, and what was asked of them.
+// The stubs of one session or server, and the requests that came.
 
 public import Fireweed
 import Foundation
 import Synchronization
 
-/// The stubs of a stubbed session or of a server: what they answer, and what was asked.
+/// The stubs of a stubbed session or of a server, and the requests that came.
 ///
 /// Every method may be called from any thread, also while requests run.
 public final class Stubs: Sendable {
-    /// A stub, and how often it has answered.
+    /// A stub, and the number of its answers.
     ///
-    /// The count is apart from the list of the stubs, which every request reads and none copies.
+    /// The count is outside the list of stubs, so that requests can read the list without copying it.
     final class Entry: Sendable {
         let stub: Stub
         private let count = Atomic(0)
@@ -22,7 +22,7 @@ public final class Stubs: Sendable {
         var callCount: Int { count.load(ordering: .acquiring) }
         var isUsedUp: Bool { stub.limit.map { callCount >= $0 } ?? false }
 
-        /// Counts a call, and returns how many there were before; `nil` when the stub has answered its number of times.
+        /// Counts a call, and returns the number of earlier calls; `nil` when the stub is used up.
         func use() -> Int? {
             var known = callCount
             while true {
@@ -39,21 +39,21 @@ public final class Stubs: Sendable {
         var entries: [Entry] = []
         var requests: [RecordedRequest] = []
         var unmatched: [UnmatchedRequestError] = []
-        /// How many of `requests` were taken by `takeRequest`.
+        /// The number of `requests` that `takeRequest` has returned.
         var takenCount = 0
         var takers: [RequestTaker] = []
     }
 
     let state: Mutex<State>
-    /// What no stub matches is sent, and is no failure.
+    /// Whether requests that no stub matches are sent, and are not a failure.
     private let allowsUnmatched: Bool
     /// Whether requests are kept.
     let keepsHistory: Bool
 
-    /// What the texts of errors do not show.
+    /// The secrets that the texts of errors do not show.
     private let redaction: Redaction
 
-    /// Makes a list; `names` are further fields, in lower case, that errors do not show.
+    /// Makes a list; `names` are further fields, in lower case, whose values errors do not show.
     package init(
         _ stubs: [Stub], allowsUnmatched: Bool = false, keepsHistory: Bool = true, hiding names: Set<String> = []
     ) {
@@ -67,19 +67,19 @@ public final class Stubs: Sendable {
 
     // MARK: Changes
 
-    /// Adds stubs behind those that are there: they answer what the others do not.
+    /// Adds stubs after the existing ones: the new stubs answer requests that the others do not answer.
     public func add(@StubsBuilder _ stubs: () -> [Stub]) {
         let added = stubs().map { Entry($0) }
         state.withLock { $0.entries += added }
     }
 
-    /// Adds stubs in front of those that are there: they answer first.
+    /// Adds stubs before the existing ones: the new stubs answer first.
     public func override(@StubsBuilder _ stubs: () -> [Stub]) {
         let added = stubs().map { Entry($0) }
         state.withLock { $0.entries = added + $0.entries }
     }
 
-    /// Forgets every stub, and what was asked.
+    /// Removes every stub, and every recorded request.
     public func removeAll() {
         state.withLock { state in
             state.entries = []
@@ -113,11 +113,11 @@ public final class Stubs: Sendable {
 
     // MARK: Answering
 
-    /// Records a request, and says how it is answered.
+    /// Records a request, and returns its answer.
     package func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
         // Matchers are user code: they run while the lock is free.
         let candidates = state.withLock { $0.entries }
-        /// The orders whose next stub has been passed.
+        /// The orders whose next stub has been tried.
         var passed: Set<UUID> = []
         for entry in candidates {
             let order = entry.stub.place?.order
@@ -127,7 +127,7 @@ public final class Stubs: Sendable {
             }
             guard let parameters = StubMatch.parameters(of: entry.stub, for: request) else { continue }
             guard let callIndex = entry.use() else {
-                // Another request has had it meanwhile: the next one is open.
+                // Another request has used this stub meanwhile, so the next one of the order can answer.
                 if let order { passed.remove(order) }
                 continue
             }
@@ -142,7 +142,7 @@ public final class Stubs: Sendable {
         return .failure(error)
     }
 
-    /// A fault in the request itself, by the stub that will match as far as the head tells.
+    /// The fault of the answer to a request whose head has come: that of the first stub that the head matches.
     func earlyFault(for request: RecordedRequest) -> ServerFault? {
         for entry in state.withLock({ $0.entries }) where !entry.isUsedUp {
             guard StubMatch.headMatches(entry.stub, request) else { continue }
@@ -154,7 +154,7 @@ public final class Stubs: Sendable {
         return nil
     }
 
-    /// Adds a request to the history, and gives it to the callers that wait for one.
+    /// Adds a request to the history, and gives it to the first caller that waits for a request.
     func record(_ request: RecordedRequest, _ error: UnmatchedRequestError?) {
         guard keepsHistory else { return }
         let taker = state.withLock { state -> RequestTaker? in

@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// A request came that no stub matches; the description shows the request, and the nearest stub with what differs.
+/// A request came that no stub matches; the description shows the request, and the nearest stub with its differences.
 ///
-/// A stubbed session's request fails with `AFError.sessionTaskFailed(error:)` around it. No retry policy of Fireweed
-/// retries it.
+/// A stubbed session's request fails with `AFError.sessionTaskFailed(error:)` around this error. No retry policy of
+/// Fireweed retries the request.
 public struct UnmatchedRequestError: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// The request.
     public let request: RecordedRequest

@@ -5,10 +5,11 @@ public import Fireweed
 public import Foundation
 import Synchronization
 
-/// The clock of a session in a test: minutes pass when the test says so, or as soon as somebody waits for them.
+/// A session's clock that a test advances, or that advances automatically when a session or a stub waits.
 ///
 /// Retries and their back-off, `Retry-After`, `Request.deadline(_:)`, time-outs and delays of stubs, the age of stored
-/// responses, expiry dates of cookies, refresh windows of `AuthenticationInterceptor` and `OfflineRetrier` go by it.
+/// responses, expiry dates of cookies, refresh windows of `AuthenticationInterceptor` and `OfflineRetrier` use this
+/// clock.
 ///
 /// ```swift
 /// let clock = TestClock.automatic
@@ -23,12 +24,12 @@ public final class TestClock: SessionClock {
         var elapsed = Duration.zero
         var calls: [PendingCall] = []
         var count = 0
-        /// Who waits for a delay to be pending, by numbers.
+        /// The callers that wait for a delay to be pending, by number.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        /// A limit has just passed, and may end what waits.
+        /// Whether a limit has just taken effect, and may end the pending delays.
         var isResting = false
 
-        /// Advances, and takes out what is due until then, in the order of time.
+        /// Advances, and takes out the calls that are due, in the order of time.
         mutating func advance(by duration: Duration) -> [PendingCall] {
             elapsed = TestClock.sum(elapsed, duration)
             let due = calls.filter { $0.due <= elapsed }
@@ -43,8 +44,8 @@ public final class TestClock: SessionClock {
 
     /// Makes a clock that stands still until ``advance(by:)``.
     ///
-    /// - Parameter start: its first date; the machine's, by default, since Foundation's cookie storage drops cookies by
-    ///   that.
+    /// - Parameter start: its first date; the current date by default, since Foundation's cookie storage drops cookies
+    ///   by the system clock.
     public convenience init(start: Date = Date()) {
         self.init(start: start, isAutomatic: false)
     }
@@ -54,53 +55,52 @@ public final class TestClock: SessionClock {
         self.isAutomatic = isAutomatic
     }
 
-    /// A new clock that advances as soon as a session, or a stub, waits: to the earliest moment for which anybody
-    /// waits.
+    /// A new clock that advances as soon as a session or a stub waits for a delay: to the earliest scheduled moment.
     ///
-    /// Limits, such as deadlines, take effect on the way; a limit alone moves nothing, since what it limits is under
-    /// way. Behind a limit the clock stands still for 50 ms of real time, in which its effect may end the waiting.
-    /// ``advance(by:)`` works too.
+    /// Limits, such as deadlines, take effect on the way; a limit alone does not advance the clock, since the work that
+    /// it limits is in progress. After a limit the clock stops for 50 ms of real time, so that the limit's effect can
+    /// end delays. ``advance(by:)`` works too.
     public static var automatic: TestClock { TestClock(start: Date(), isAutomatic: true) }
 
-    /// How far the clock was advanced.
+    /// The time by which the clock was advanced.
     public var elapsed: Duration { state.withLock { $0.elapsed } }
 
-    /// The date: the first one, and what has elapsed.
+    /// The first date plus the elapsed time.
     public var now: Date { start.addingTimeInterval(elapsed.seconds) }
 
-    /// Nanoseconds from a beginning that is not zero.
+    /// The elapsed time in nanoseconds, plus one second.
     ///
-    /// At most 2⁶² for the elapsed time, which is some 146 years: more has no effect on time-outs.
+    /// Elapsed time beyond 2⁶² ns, some 146 years, is not counted, and has no effect on time-outs.
     public var monotonicNanoseconds: UInt64 {
         let (seconds, attoseconds) = min(elapsed, Self.longestMonotonic).components
         return Self.origin + UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 
     private static let longestMonotonic = Duration.nanoseconds(1 << 62)
-    /// Times that are added up stay in the range of `Duration`.
+    /// The longest time, so that sums stay in the range of `Duration`.
     private static let longest = Duration.seconds(1 << 60)
 
     fileprivate static func sum(_ elapsed: Duration, _ duration: Duration) -> Duration {
         min(longest, elapsed + min(longest, max(.zero, duration)))
     }
 
-    /// Zero means "none" in reports.
+    /// Not zero, which means "none" in reports.
     private static let origin: UInt64 = 1_000_000_000
 
     // MARK: Advancing
 
-    /// Advances the clock; what is due until then begins, in the order of time, on the queues that it was scheduled
-    /// for.
+    /// Advances the clock; calls that are then due begin, in the order of time, on the queues for which they were
+    /// scheduled.
     ///
-    /// It returns before that work has ended. What begins to wait later waits from the new time on: to meet a retry
-    /// that is not scheduled yet, call ``delayIsPending()`` before.
+    /// Returns before these calls have ended. A delay that begins later runs from the new time: to advance past a retry
+    /// that is not scheduled yet, call ``delayIsPending()`` first.
     public func advance(by duration: Duration) {
         for call in state.withLock({ $0.advance(by: duration) }) { call.begin() }
     }
 
-    /// Waits until a session or a stub waits for this clock, as before a retry.
+    /// Waits until a session or a stub waits for a delay on this clock, such as before a retry.
     ///
-    /// Returns at once when one does, and when the task is cancelled. Limits, such as deadlines, do not count.
+    /// Returns at once when a delay is pending, and when the task is cancelled. Limits, such as deadlines, are ignored.
     public func delayIsPending() async {
         let number = state.withLock { state in
             state.count += 1
@@ -109,7 +109,8 @@ public final class TestClock: SessionClock {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state -> Bool in
-                    // Asked under the lock: the handler below finds the waiter, or the waiter finds the cancellation.
+                    // Checked under the lock: either the handler below finds the waiter, or this check finds the
+                    // cancellation.
                     let isOver = Task.isCancelled || state.calls.contains { $0.purpose == .delay }
                     if !isOver { state.waiters[number] = continuation }
                     return isOver
@@ -128,7 +129,7 @@ public final class TestClock: SessionClock {
     /// An automatic clock advances at once when the purpose is a delay.
     ///
     /// - Parameters:
-    ///   - purpose: whether the caller waits for the time, or limits something that is under way.
+    ///   - purpose: whether the caller waits for the time, or limits work that is in progress.
     ///   - duration: the time until the call.
     ///   - queue: where `work` is called.
     ///   - work: the work; called at most once.
@@ -155,7 +156,7 @@ public final class TestClock: SessionClock {
         return TestCall(clock: self, call: call)
     }
 
-    /// Advances to the earliest moment again and again, while anybody waits for a delay.
+    /// Advances to the earliest moment again and again, while a delay is pending.
     private func jump() {
         while true {
             let due = state.withLock { state -> [PendingCall] in
@@ -172,7 +173,7 @@ public final class TestClock: SessionClock {
         }
     }
 
-    /// Returns when the effects of a limit have run.
+    /// Stops the automatic clock for 50 ms, in which the effects of a limit run.
     private func rest() {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in
             guard let self else { return }

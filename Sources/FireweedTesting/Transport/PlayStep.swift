@@ -3,13 +3,13 @@
 import Fireweed
 import Foundation
 
-/// One thing that a transfer does next.
+/// One step of an answer.
 enum PlayStep: Sendable {
     case wait(Duration)
     case interim(ResponseHead)
     case head(ResponseHead)
     case content(Data)
-    /// What the feed gives, until its end or until so many bytes have come; `nil` is all.
+    /// The feed's content, until its end or until this many bytes have come; `nil` for no limit.
     case feed(ResponseFeed, byteLimit: Int?)
     case failure(any Error)
     case stall
@@ -29,7 +29,7 @@ enum PlayStep: Sendable {
         do {
             var content = try response.contentSteps(limit: limit)
             steps.append(.head(response.head(byteCount: content.byteCount)))
-            // RFC 9112 §6.3: these have no content, whatever their fields say.
+            // Responses to HEAD, 204 and 304 have no content, whatever their fields say (RFC 9112 §6.3).
             let hasNone = method == .head || response.status == 204 || response.status == 304
             if case .throttle(let rate) = response.fault { content.steps = throttled(content.steps, to: rate) }
             return hasNone ? steps : steps + content.steps + Self.steps(of: ending)
@@ -38,7 +38,7 @@ enum PlayStep: Sendable {
         }
     }
 
-    /// Ten pieces a second, with pauses between them; what a feed gives is not slowed down.
+    /// The content in some ten pieces a second, with pauses between them; a feed's content is not slowed down.
     private static func throttled(_ steps: [PlayStep], to rate: Int) -> [PlayStep] {
         let rate = max(1, rate)
         let size = max(1, rate / 10)
@@ -69,7 +69,7 @@ enum PlayStep: Sendable {
 }
 
 extension MockResponse {
-    /// The head, with the length of the content where it is known.
+    /// The head, with the length of the content when it is known and no trailers follow.
     func head(byteCount: Int?) -> ResponseHead {
         var fields = fields
         let isBare = status == 204 || status == 304 || status < 200
@@ -81,7 +81,7 @@ extension MockResponse {
         return ResponseHead(status: status, fields: fields)
     }
 
-    /// The content as steps, cut where a fault wants that, and its whole length where it is known.
+    /// The content as steps, cut at the limit of a fault, and its whole length; `nil` when unknown.
     fileprivate func contentSteps(limit: Int?) throws -> (steps: [PlayStep], byteCount: Int?) {
         switch content {
         case .data(let data): return (Self.steps(of: data, limit), data.count)
@@ -92,7 +92,7 @@ extension MockResponse {
         case .pieces(let pieces):
             var left = limit ?? .max
             var steps: [PlayStep] = []
-            // The fault comes right behind its byte: no pause, and no end of the content, is waited for.
+            // The fault comes directly after the last byte before it, without later pauses or the end of the content.
             for piece in pieces where left > 0 {
                 guard case .data(let data) = piece else {
                     steps.append(piece.step)

@@ -8,12 +8,12 @@ final class StubContext: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.stub")
     let clock: any SessionClock
     let answer: @Sendable (RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>
-    // SAFETY: both are touched on the serial queue alone.
-    /// The transfers between start and end; this is what keeps them alive.
+    // SAFETY: the two variables are touched on the serial queue alone.
+    /// The transfers between start and end; this dictionary keeps them alive.
     private var running: [ObjectIdentifier: StubTransfer] = [:]
     private var isShutDown = false
 
-    /// Where requests go that no stub matches; `nil` fails them.
+    /// The transport for requests that no stub matches; `nil` fails them.
     let fallback: (any Transport)?
 
     init(answering stubs: Stubs, clock: any SessionClock, fallback: (any Transport)? = nil) {

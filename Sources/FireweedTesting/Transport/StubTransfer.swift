@@ -6,16 +6,16 @@ import Synchronization
 
 /// Reads the request's content, asks the stubs, and plays their answer on the transport's queue.
 ///
-/// A plain answer is played in one turn of the queue. Whatever is called inside of the consumer's methods is queued
-/// behind that turn, which therefore ends as soon as a command is on its way.
+/// A plain answer is played in one block on the queue. A command that a consumer's method calls is queued after that
+/// block, so the block stops playing as soon as a command is queued.
 final class StubTransfer: TransferControl, @unchecked Sendable {
     // SAFETY: other threads touch only the four constants, of which two are locked or atomic; the variables are
     // confined to the serial queue of `context`, which runs every command.
     let message: RequestMessage
     let context: StubContext
-    /// Commands that are queued and have not run.
+    /// The number of commands that are queued and have not run.
     private let commandCount = Atomic(0)
-    /// The transfer that took over, where no stub matched: commands go to it from then on.
+    /// The fallback's transfer, when no stub matched: it then receives all commands.
     private let successor = Mutex<(any TransferControl)?>(nil)
 
     private(set) var consumer: (any TransferConsumer)?
@@ -23,19 +23,19 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private var steps: ArraySlice<PlayStep> = []
     private var hasStarted = false
     private var hasDeliveredHead = false
-    /// What has to happen before the next step: a clock, the content of the request, a feed, or nothing that ever will.
+    /// Whether the next step waits: for the request's content, for a pause, for a WebSocket, or forever after a stall.
     private var isWaiting = true
-    /// Content came since the last `transferDidCompleteRead()`.
+    /// Whether content came since the last `transferDidCompleteRead()`.
     private var isInBurst = false
     private var upload: StubUpload?
     private var webSocket: StubWebSocket?
     private var feedEvents: [ResponseFeed.Event] = []
     private var isFeeding = false
-    /// So many bytes of the feed are left in front of a fault; `nil` without one.
+    /// The number of the feed's bytes that are left before a fault; `nil` without a fault.
     private var feedLimit: Int?
-    /// The stub says nothing more.
+    /// Whether the stub sends nothing more.
     private var isStalled = false
-    /// What ends a wait of the answer.
+    /// The scheduled end of a pause in the answer.
     private var pause: (any ScheduledCall)?
     private var timeout: (any ScheduledCall)?
     private var startNanoseconds: UInt64 = 0
@@ -85,7 +85,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
-    /// Runs on the queue, behind what the consumer is being told, and plays on afterwards.
+    /// Runs `body` on the queue, after the block that calls the consumer now, and then continues to play.
     func command(_ body: @escaping @Sendable (StubTransfer) -> Void) {
         commandCount.add(1, ordering: .relaxed)
         context.queue.async { [self] in
@@ -105,7 +105,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         switch message.body {
         case .none: respond(to: Data())
         case .data(let data):
-            // A transfer that takes over reports what it sends.
+            // With a fallback, the transfer that takes over reports the bytes that it sends.
             if !data.isEmpty, context.fallback == nil {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
@@ -120,7 +120,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         upload.resume()
     }
 
-    /// The fields that a transport with a wire sends: Basic alone needs no challenge (RFC 7617).
+    /// The fields that a real transport sends: with credentials if Basic is their only scheme, since Basic needs no
+    /// challenge (RFC 7617).
     private var fields: [Field] {
         let fields = message.fields.fields
         guard let credentials = message.credentials, credentials.schemes == .basic,
@@ -130,7 +131,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         return fields + [Field(name: header.name, value: header.value)]
     }
 
-    /// The request's content has come whole.
+    /// Answers the request, whose content is complete.
     func respond(to content: Data) {
         upload = nil
         report.requestBodyByteCount = Int64(content.count)
@@ -154,11 +155,11 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
-    /// Lets another transport perform the exchange; it tells the consumer everything from now on.
+    /// Lets another transport perform the exchange; from now on that transport calls the consumer.
     private func forward(to transport: any Transport, _ content: Data) {
         guard let consumer else { return }
         var message = message
-        // The reader has been read: the next one may not be able to begin anew.
+        // The content has been read, and a second reader may not be able to read it again.
         if message.content.isRead { message.body = .data(content) }
         self.consumer = nil
         timeout?.cancel()
@@ -188,7 +189,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
 
     // MARK: The answer
 
-    /// Plays as far as it goes: until the end, a wait, a flow that lets nothing through, or a command.
+    /// Plays steps until the end, a wait, a flow that lets nothing through, or a queued command.
     func play() {
         while consumer != nil, hasStarted, commandCount.load(ordering: .relaxed) == 0 {
             guard !isWaiting, mayPlay else { return restartTimeout() }
@@ -200,7 +201,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
-    /// Whether the next step may be played: while receiving is paused, heads may.
+    /// Whether the next step may be played: while receiving is paused, only heads may.
     private var mayPlay: Bool {
         switch (flow.level, steps.first) {
         case (.running, _), (.receivingPaused, .interim), (.receivingPaused, .head):
@@ -235,7 +236,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
 
     /// Waits before the next step.
     ///
-    /// The time-outs begin first: an automatic clock advances with the delay.
+    /// The time-outs are scheduled first, since an automatic clock advances when the delay is scheduled.
     private func wait(_ duration: Duration) {
         isWaiting = true
         restartTimeout()
@@ -266,34 +267,35 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         _ = flow.follow(answer)
     }
 
-    /// Every step was played.
+    /// Ends the transfer after the last step, or opens the WebSocket.
     private func finish() {
         guard let webSocket, hasDeliveredHead else { return end(nil) }
         isWaiting = true
         webSocket.open()
     }
 
-    /// A message for the WebSocket's listener.
+    /// Passes a message to the WebSocket's listener.
     func receive(_ message: WebSocketMessage, _ listener: any WebSocketListener) {
         _ = flow.follow(listener.webSocketDidReceive(message))
     }
 
     // MARK: Time
 
-    /// Nothing can be played: the idle time-out begins, and the deadline remains.
+    /// Called when the stub has nothing to play now: restarts the idle time-out, unless paused or on an open WebSocket;
+    /// the deadline stays.
     private func restartTimeout() {
         if isInBurst, message.wantsReadComplete { consumer?.transferDidCompleteRead() }
         isInBurst = false
         timeout?.cancel()
         timeout = nil
         let now = context.clock.monotonicNanoseconds
-        // The idle time-out stands still while content may not come in, and on an open WebSocket.
+        // The idle time-out is off while the flow lets no content in, and on an open WebSocket.
         let isIdle = flow.level == .running && message.idleTimeout > 0 && !(webSocket?.isOpen ?? false)
         let idle = isIdle ? min(message.idleTimeout, 1e9) * 1e9 : .infinity
         let whole = message.deadlineNanoseconds.map { Double($0 > now ? $0 - now : 0) } ?? .infinity
         let nanoseconds = min(idle, whole)
         guard nanoseconds < 1e18 else { return }
-        // Where the stub never says more, the time-out is what comes next.
+        // After a stall only the time-out can come: as a delay it lets an automatic clock advance.
         let purpose: SchedulingPurpose = isStalled && flow.level == .running ? .delay : .limit
         timeout = context.clock.schedule(
             purpose, after: .nanoseconds(Int64(nanoseconds)), on: context.queue
@@ -309,7 +311,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     func end(_ failure: TransferFailure?) {
         guard let consumer else { return }
         self.consumer = nil
-        // A clock of tests would advance for a pause whose request has ended.
+        // Otherwise an automatic clock would advance for the pause of a request that has ended.
         pause?.cancel()
         timeout?.cancel()
         upload?.stop()

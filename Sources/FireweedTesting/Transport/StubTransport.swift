@@ -6,19 +6,20 @@ import Synchronization
 
 /// Answers the requests of one session from stubs, without a server.
 ///
-/// `Session.stubbed` makes a session on one; for code that makes its own sessions:
+/// `Session.stubbed` makes a session on such a transport. Code that makes its own sessions can use the transport
+/// directly:
 ///
 /// ```swift
 /// let transport = StubTransport { Stub.get("/users/{id}").reply(.json(["name": "Ada"])) }
 /// let session = Session(transport: transport, interceptor: interceptor)
 /// ```
 ///
-/// Requests take every step that they take with a server: adapters, cookies, cache, redirects, validation, retries,
-/// metrics. Uploads are read whole into memory, and report progress. Each transport answers on a serial queue of its
-/// own, so that tests which run at the same time share nothing. There is no TLS: a `ServerTrustManager` is accepted,
-/// and never asked.
+/// Requests go through every step as with a server: adapters, cookies, cache, redirects, validation, retries, metrics.
+/// Uploads are read whole into memory, and report progress. Each transport answers on a serial queue of its own, so
+/// that tests which run at the same time share nothing. There is no TLS: a `ServerTrustManager` is accepted but never
+/// used.
 public final class StubTransport: Transport {
-    /// The stubs, and what was asked of them.
+    /// The stubs, and the requests that came.
     public let stubs: Stubs
     /// The clock of delays and time-outs, and of the session.
     public let clock: any SessionClock
@@ -35,7 +36,7 @@ public final class StubTransport: Transport {
         self.init(stubs: Stubs(stubs()), clock: clock)
     }
 
-    /// Makes a transport that hands on what no stub matches.
+    /// Makes a transport that passes requests that no stub matches to `fallback`.
     init(stubs: Stubs, clock: any SessionClock, fallback: (any Transport)? = nil) {
         self.stubs = stubs
         self.clock = clock
@@ -46,7 +47,7 @@ public final class StubTransport: Transport {
         shutDown()
     }
 
-    /// WebSockets; and `serverTrust`, so that sessions which pin can be stubbed.
+    /// WebSockets; and `serverTrust`, so that sessions with pinned certificates can be stubbed.
     public var abilities: TransportAbilities { [.webSockets, .serverTrust] }
 
     /// Makes a transfer that a stub answers.
@@ -59,6 +60,6 @@ public final class StubTransport: Transport {
     /// Ends every transfer as cancelled, later ones too.
     public func shutDown() { context.shutDown() }
 
-    /// None: stubs answer on a queue.
+    /// `nil`: stubs answer on a dispatch queue.
     public var executor: (any TaskExecutor)? { nil }
 }

@@ -26,7 +26,7 @@ final class StubUpload: @unchecked Sendable {
 
     deinit { buffer.deallocate() }
 
-    /// Reads the next piece, unless one is being read or the flow lets nothing move.
+    /// Reads the next piece, unless a piece is being read or the flow is suspended.
     func resume() {
         guard !isReading, let transfer, transfer.flow.level != .suspended else { return }
         isReading = true

@@ -4,7 +4,7 @@ public import Fireweed
 public import Foundation
 import Synchronization
 
-/// The server's end of a WebSocket that a stub or a ``MockServer`` opened; a script talks through it.
+/// The server's end of a WebSocket that a stub or a ``MockServer`` opened; a script uses it to send and receive.
 public final class MockWebSocket: Sendable {
     /// The handshake's request.
     public let request: RecordedRequest
@@ -45,7 +45,7 @@ public final class MockWebSocket: Sendable {
 
     /// Ends the WebSocket without a close frame, as a lost connection does.
     ///
-    /// - Parameter error: what a stubbed session's request fails with; a ``MockServer`` closes the connection.
+    /// - Parameter error: the error of a stubbed session's request; a ``MockServer`` closes the connection instead.
     public func fail(with error: any Error = URLError(.networkConnectionLost)) {
         perform(.fail(error))
     }
@@ -60,7 +60,7 @@ public final class MockWebSocket: Sendable {
         try await inbox.next()
     }
 
-    /// The client's messages, until it closes or is gone.
+    /// The client's messages, until the client closes or is gone.
     public var messages: AsyncThrowingStream<WebSocketMessage, any Error> {
         AsyncThrowingStream { [inbox] in
             do {
@@ -71,8 +71,8 @@ public final class MockWebSocket: Sendable {
         }
     }
 
-    /// Plays a script, and ends the WebSocket as the script ends: the bridge from a transport's thread to code that is
-    /// asynchronous.
+    /// Plays a script, and ends the WebSocket when the script ends: the bridge from a transport's thread to
+    /// asynchronous code.
     func run(_ script: WebSocketScript) -> Task<Void, Never> {
         Task {
             do {
@@ -81,7 +81,7 @@ public final class MockWebSocket: Sendable {
             } catch is CancellationError {
                 close(.goingAway)
             } catch is MockWebSocketClosed {
-                // The client has closed, and the script wanted more: the WebSocket is over.
+                // The client has closed while the script waited for a message: the WebSocket is over.
             } catch {
                 fail(with: error)
             }
@@ -100,9 +100,9 @@ public final class MockWebSocket: Sendable {
 
 /// The client closed a WebSocket, or is gone.
 public struct MockWebSocketClosed: Error, Sendable, LocalizedError {
-    /// The code of its close frame; `nil` when none came.
+    /// The code of the client's close frame; `nil` when none came.
     public let code: WebSocketCloseCode?
-    /// The reason of its close frame.
+    /// The reason in the client's close frame; empty without one.
     public let reason: String
 
     /// A sentence with the code and the reason.
@@ -123,13 +123,13 @@ private final class MessageInbox: Sendable {
         var waiters: [(number: Int, reader: Reader)] = []
         var count = 0
 
-        /// What a waiting or coming reader gets now; `nil` when it has to wait.
+        /// Takes the next message, or the end, for a reader; `nil` when the reader has to wait.
         mutating func next() -> Result<WebSocketMessage, any Error>? {
             if !messages.isEmpty { return .success(messages.removeFirst()) }
             return end.map { .failure($0) }
         }
 
-        /// The first reader that waits, and what it gets.
+        /// The first waiting reader, and its message or end.
         mutating func ready() -> (reader: Reader, result: Result<WebSocketMessage, any Error>)? {
             guard !waiters.isEmpty, let result = next() else { return nil }
             return (waiters.removeFirst().reader, result)
@@ -144,7 +144,7 @@ private final class MessageInbox: Sendable {
 
     private func change(_ body: (inout State) -> Void) {
         state.withLock { body(&$0) }
-        // An end is for every reader that waits.
+        // An end resumes every waiting reader.
         while let (reader, result) = state.withLock({ $0.ready() }) { reader.resume(with: result) }
     }
 
@@ -157,7 +157,8 @@ private final class MessageInbox: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let result = state.withLock { state -> Result<WebSocketMessage, any Error>? in
                     if let result = state.next() { return result }
-                    // Asked under the lock: the handler below finds the reader, or the reader finds the cancellation.
+                    // Checked under the lock: either the handler below finds the reader, or this check finds the
+                    // cancellation.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     state.waiters.append((number, continuation))
                     return nil

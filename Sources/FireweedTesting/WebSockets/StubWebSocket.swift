@@ -6,7 +6,7 @@ import Synchronization
 
 /// Carries messages between the session's listener and a script.
 ///
-/// Messages for the session wait here while its flow lets none in.
+/// Messages for the session wait here while the session's flow is paused.
 final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     // SAFETY: the constants are `Sendable`, and `task` is locked; the variables are confined to the transport's serial
     // queue, which runs every command of the transfer.
@@ -33,7 +33,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         self.transfer = transfer
     }
 
-    /// Tells the session, and begins the script, on the transport's queue.
+    /// Notifies the session, and starts the script; called on the transport's queue.
     func open() {
         isOpen = true
         let peer = MockWebSocket(request: request) { [weak self] action in
@@ -49,12 +49,12 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         self.task.withLock { $0 = task }
     }
 
-    /// Hands on what the script sent, as far as the flow lets it, on the transport's queue.
+    /// Passes on the script's actions while the flow is running; called on the transport's queue.
     func deliver() {
         while isOpen, let transfer, transfer.flow.level == .running, !outgoing.isEmpty {
             switch outgoing.removeFirst() {
             case .send(let message) where message.byteCount > messageLimit:
-                // What the client's transport says to the server (RFC 6455 §7.4.1).
+                // The code that a client sends to the server when a message is too big (RFC 6455 §7.4.1).
                 peer?.closed(code: 1009, reason: Data())
                 transfer.end(.tooLongForStub(limit: messageLimit))
             case .send(let message): transfer.receive(message, listener)
@@ -66,7 +66,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         }
     }
 
-    /// Notes on the transport's queue that the transfer is over.
+    /// Ends the script, since the transfer is over; called on the transport's queue.
     func end(_ failure: TransferFailure?) {
         isOpen = false
         peer?.closed(code: nil, reason: Data())
@@ -87,7 +87,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         let (code, reason) = (code == 0 ? 1005 : code, Data(CloseReason.fitting(reason)))
         perform(nil) { socket in
             socket.peer?.closed(code: code, reason: reason)
-            // The peer answers with the same code (RFC 6455 §5.5.1), behind what it has sent already.
+            // The peer answers with the same code (RFC 6455 §5.5.1), after the messages that it has sent already.
             socket.outgoing.append(.close(code: code, reason: reason))
             socket.deliver()
         }
@@ -113,11 +113,11 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
 }
 
 extension TransferFailure {
-    /// What is asked of a WebSocket that is closed.
+    /// The failure of commands to a closed WebSocket.
     fileprivate static let closedStub = TransferFailure.exchange(
         .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
 
-    /// A message of the script is longer than the client accepts.
+    /// The failure for a message of the script that is longer than the client accepts.
     fileprivate static func tooLongForStub(limit: Int) -> TransferFailure {
         .exchange(
             .dataLengthExceedsMaximum, detail: "the peer sent a message that is longer than \(limit) bytes",
