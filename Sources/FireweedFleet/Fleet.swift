@@ -11,28 +11,29 @@ import Synchronization
 /// let fleet = try Fleet(url: "redis://127.0.0.1:6379")
 /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
 /// ```
-/// No connection is made before the first command. A server that fails is not waited for longer than
-/// `Configuration.commandDeadline`, or by a limiter for a second, once: after three failures in a row it is left alone
-/// for a second, then, as long as it fails, for twice the time, up to 4 seconds; `Configuration.eventHandler` is
-/// notified of both changes. The handler is also notified of a server that answers and does not do the work, such as a
-/// full one. What becomes of requests meanwhile is said by each part: the limiter, the vault and the cache.
+/// No connection is made before the first command. A request waits for a failing server for at most
+/// `Configuration.commandDeadline`, or in a limiter once for up to a second. After three failures in a row the circuit
+/// opens for a second; while the server still fails, this time doubles, up to 4 seconds. `Configuration.eventHandler`
+/// is notified when the circuit opens and closes, and when the server answers but does not do the work, such as a
+/// server without memory. The limiter, the vault and the cache each document what happens to requests meanwhile.
 public final class Fleet: Sendable {
-    /// What a fleet is made with.
+    /// The configuration of a fleet.
     public struct Configuration: Sendable {
         /// The first part of all keys; services with different names share nothing.
         ///
-        /// Default: `fireweed`. It may have any characters but braces, which are removed.
+        /// Default: `fireweed`. Braces are removed; all other characters are allowed.
         public var namespace = "fireweed"
-        /// How many processes share the limits: what a process may use alone while the server is away.
+        /// How many processes share the limits; while the server is away, each process uses its share.
         ///
         /// Default: 1. Zero or less means 1.
         public var fleetSize = 1
-        /// Longest time that a command may take, connecting included.
+        /// Longest time for a command that a request waits for, including connecting.
         ///
-        /// A limiter waits up to ten times as long for its slots, but for no more than a second.
-        /// Default: 100 ms.
+        /// A limiter waits up to ten times as long for its slots, but no longer than a second, unless this deadline is
+        /// longer. Default: 100 ms.
         public var commandDeadline = Duration.milliseconds(100)
-        /// The user and the password for the sentinels of a `redis+sentinel` URL, whose own are the primary's.
+        /// The password for the sentinels of a `redis+sentinel` URL; the user and the password in the URL are the
+        /// primary's.
         ///
         /// Default: `nil`, sentinels without a password. A password without a user is sentinel's `requirepass`.
         public var sentinelPassword: String?
@@ -40,14 +41,14 @@ public final class Fleet: Sendable {
         ///
         /// Default: `nil`, the default user.
         public var sentinelUser: String?
-        /// Decides whether the server of a `rediss` URL is trusted; `nil`, the default, leaves it to the authorities of
+        /// Decides whether a server is trusted that is reached over TLS; `nil`, the default, uses the authorities of
         /// `transportOptions`.
         public var serverTrustManager: ServerTrustManager?
         /// The authorities, the client identity, the versions of TLS, the addresses and the number of event loops.
         ///
         /// Each event loop has a connection of its own. Options of HTTP have no effect.
         public var transportOptions = TransportOptions()
-        /// Called when something happens that somebody may want to know, on any thread, in order; it must not wait.
+        /// Called for each event, on any thread, one call at a time and in order; it must not block.
         ///
         /// Default: `nil`.
         public var eventHandler: (@Sendable (FleetEvent) -> Void)?
@@ -56,13 +57,13 @@ public final class Fleet: Sendable {
         public init() {}
     }
 
-    /// What the fleet was made with.
+    /// The configuration that the fleet was made with.
     public let configuration: Configuration
     private let connections: [RESPConnection]
     private let connector: ByteConnector
     private let health: ServerHealth
     let counter = FleetCounter()
-    /// The removals of caches that the server has not made yet.
+    /// The removals by caches that the server has not made yet.
     let cacheRemovals = FleetCacheRemovals()
     private let turn = Atomic<UInt>(0)
     private let clock = SystemClock()
@@ -94,26 +95,29 @@ public final class Fleet: Sendable {
         }
     }
 
-    /// Closes the connections; every later command fails with `FleetError.shutDown`.
+    /// Closes the connections; pending and later commands fail with `FleetError.shutDown`.
+    ///
+    /// A later command fails with `circuitOpen` while the circuit is open, and with `timedOut` while a reply is
+    /// overdue.
     public func shutDown() {
         for connection in connections { connection.close() }
     }
 
-    /// Whether the server is left alone at the moment.
+    /// Whether the circuit breaker is open or probing; false while the server only refuses some commands.
     public var isDegraded: Bool {
         if case .closed = health.stage { false } else { true }
     }
 
-    /// How often caches found something, and how often the server failed, since the fleet was made.
+    /// Cache hits, cache misses and degradations since the fleet was made.
     public var counts: FleetCounts { counter.counts }
 
     // MARK: Commands
 
     /// Sends one command and returns its reply.
     ///
-    /// Commands of all tasks share a connection for each event loop and are pipelined: a command is sent as soon as it
-    /// is given, and commands of one task come in their order. Nothing is sent twice, so that a command that fails may
-    /// have been performed or not. Cancelling the task ends the wait at once with `CancellationError`.
+    /// Commands of all tasks share a connection for each event loop and are pipelined: a command is sent immediately,
+    /// and commands of one task are sent in order. Nothing is sent twice, so that a failed command may or may not have
+    /// been performed. Cancelling the task ends the wait at once with `CancellationError`.
     ///
     /// ```swift
     /// let stored = try await fleet.command("GET", "\(key)").bytes  // nil for none
@@ -122,8 +126,8 @@ public final class Fleet: Sendable {
     /// - Parameters:
     ///   - arguments: the name of the command and its arguments; keys come from `key(_:_:)`.
     ///   - deadline: longest time for the reply; `nil` for `Configuration.commandDeadline`.
-    /// - Returns: the reply, never an error reply; inside of an array there may be one.
-    /// - Throws: `FleetError`, at once when the server is left alone; `CancellationError`.
+    /// - Returns: the reply, never an error reply; an array may contain one.
+    /// - Throws: `FleetError`, with `circuitOpen` immediately while the circuit is open; `CancellationError`.
     @discardableResult
     package func command(_ arguments: RESPArgument..., deadline: Duration? = nil) async throws -> RESPValue {
         try await command(arguments, deadline: deadline)
@@ -135,7 +139,7 @@ public final class Fleet: Sendable {
         try await timedCommand(arguments, name: arguments.first ?? "", deadline: deadline).value
     }
 
-    /// Sends a command; `name` is what its refusals are noted under.
+    /// Sends a command, even while the circuit is open if `asksAlways`; refusals are recorded under `name`.
     private func timedCommand(
         _ arguments: [RESPArgument], name: RESPArgument, deadline: Duration?, asksAlways: Bool = false
     ) async throws -> RESPReply {
@@ -152,7 +156,7 @@ public final class Fleet: Sendable {
             reply = try await nextConnection().reply(
                 to: arguments, within: deadline ?? configuration.commandDeadline)
         } catch {
-            // A failure that was expected makes no pause longer.
+            // A failure while the circuit is open does not lengthen the pause.
             if isAdmitted { note(error, since: start) }
             throw error
         }
@@ -165,7 +169,7 @@ public final class Fleet: Sendable {
         if error.isOutage {
             if isAdmitted { health.failed(name, at: now, since: start, with: error) }
         } else if answer.code == "NOSCRIPT", arguments.first == "EVALSHA" {
-            // The script is sent whole.
+            // The caller sends the whole script next.
             health.answered(at: now)
         } else {
             health.refused(name, at: now, with: error)
@@ -173,23 +177,23 @@ public final class Fleet: Sendable {
         throw error
     }
 
-    /// Notes that a script's reply is not what the script gives; returns the error to throw.
+    /// Records that a script sent an invalid reply; returns the error to throw.
     func unexpectedReply(to script: RESPScript, from command: String = "EVALSHA") -> FleetError {
         unexpectedReply(to: command, noted: RESPArgument(script.digest))
     }
 
-    /// Notes that the reply to a command is none of that command, under the command's name; returns the error to throw.
+    /// Records an invalid reply to a command, under `name` or else under the command; returns the error to throw.
     func unexpectedReply(to command: String, noted name: RESPArgument? = nil) -> FleetError {
         let error = FleetError.unexpectedReply(to: command)
         health.refused(name ?? RESPArgument(command), at: clock.monotonicNanoseconds, with: error)
         return error
     }
 
-    /// Runs a script on the server: by its digest, and whole when the server does not know it.
+    /// Runs a script on the server by its digest, or sends the whole script if the server does not know the digest.
     ///
-    /// A script is performed as a whole or not at all. The rest is as in `command(_:deadline:)`.
+    /// No other command runs during a script. The rest is as in `command(_:deadline:)`.
     ///
-    /// `asksAlways` sends it to a server that is left alone too.
+    /// With `asksAlways`, the script is sent even while the circuit is open.
     @discardableResult
     package func evaluate(
         _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument] = [], deadline: Duration? = nil,
@@ -200,7 +204,7 @@ public final class Fleet: Sendable {
         ).value
     }
 
-    /// Runs a script as `evaluate(_:keys:arguments:deadline:)` does, and says when the reply arrived.
+    /// Runs a script as `evaluate(_:keys:arguments:deadline:)` does, and also returns when the reply arrived.
     func timedEvaluate(
         _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument], deadline: Duration? = nil,
         asksAlways: Bool = false
@@ -213,7 +217,7 @@ public final class Fleet: Sendable {
             return try await timedCommand(
                 ["EVALSHA", name] + rest, name: name, deadline: limit, asksAlways: asksAlways)
         } catch FleetError.server(code: "NOSCRIPT", _) {
-            // Both commands together have the one deadline.
+            // Both commands share one deadline.
             let elapsed = Duration.nanoseconds(Int64(clamping: clock.monotonicNanoseconds - start))
             return try await timedCommand(
                 ["EVAL", RESPArgument(script.source)] + rest, name: name,
@@ -221,9 +225,9 @@ public final class Fleet: Sendable {
         }
     }
 
-    /// The key of something: the namespace, what the key is for, and a name of which the key has only the SHA-256.
+    /// Makes a key from the namespace, the purpose of the key, and the SHA-256 of a name.
     ///
-    /// The digest is in braces: all keys of one name are on one server of a cluster, whatever they are for.
+    /// The digest is in braces, a hash tag: a cluster keeps all keys of one name on one server, whatever their purpose.
     package func key(_ purpose: String, _ name: String) -> RESPArgument {
         let prefix = "\(configuration.namespace):\(purpose)".filter { $0 != "{" && $0 != "}" }
         return RESPArgument("\(prefix):{\(Hash.sha256.hexadecimalDigest(of: name))}")
@@ -242,7 +246,8 @@ public final class Fleet: Sendable {
         let now = clock.monotonicNanoseconds
         switch error {
         case FleetError.timedOut(let limit):
-            // A command that was not sent, since a reply is overdue, is like one that was sent a deadline ago.
+            // A command that was not sent, because a reply is overdue, counts like a command that was sent a deadline
+            // ago.
             let sent = now - min(now, limit.wholeNanoseconds)
             health.failed(at: now, since: start, sentAt: sent, with: .timedOut(after: limit))
         case let error as FleetError where error.isOutage: health.failed(at: now, since: start, with: error)
@@ -253,13 +258,13 @@ public final class Fleet: Sendable {
 
 /// Something that happened to a fleet.
 public enum FleetEvent: Sendable {
-    /// The server failed three times in a row, or again after a pause: it is left alone for this time.
+    /// The server failed three times in a row, or again after a pause: the circuit is open for this time.
     ///
-    /// With a pause of zero the server answers, and does not do the work of a command: it is out of memory, the user
-    /// may not run the command, the server cannot be written, a key has a value of another type, a script fails, or an
-    /// answer makes no sense. It is still asked; the limiter, the vault and the cache do as without it. Reported once,
-    /// until `recovered(after:)`.
+    /// With a pause of zero the server answers, but does not do the work of a command: for example, it is out of
+    /// memory, the user may not run the command, the server cannot be written, a key has a value of another type, a
+    /// script fails, or a reply makes no sense. Commands are still sent; if one is refused, the limiter, the vault and
+    /// the cache act as without a server. Reported once, until `recovered(after:)`.
     case degraded(FleetError, pause: Duration)
-    /// The server answers again, after so long.
+    /// The server does its work again, this long after it was first reported as degraded.
     case recovered(after: Duration)
 }

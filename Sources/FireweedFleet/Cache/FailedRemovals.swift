@@ -2,7 +2,7 @@
 
 /// The removals that failed; pure.
 struct FailedRemovals: Sendable {
-    /// Each failure has a number: a removal that was sent before another failure does not end it.
+    /// Each failure has a number, so that a removal that was sent earlier does not clear a later failure.
     enum Failure: Sendable, Equatable {
         case removal(FleetCacheRemoval, number: UInt64)
         /// More removals failed than are remembered: everything is to be removed.
@@ -11,7 +11,7 @@ struct FailedRemovals: Sendable {
 
     static let limit = 4096
 
-    /// By the shared key, which all partitions look at.
+    /// By the shared key, which the look-ups of all partitions read.
     private var removals: [RESPArgument: [FleetCacheRemoval: UInt64]] = [:]
     private var count = 0
     private var lastNumber: UInt64 = 0
@@ -29,7 +29,7 @@ struct FailedRemovals: Sendable {
         removals[removal.shared, default: [:]][removal] = lastNumber
     }
 
-    /// A removal to be made before the server's responses of a shared key count again.
+    /// A removal that must succeed before the server's responses of a shared key are used again.
     func failure(of shared: RESPArgument) -> Failure? {
         if let everything { return .everything(number: everything) }
         return removals[shared]?.first.map { .removal($0.key, number: $0.value) }

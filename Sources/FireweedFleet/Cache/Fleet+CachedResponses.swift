@@ -1,11 +1,12 @@
-// The end of everything that a fleet's caches have.
+// Removal of all responses of a fleet's caches.
 
 extension Fleet {
-    /// Removes all responses of the namespace, those of every partition too; takes scans of the server's keys.
+    /// Removes all responses of the namespace, in every partition, by scanning the server's keys.
     ///
-    /// First comes the time, by which responses without a look are judged, then the revisions, by which nothing is
-    /// stored that was looked for before, then the responses. A scan has to go on at the server that began it: another
-    /// one has its keys in another order.
+    /// The removal time comes first: it rejects responses that are stored without a look-up. Then come the revisions,
+    /// which reject responses whose look-up was earlier, and then the responses. A scan must continue at the server
+    /// that began it, since another server has its keys in another order: after a failover the removal is repeated,
+    /// twice at most.
     func removeCachedResponses(within deadline: Duration) async throws {
         for _ in 0..<3 {
             let run = try await serverRun(within: deadline)
@@ -15,7 +16,7 @@ extension Fleet {
         throw FleetError.unexpectedReply(to: "SCAN")
     }
 
-    /// The server's run as the primary; empty where the user may not ask for it.
+    /// The server's run as the primary; empty where the user may not run `INFO`.
     private func serverRun(within deadline: Duration) async throws -> String {
         let reply = try await evaluate(FleetCacheScript.serverRun, keys: [removalTimeKey], deadline: deadline)
         guard let run = reply.text else { throw unexpectedReply(to: FleetCacheScript.serverRun) }
@@ -44,7 +45,7 @@ extension Fleet {
                     guard let found = Self.purpose(of: bytes, after: namespace) else { continue }
                     let key = RESPArgument(bytes)
                     if found == removed {
-                        // What was removed stays known: a response without a look is judged by it.
+                        // Revisions stay: they also reject responses that are stored without a look-up.
                         guard purpose == removed else { continue }
                         try await evaluate(
                             FleetCacheScript.noteRevision, keys: [key], arguments: [FleetCacheRemoval.markLife],
@@ -61,7 +62,7 @@ extension Fleet {
     /// The key of the time at which everything was removed.
     var removalTimeKey: RESPArgument { key("\(FleetCache.form)-time", "") }
 
-    /// What a key of this namespace is for; `nil` for those of `shop:cache-eu`, which begin as a cache's of `shop` do.
+    /// The purpose of a key of this namespace; `nil` for a key of another one, such as `shop:cache-eu` beside `shop`.
     private static func purpose(of key: [UInt8], after namespace: String) -> String? {
         let purpose = key.dropFirst(namespace.utf8.count + 1).prefix { $0 != UInt8(ascii: "{") }
         guard purpose.last == UInt8(ascii: ":"), purpose.count(where: { $0 == UInt8(ascii: ":") }) == 1 else {

@@ -12,74 +12,74 @@ import Synchronization
 /// let session = Session(options: SessionOptions(asyncResponseStore: FleetCache(fleet: fleet), coalescesRequests: true))
 /// ```
 /// A response is kept while it is fresh, and for the longer of its windows `stale-while-revalidate` and
-/// `stale-if-error` after that (RFC 9111 §4.2, RFC 5861). A look costs one round trip, and a second one for content of
-/// more than 64 KiB. A response that this process has looked up or stored a moment ago costs none
-/// (``Options/memoryLifetime``).
+/// `stale-if-error` after that (RFC 9111 §4.2, RFC 5861). A look-up costs one round trip, and a second one for large
+/// content (more than 64 KiB, all variants together). A response that this process looked up or stored within
+/// ``Options/memoryLifetime`` costs none, unless it is larger than an eighth of ``Options/memoryByteCount``.
 ///
-/// When several processes miss the same URL, one of them fetches it, and the others wait. Where the fetch takes longer
-/// than ``Options/fetchTimeout``, one of those that wait fetches too, and the others wait for both. A response that
-/// was removed while it was being fetched (by an unsafe method, RFC 9111 §4.4, or with all others) is not stored, and
-/// neither a fetch nor a 304 replaces a newer response.
+/// When several processes miss the same URL, one of them fetches it, and the others wait. If the fetch takes longer
+/// than ``Options/fetchTimeout``, one of the waiting processes fetches too, and the others wait for the first response.
+/// A response that was removed while it was being fetched (by an unsafe method, RFC 9111 §4.4, or with all others) is
+/// not stored, and neither a fetch nor a 304 replaces a newer response.
 ///
-/// Whatever is wrong with the server is a miss: no request waits for longer than the fleet's
-/// `Configuration.commandDeadline`. So are values under the cache's keys that another program has written.
+/// Every failure of the server is a miss: a request waits for a look-up no longer than ``timeout``. Values that another
+/// program has written under the cache's keys are misses too.
 ///
 /// Responses with `Cache-Control: private`, and responses without `public` to requests with `Authorization`, cookies or
 /// other credentials, are stored only with a ``Options/partition``, under keys of that partition alone.
 ///
-/// With keys, stored responses are encrypted and authenticated with AES-256-GCM, so that the server neither reads nor
-/// changes them. Without keys, who can read the server can read the responses, and who can write it can answer
-/// requests.
+/// With keys, stored responses are encrypted and authenticated with AES-256-GCM, so that the server can neither read
+/// nor change them. Without keys, anyone who can read the server can read the responses, and anyone who can write to it
+/// can answer requests.
 public final class FleetCache: AsyncResponseStore {
-    /// What a cache is made with.
+    /// The options of a cache.
     public struct Options: Sendable {
-        /// For whom private responses are kept, such as an identifier of the user; `nil`, the default, keeps none.
+        /// An identifier of the user whose private responses are kept; `nil`, the default, keeps no private responses.
         ///
-        /// Keys have only the SHA-256 of it. Caches with different partitions never see each other's private responses;
+        /// Keys contain only its SHA-256. Caches with different partitions never see each other's private responses;
         /// responses that are not private are shared by all. An unsafe method removes the private responses of its own
-        /// partition alone.
+        /// partition only.
         public var partition: String?
-        /// The bytes that one response may have at most, content and head together; 1 MiB by default.
+        /// Maximum bytes of one response, content and head together; 1 MiB by default.
         public var maximumEntryByteCount = 1 << 20
         /// Whether a stored response answers only requests with the same cookies; true by default.
         ///
         /// - SeeAlso: `ResponseStore.separatesCookies`.
         public var separatesCookies = true
-        /// Longest time for which others wait for one fetch before one of them fetches too; 2 seconds by default.
+        /// Longest time that other processes wait for one fetch before one of them fetches too; 2 seconds by default.
         ///
         /// Zero lets each process fetch on its own. No request waits longer than it would wait for the origin.
         public var fetchTimeout = Duration.seconds(2)
-        /// The bytes that responses in this process's memory may have together; 4 MiB by default, zero for none.
+        /// Maximum bytes of all responses in this process's memory; 4 MiB by default, zero for none.
         public var memoryByteCount = 4 << 20
-        /// For how long a response in memory answers without a look at the server; 1 second by default.
+        /// How long a response in memory answers without a look-up at the server; 1 second by default.
         ///
-        /// For so long a process may use a response that another process has removed or replaced.
+        /// During this time a process may use a response that another process has removed or replaced.
         public var memoryLifetime = Duration.seconds(1)
 
         /// Makes the default options.
         public init() {}
     }
 
-    /// What the cache was made with.
+    /// The options that the cache was made with.
     public let options: Options
     private let fleet: Fleet
     private let partitionDigest: String?
-    /// What encrypts responses; `nil` where they are stored in clear text.
+    /// Encrypts responses; `nil` if they are stored in clear text.
     private let sealingKeys: SealingKeys?
     /// Names this cache as the owner of a claim.
     private let token = RESPArgument("\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))")
     private let memory: Mutex<FleetCacheMemory>
     private let clock = SystemClock()
 
-    /// Begins the purpose of every key, with the number of the form in which responses are kept.
+    /// The first part of every key's purpose, with the version number of the stored format.
     ///
-    /// Another form has another number: programs of two versions neither see nor remove each other's responses.
+    /// A new format gets a new number: programs with different formats neither see nor remove each other's responses.
     package static let form = "cache3"
-    /// Contents up to this size are read together with the heads.
+    /// Maximum bytes of content, all variants together, that are read with the heads.
     private static let smallContent = 64 << 10
-    /// Variants that one URL may have.
+    /// Maximum variants of one URL in a hash.
     private static let variantLimit = 16
-    /// Milliseconds for which requests do not wait after a response that was not for others.
+    /// Milliseconds for which requests do not wait for a fetch, after a response that could not be shared.
     private static let unsharedMilliseconds = 10_000
     private static let longestLifetime: TimeInterval = 30 * 86_400
 
@@ -94,14 +94,15 @@ public final class FleetCache: AsyncResponseStore {
 
     /// Makes a cache whose responses are encrypted at the server.
     ///
-    /// What was stored in clear text, or with a key that is not among `keys`, is a miss. The server still sees how many
-    /// responses there are, how long they are and when they end, and could give back an older response of the same URL.
+    /// A response that was stored in clear text, or with a key that is not among `keys`, is a miss. The server still
+    /// sees how many responses there are, how long they are and when they expire, and could return an older response of
+    /// the same URL.
     ///
     /// - Parameters:
     ///   - fleet: where responses are kept.
     ///   - options: partition, bounds and times.
-    ///   - keys: keys of 32 secret bytes, which a vault may have too: the first encrypts, and every one decrypts. To
-    ///     replace a key, give all processes the new one as the last, then as the first, then alone.
+    ///   - keys: keys of 32 secret bytes, which a vault may use too: the first key encrypts, and every key decrypts. To
+    ///     rotate keys, give all processes the new key last, then first, then alone.
     /// - Throws: `CredentialVaultError.invalidKey` for a key of another length, and for no key.
     public convenience init(
         fleet: Fleet, options: Options = Options(), keys: [Data]
@@ -124,17 +125,17 @@ public final class FleetCache: AsyncResponseStore {
     public var maximumEntryByteCount: Int { options.maximumEntryByteCount }
     /// `Options.separatesCookies`.
     public var separatesCookies: Bool { options.separatesCookies }
-    /// A half more than the fleet's `Configuration.commandDeadline`.
+    /// One and a half times the fleet's `Configuration.commandDeadline`.
     ///
-    /// A look ends after `commandDeadline`, and counts as a failure of the server then; a look that is ended from
-    /// outside says nothing about the server.
+    /// A look-up that reaches `commandDeadline` ends and counts as a failure of the server; a look-up that the session
+    /// cancels says nothing about the server.
     public var timeout: Duration { fleet.configuration.commandDeadline * 3 / 2 }
     /// `Options.fetchTimeout`.
     public var fetchTimeout: Duration { options.fetchTimeout }
 
-    // MARK: Looks
+    // MARK: Look-ups
 
-    /// Looks into memory, then at the server: one script, and one more command for large content.
+    /// Looks up a response in memory, then at the server: one script, and one more command for large content.
     public func lookUp(
         _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
     ) async throws -> ResponseLookup {
@@ -152,7 +153,7 @@ public final class FleetCache: AsyncResponseStore {
     private func find(
         _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
     ) async throws -> ResponseLookup {
-        // Both commands of a look have one deadline together.
+        // Both commands of a look-up share one deadline.
         let end = ContinuousClock.now + fleet.configuration.commandDeadline
         try await fleet.cacheRemovals.complete(
             self.keys(of: key).shared, on: fleet, within: fleet.configuration.commandDeadline)
@@ -187,12 +188,12 @@ public final class FleetCache: AsyncResponseStore {
         return lookup
     }
 
-    /// Waits for the end of another process's claim, with a look at it every 20 to 100 milliseconds.
+    /// Waits for the end of another process's claim, polling it every 10 to 100 milliseconds.
     public func waitForFetch(of key: String) async throws {
         let claim = keys(of: key).claim
         var pause = 20
         while true {
-            // The server reports no end of a claim. Random pauses keep the processes apart.
+            // The server does not report the end of a claim. Random pauses keep the processes apart.
             try await Task.sleep(for: .milliseconds(Int.random(in: pause / 2...pause)))
             pause = min(pause * 2, 100)
             let owner = try await fleet.command("GET", claim)
@@ -200,7 +201,7 @@ public final class FleetCache: AsyncResponseStore {
         }
     }
 
-    /// Gives the claim back, unless it is another process's by now.
+    /// Releases the claim, unless another process holds it by now.
     public func endFetch(of key: String, isShareable: Bool) async throws {
         try await fleet.evaluate(
             FleetCacheScript.endFetch, keys: [keys(of: key).claim],
@@ -218,7 +219,7 @@ public final class FleetCache: AsyncResponseStore {
 
     // MARK: Changes
 
-    /// Stores a response, unless the key was removed since the look, or there is a newer response.
+    /// Stores a response, unless the key was removed since the look-up, or a newer response is stored.
     public func store(_ response: StoredResponse, for key: String, revision: UInt64?) async throws {
         memory.withLock { $0.remove(key) }
         guard Date().timeIntervalSince(response.head.requestTime) < FleetCacheRemoval.memory.inSeconds else { return }
@@ -239,27 +240,27 @@ public final class FleetCache: AsyncResponseStore {
                 RESPArgument(head ?? []), RESPArgument(content ?? []),
                 RESPArgument(entry.tag), RESPArgument(response.head.originDate.milliseconds),
                 RESPArgument(response.head.responseTime.milliseconds),
-                // Without a lifetime, the response only removes what it replaces.
+                // With a lifetime of zero, the script only removes the stored response that this response replaces.
                 RESPArgument(isKept ? lifetime(of: response.head) : 0),
                 RESPArgument(String(revision ?? 0)), RESPArgument(Self.variantLimit),
             ], deadline: changeDeadline)
-        // Another process may not find it: requests there need not wait.
+        // Other processes may be unable to use the response: their requests need not wait for the next fetch.
         if isPrivate || !isKept { try await endFetch(of: key, isShareable: false) }
         guard isStored.integer == 1 else { return }
         if revision ?? 0 == 0, try await wasOvertaken(response.head) { return try await removeResponses(for: key) }
         remember(response, for: key, revision: revision ?? 0, since: generation)
     }
 
-    /// Whether everything was removed since a request was sent, which no look preceded: it has no revision.
+    /// Whether everything was removed since a request was sent without a look-up, which has no revision to compare.
     private func wasOvertaken(_ head: StoredHead) async throws -> Bool {
         let reply = try await fleet.evaluate(
             FleetCacheScript.timeSinceRemoval, keys: [fleet.removalTimeKey], deadline: changeDeadline)
         guard let microseconds = reply.integer, microseconds >= 0 else { return false }
-        // The server answered before now: a removal just before the request counts too.
+        // Time has passed since the server's reply: a removal just before the request counts too.
         return TimeInterval(microseconds) / 1_000_000 <= Date().timeIntervalSince(head.requestTime)
     }
 
-    /// Stores another head for a content that is still there, unless its head is newer.
+    /// Replaces the head of a content that is still stored, unless the stored head is newer.
     public func updateHead(_ head: StoredHead, for key: String) async throws {
         memory.withLock { $0.remove(key) }
         let keys = keys(of: key)
@@ -282,10 +283,11 @@ public final class FleetCache: AsyncResponseStore {
 
     /// Removes the shared responses of a key and those of this cache's partition.
     ///
-    /// Responses to requests that were sent before this call are not stored, by whichever process. A removal that fails
-    /// is repeated until the server is back; until then no cache of the fleet in this process gives the responses.
+    /// Responses to requests that were sent before this call are not stored, in any process. A removal that fails is
+    /// repeated until it succeeds; until then no cache of this fleet in this process returns the responses.
     public func removeResponses(for key: String) async throws {
-        // A look beside this call may find the response before the server removes it: the memory is emptied twice.
+        // A concurrent look-up may remember the response before the server removes it: the memory is cleared again
+        // afterwards.
         memory.withLock { $0.remove(key) }
         defer { memory.withLock { $0.remove(key) } }
         let keys = keys(of: key)
@@ -293,23 +295,23 @@ public final class FleetCache: AsyncResponseStore {
         try await fleet.cacheRemovals.remove(removal, on: fleet, within: changeDeadline)
     }
 
-    /// Removes all responses of the fleet's namespace, those of every partition too; takes scans of the server's keys.
+    /// Removes all responses of the fleet's namespace, in every partition, by scanning the server's keys.
     ///
-    /// Responses to requests that were sent before this call are not stored, by whichever process.
+    /// Responses to requests that were sent before this call are not stored, in any process.
     public func removeAllResponses() async throws {
         memory.withLock { $0.removeAll() }
         defer { memory.withLock { $0.removeAll() } }
         try await fleet.removeCachedResponses(within: changeDeadline)
     }
 
-    /// No request waits for a change.
+    /// Longer than for a look-up: no request waits for a change.
     private var changeDeadline: Duration { fleet.configuration.commandDeadline * 10 }
 
     // MARK: Keys and times
 
     private struct Keys {
         let shared: RESPArgument
-        /// Of the partition; the same as `shared` without one.
+        /// The key of the partition; the same as `shared` without a partition.
         let own: RESPArgument
         let claim: RESPArgument
         let revision: RESPArgument
@@ -329,7 +331,7 @@ public final class FleetCache: AsyncResponseStore {
         return CacheControl(head.response.value(of: "Cache-Control")).isPrivate
     }
 
-    /// Milliseconds for which a response is of use from now on: fresh, or stale within a window.
+    /// Milliseconds for which a response remains usable from now on: fresh, or stale within a window.
     private func lifetime(of head: StoredHead) -> Int64 {
         let control = CacheControl(head.response.value(of: "Cache-Control"))
         guard !control.noStore else { return 0 }
@@ -351,7 +353,7 @@ extension Date {
 }
 
 extension ContinuousClock.Instant {
-    /// A millisecond at least.
+    /// The time until this instant, at least one millisecond.
     fileprivate var timeLeft: Duration { max(.milliseconds(1), self - .now) }
 }
 

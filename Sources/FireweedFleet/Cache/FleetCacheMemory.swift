@@ -2,7 +2,7 @@
 
 import Fireweed
 
-/// The responses that this process has looked up or stored a moment ago, within bounds of bytes and time.
+/// The responses that this process looked up or stored recently, limited in bytes and time.
 ///
 /// Pure: times come in as nanoseconds of the monotonic clock.
 struct FleetCacheMemory: Sendable {
@@ -17,7 +17,7 @@ struct FleetCacheMemory: Sendable {
     private let lifetimeNanoseconds: UInt64
     private var keys: [String: Responses] = [:]
     private var byteCount = 0
-    /// How many removals there were: what was looked up before a removal is not remembered after it.
+    /// The number of removals: a response that was looked up before a removal is not remembered after it.
     private(set) var generation: UInt64 = 0
 
     init(byteLimit: Int, lifetime: Duration) {
@@ -29,7 +29,8 @@ struct FleetCacheMemory: Sendable {
         keys[key].flatMap { $0.end > now ? $0 : nil }
     }
 
-    /// Remembers a response, unless there was a removal after `generation`, which was read before the look.
+    /// Remembers a response of at most an eighth of the limit, unless there was a removal since the look-up read
+    /// `generation`.
     mutating func add(
         _ response: StoredResponse, for key: String, revision: UInt64, at now: UInt64, since generation: UInt64
     ) {
@@ -64,7 +65,7 @@ struct FleetCacheMemory: Sendable {
         return found
     }
 
-    /// Forgets what is over, then what ends first, until half of the room is free.
+    /// Evicts expired responses, then the responses that expire first, until half of the limit is free.
     private mutating func shrink(at now: UInt64, keeping kept: String) {
         for (key, responses) in keys where responses.end <= now { _ = take(key) }
         for (key, _) in keys.sorted(by: { $0.value.end < $1.value.end }) where key != kept {

@@ -3,16 +3,17 @@
 import Fireweed
 import Synchronization
 
-/// What is removed when a response becomes invalid: the keys of the server.
+/// The server's keys that change when a response becomes invalid.
 struct FleetCacheRemoval: Sendable, Hashable {
     let shared: RESPArgument
-    /// Of the partition; the same as `shared` without one.
+    /// The key of the partition; the same as `shared` without a partition.
     let own: RESPArgument
     let revision: RESPArgument
 
-    /// What was asked for before a removal is not stored for so long; what takes longer is not stored in any case.
+    /// After a removal, earlier requests' responses are rejected this long; slower responses are never stored.
     static let memory = Duration.seconds(600)
-    /// Milliseconds of a key's revision, which outlives that: a command may be performed long after it was sent.
+    /// Milliseconds that a revision is kept: longer than `memory`, since a server may perform a command long after it
+    /// was sent.
     static let markLife = RESPArgument((memory * 2).nanosecondCount / 1_000_000)
 
     /// Removes the responses, and marks the key, on the server.
@@ -25,8 +26,9 @@ struct FleetCacheRemoval: Sendable, Hashable {
 
 /// Repeats the removals that failed until they succeed, for all caches of a fleet in this process.
 ///
-/// The change at the origin is made once: without its removal, all processes would serve an invalid response again when
-/// the server is back. Until then no cache of this process uses what the server has under the key.
+/// A change at the origin causes only one removal: if it were lost, all processes would serve an invalid response again
+/// when the server is back. Until the removal succeeds, no cache of this process uses the server's responses of the
+/// key.
 final class FleetCacheRemovals: Sendable {
     private struct State {
         var failed = FailedRemovals()
@@ -38,7 +40,7 @@ final class FleetCacheRemovals: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a removal, now or later; throws when it is to be made later.
+    /// Makes a removal; throws if it failed and will be repeated in the background.
     func remove(_ removal: FleetCacheRemoval, on fleet: Fleet, within deadline: Duration) async throws {
         do {
             try await removal.perform(on: fleet, within: deadline)
@@ -54,12 +56,12 @@ final class FleetCacheRemovals: Sendable {
         }
     }
 
-    /// Makes the removals of a key that failed, before the server's responses of the key count; throws when they fail
-    /// again.
+    /// Repeats the failed removals of a key before the server's responses of the key are used; throws if a removal
+    /// fails again, and as long as everything is to be removed.
     func complete(
         _ shared: @autoclosure () -> RESPArgument, on fleet: Fleet, within deadline: Duration
     ) async throws {
-        // The common case needs no digest of the key.
+        // Without failed removals, the common case, the digest of the key is not computed.
         guard state.withLock({ !$0.failed.isEmpty }) else { return }
         let shared = shared()
         while let failure = state.withLock({ $0.failed.failure(of: shared) }) {
@@ -97,7 +99,7 @@ final class FleetCacheRemovals: Sendable {
         }
     }
 
-    /// The removals that the server has not made yet; `nil`, without any, ends the repetition.
+    /// The removals that the server has not made yet; `nil` if there are none, which ends the repetition.
     private func failures() -> [FailedRemovals.Failure]? {
         state.withLock { state in
             state.isRepeating = !state.failed.isEmpty
@@ -105,7 +107,7 @@ final class FleetCacheRemovals: Sendable {
         }
     }
 
-    /// Whether the server answers, and does not make this removal: it holds up no other.
+    /// Whether the server answered and refused this removal: the other removals are still tried.
     private static func isRefusal(_ error: any Error) -> Bool {
         switch error {
         case FleetError.notPermitted, FleetError.outOfMemory, FleetError.wrongType, FleetError.server,

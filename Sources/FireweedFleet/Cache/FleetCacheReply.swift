@@ -7,11 +7,11 @@ package import Foundation
 package struct FleetCacheReply: Sendable {
     package struct Entry: Sendable {
         package let entry: FleetEntry
-        /// Whether it stands among the responses of all partitions.
+        /// Whether the entry is in the hash that all partitions share.
         package let isShared: Bool
         /// The name of the variant.
         package let variant: String
-        /// `nil` when it is large.
+        /// `nil` if the content is large, and has to be read separately.
         package let content: Data?
 
         package var head: StoredHead { entry.head }
@@ -19,12 +19,12 @@ package struct FleetCacheReply: Sendable {
 
     package let revision: UInt64
     package let fetch: ResponseLookup.Fetch
-    /// Our own values, the most recent first.
+    /// The valid entries, the most recent first; values of other programs are left out.
     package let entries: [Entry]
 
-    /// Reads a reply; `nil` when the script cannot have given it.
+    /// Reads a reply; `nil` if the script cannot have sent it.
     ///
-    /// `shared` and `own` are the seals of the two places, where responses are encrypted.
+    /// `shared` and `own` decrypt the shared responses and those of the partition; `nil` without encryption.
     package init?(_ reply: RESPValue, key: String, shared: FleetSeal? = nil, own: FleetSeal? = nil) {
         guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text.flatMap({ UInt64($0) }),
             let state = parts[1].integer, let found = parts[2].elements

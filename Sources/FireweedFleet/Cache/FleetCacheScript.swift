@@ -1,15 +1,15 @@
 // The cache's scripts, which run inside the server.
 
-/// The cache's scripts; each is performed as a whole, by the server's time.
+/// The cache's scripts; each runs without other commands in between, and uses the server's clock.
 ///
 /// The responses of a key are in a hash: for each variant a field `h…` with the head, `c…` with the content, and `m…`
-/// with the content's tag, the milliseconds since 1970 of the response's `Date`, of its coming and of its expiry.
+/// with the content's tag, the milliseconds since 1970 of the response's `Date`, of its arrival and of its expiry.
 ///
-/// The revision of a key is a key of its own: a number, which a look makes where there is none and a removal replaces,
-/// with a letter for which of the two made it. A response is stored only while the number is the one of its look: the
-/// removal of one key, of all keys, and the loss of everything have the same effect on what is being fetched.
+/// The revision of a key has a key of its own: a number and a letter. A look-up creates a missing revision (`l`), and a
+/// removal replaces the revision (`r`). A response is stored only while the number is still that of its look-up: the
+/// removal of one key, the removal of all keys, and the loss of all data each reject responses that are being fetched.
 enum FleetCacheScript {
-    /// The value of a claim after a response that was not for others.
+    /// The value of a claim after a response that could not be shared.
     static let unshared = "unshared"
 
     private static let common = """
@@ -45,11 +45,11 @@ enum FleetCacheScript {
 
         """
 
-    /// Looks for the responses of a key, and claims its fetch where there is none.
+    /// Looks up the responses of a key, and claims the fetch if there are none.
     ///
-    /// Keys: shared, own, claim, revision. Arguments: the claimant or nothing, milliseconds of the claim, bytes of
-    /// content at most, milliseconds of a revision. Gives the revision (0 on a server that cannot be written), the
-    /// claim's state, and for each variant: 1 or 2 for shared or own, its name, head and content.
+    /// Keys: shared, own, claim, revision. Arguments: the claimant or nothing, milliseconds of the claim, maximum bytes
+    /// of content, milliseconds of a revision. Returns the revision (0 on a server that cannot be written), the claim's
+    /// state, and for each variant: 1 or 2 for shared or own, its name, head and content.
     static let look = RESPScript(
         common + """
             local found, sum = {}, 0
@@ -92,11 +92,11 @@ enum FleetCacheScript {
             return {revision(mark), state, found}
             """)
 
-    /// Stores a response, and ends the claim on it, whichever process has it: the response need not be fetched.
+    /// Stores a response, and ends the claim of any process on the key: the response need not be fetched again.
     ///
-    /// Keys: the place, the other place, revision, claim. Arguments: variant, head, content, tag, date, coming,
-    /// lifetime, revision or 0 for no look, variants at most. Gives 1 when the response was stored. Without a look,
-    /// only a removal prevents that.
+    /// Keys: the place, the other place, revision, claim. Arguments: variant, head, content, tag, date, arrival,
+    /// lifetime, revision or 0 without a look-up, maximum variants. Returns 1 if the response was stored; 0 after a
+    /// removal, for a response older than the stored one, and without a lifetime.
     static let store = RESPScript(
         common + """
             local variant, lifetime = ARGV[1], tonumber(ARGV[7])
@@ -133,12 +133,12 @@ enum FleetCacheScript {
             return 1
             """)
 
-    /// Replaces the head of a content that is still there.
+    /// Replaces the head of a content that is still stored, unless the stored head is newer.
     ///
-    /// Keys: shared, own. Arguments: variant, head if shared, tag, date, coming, lifetime if shared, lifetime if own,
+    /// Keys: shared, own. Arguments: variant, head if shared, tag, date, arrival, lifetime if shared, lifetime if own,
     /// head if own.
     ///
-    /// The head's first bytes are kept, which say how long the content is.
+    /// The first bytes of the stored head stay: they contain the content's length.
     static let update = RESPScript(
         common + """
             local variant = ARGV[1]
@@ -179,10 +179,10 @@ enum FleetCacheScript {
             return 1
             """)
 
-    /// Gives the server's run.
+    /// Returns the server's run, as `RESPScript.currentRun` does.
     static let serverRun = RESPScript(RESPScript.currentRun + "return currentRun()")
 
-    /// Notes the server's time as that of the removal of everything.
+    /// Stores the server's time as the time when everything was removed.
     ///
     /// Key: the time. Argument: for how many milliseconds it is remembered.
     static let noteRemoval = RESPScript(
@@ -192,7 +192,7 @@ enum FleetCacheScript {
         return 1
         """)
 
-    /// Gives how many microseconds ago everything was removed; -1 where that is not known.
+    /// Returns how many microseconds ago everything was removed; -1 if unknown.
     ///
     /// Key: the time of that removal.
     static let timeSinceRemoval = RESPScript(
@@ -202,10 +202,10 @@ enum FleetCacheScript {
         return removal and math.max(0, time[1] * 1000000 + time[2] - removal) or -1
         """)
 
-    /// Ends a claim, unless it is another one's by now.
+    /// Ends a claim, unless another claimant holds it by now.
     ///
-    /// Key: claim. Arguments: the claimant, 1 when the response was for others, for how many milliseconds it is
-    /// remembered that it was not.
+    /// Key: claim. Arguments: the claimant, 1 if the response could be shared, milliseconds for which it is remembered
+    /// that it could not.
     static let endFetch = RESPScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

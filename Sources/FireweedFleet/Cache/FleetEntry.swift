@@ -6,15 +6,15 @@ package import Foundation
 
 /// The head of a stored response as it is kept in the server.
 ///
-/// A version byte, the content's length in eight bytes, a check of eight bytes, and the encoded head. The check is of
-/// the key and the head, so that a value that stands under another key is not taken for a response. With a seal, the
-/// version is another one, and the encrypted head comes behind the length. Whatever is in the server may have been
-/// written by another program: reading gives `nil` for all but our own values.
+/// The format: a version byte, the content's length in eight bytes, a checksum of eight bytes, and the encoded head.
+/// The checksum covers the key and the head, so that a value under another key is rejected. With a seal, the version
+/// differs, and the encrypted head follows the length. Other programs may write values into the server: reading returns
+/// `nil` for every value that this type did not write.
 package struct FleetEntry: Sendable {
     package let head: StoredHead
     package let contentByteCount: Int
 
-    /// Of another version nothing is read.
+    /// Values of another version are not read.
     private static let version: UInt8 = 2
     private static let sealedVersion: UInt8 = 3
     /// Version and length, or version and identifier.
@@ -27,7 +27,7 @@ package struct FleetEntry: Sendable {
         self.contentByteCount = contentByteCount
     }
 
-    /// Reads a head of a key; with a seal, a sealed one alone.
+    /// Reads a head of a key; with a seal, only an encrypted head.
     package init?(_ bytes: [UInt8], of key: String, seal: FleetSeal? = nil) {
         if let seal {
             self.init(bytes, by: seal)
@@ -75,7 +75,7 @@ package struct FleetEntry: Sendable {
         return seal.seal(Array(content), as: contentPart(identifier)).map { [sealedVersion] + identifier + $0 }
     }
 
-    /// Reads the content of a head; `nil` for that of another head.
+    /// Reads the content of a head; `nil` for the content of another head.
     package static func content(_ bytes: [UInt8], of entry: FleetEntry, seal: FleetSeal? = nil) -> Data? {
         let identifier = Self.bytes(of: entry.head.identifier)
         guard bytes.count >= clearByteCount, bytes[0] == (seal == nil ? version : sealedVersion),
@@ -90,7 +90,7 @@ package struct FleetEntry: Sendable {
 
     // MARK: Names
 
-    /// The name of a variant: what `Vary` and credentials select, as a digest.
+    /// The name of a variant: a digest of the fields that `Vary` selects, and of the credentials.
     package static func variant(of head: StoredHead) -> String {
         let variant = head.variant
         let credentials = variant.credentials.map { Data([1]) + $0 } ?? Data([0])

@@ -2,10 +2,10 @@
 
 package import FireweedTransport
 
-/// What encrypts the values under one key of the server, with AES-256-GCM.
+/// Encrypts the values under one key of the server, with AES-256-GCM.
 ///
-/// The key of the server, which has the namespace, the partition and a digest of the response's key, is authenticated
-/// with each value: a value that is copied to another key does not open.
+/// The server's key, which contains the namespace, the partition and a digest of the response's key, is authenticated
+/// with each value: a value that was copied to another key cannot be decrypted.
 package struct FleetSeal: Sendable {
     private let keys: SealingKeys
     private let place: [UInt8]
@@ -21,7 +21,7 @@ package struct FleetSeal: Sendable {
         keys.seal(plain, context: part + place)
     }
 
-    /// Decrypts a part; `nil` for anything that is not that part of this key.
+    /// Decrypts a part; `nil` if the bytes are not that part under this key.
     func open(_ sealed: ArraySlice<UInt8>, as part: [UInt8]) -> [UInt8]? {
         keys.open(Array(sealed), context: part + place)
     }

@@ -1,11 +1,11 @@
-// One command that waits for its reply.
+// A command that waits for its reply.
 
 import Synchronization
 
 /// A reply, and when it arrived.
 struct RESPReply: Sendable {
     let value: RESPValue
-    /// A moment of the monotonic clock, in nanoseconds, on the event loop: a task may see the reply later.
+    /// When the event loop received the reply, in nanoseconds of the monotonic clock; a task may see the reply later.
     let arrival: UInt64
 }
 
@@ -19,7 +19,7 @@ final class PendingReply: Sendable {
 
     /// Moment of the monotonic clock, in nanoseconds, at which the command fails.
     let deadline: UInt64
-    /// How long that is from the start.
+    /// The time from the start to `deadline`.
     let limit: Duration
     private let stage = Mutex(Stage.idle)
 
@@ -46,8 +46,8 @@ final class PendingReply: Sendable {
         } onCancel: {
             finish(.failure(CancellationError()))
         }
-        // Read under the lock, which ThreadSanitizer knows; a continuation that is resumed before its function waits
-        // passes a value on without its knowledge.
+        // Read under the lock, which ThreadSanitizer understands. ThreadSanitizer cannot follow a value that a
+        // continuation passes if it is resumed before its function waits.
         guard case .over(let outcome) = stage.withLock({ $0 }) else { preconditionFailure("it was resumed") }
         return try outcome.get()
     }

@@ -1,12 +1,12 @@
-// The commands of a connection, and what becomes of them.
+// The state of a connection and its commands.
 
 extension RESPConnection {
     enum Phase {
         case idle
-        /// Without a link while the link is being made; behind so many sentinels that did not lead to the primary.
+        /// The link is `nil` while it is being made; `sentinel` counts the sentinels that did not lead to the primary.
         case connecting(RESPLink?, sentinel: Int, until: UInt64)
         case ready(RESPLink)
-        /// The first attempt failed; the second begins at a moment, for the commands that wait.
+        /// The first attempt failed; the second attempt begins at `until`, for the commands that wait.
         case pausing(until: UInt64)
         case closed
 
@@ -20,9 +20,9 @@ extension RESPConnection {
     }
 
     struct State {
-        /// So many bytes may wait to be sent.
+        /// Maximum bytes that may wait to be sent.
         private static let unsentLimit = 32 * 1024 * 1024
-        /// So many bytes are handed to the socket at once, or one command.
+        /// Maximum bytes that are handed to the socket at once, unless one command is larger.
         private static let batchByteCount = 256 * 1024
         private static let firstPause: UInt64 = 50_000_000
         private static let longestPause: UInt64 = 2_000_000_000
@@ -35,10 +35,10 @@ extension RESPConnection {
             case fail(PendingReply, FleetError)
         }
 
-        /// What becomes of the commands when a connection is lost, or not made.
+        /// The commands of a connection that was lost or could not be made.
         struct LostConnection {
             let failed: [PendingReply]
-            /// In so many nanoseconds the others have another connection; `nil` for none.
+            /// Nanoseconds until the second attempt, for which the other commands wait; `nil` without a second attempt.
             let retryPause: UInt64?
         }
 
@@ -48,19 +48,20 @@ extension RESPConnection {
         }
 
         var phase = Phase.idle
-        /// Commands that were not handed to the link.
+        /// Commands that were not handed to the link yet.
         private var waiting: [Command] = []
         private var waitingByteCount = 0
         /// Commands whose replies are to come, in this order, from `sentStart` on.
         private var sent: [PendingReply] = []
         private var sentStart = 0
-        /// The sentinel that is asked first, counted on and on: the last one that led to a server which can be used.
+        /// The sentinel to ask first, modulo their number: the last one that led to a usable server, or its successor.
         var firstSentinel = 0
         /// Attempts to connect that failed in a row.
         var failureCount = 0
         /// No attempt begins before this moment.
         private var notBefore: UInt64 = 0
-        /// The longest limit, in nanoseconds, of the commands that were found late last, while others are owed.
+        /// The longest limit, in nanoseconds, of the commands found late by `expire`; `nil` if the server owes no
+        /// reply.
         private(set) var overdueLimit: UInt64?
         private var lastError = FleetError.unreachable(reason: "no connection was made")
 
@@ -80,13 +81,13 @@ extension RESPConnection {
             switch phase {
             case .connecting(nil, _, .max): return waiting.count == 1 ? .connect : .none
             case .connecting(let link?, _, _): return .wake(link)
-            // The loop takes all that wait at once.
+            // The event loop takes several waiting commands at once.
             case .ready(let link): return .send(link)
             case .connecting(nil, _, _), .idle, .pausing, .closed: return .none
             }
         }
 
-        /// The next commands to send: what the socket does not take waits here, where it is bounded.
+        /// Takes the next commands to send; later commands stay in `waiting`, whose size is limited.
         mutating func takeBytes(for link: RESPLink) -> [UInt8] {
             guard case .ready(let current) = phase, current === link else { return [] }
             var bytes: [UInt8] = []
@@ -104,7 +105,7 @@ extension RESPConnection {
             return bytes
         }
 
-        /// The commands that the next replies belong to; `nil` for a link that was given up.
+        /// Takes the commands that the next `count` replies belong to; `nil` for a link that is no longer in use.
         mutating func take(_ count: Int, from link: RESPLink) -> [PendingReply]? {
             guard phase.link === link else { return nil }
             let end = min(sentStart + count, sent.count)
@@ -120,7 +121,7 @@ extension RESPConnection {
             return answered
         }
 
-        /// For how long a command waits at most, in nanoseconds.
+        /// The longest time that a waiting command has left, in nanoseconds.
         func longestWait(at now: UInt64) -> UInt64 {
             let last = waiting.lazy.map(\.reply).filter { !$0.isOver }.map(\.deadline).max() ?? now
             return last - min(last, now)
@@ -130,7 +131,8 @@ extension RESPConnection {
             (waiting.map(\.reply) + sent[sentStart...]).lazy.filter { !$0.isOver }.map(\.deadline).min()
         }
 
-        /// What is late, when to look again, and whether the connection is of no use any more.
+        /// Returns the late commands, when to check again, and whether the connection is stuck; late commands are not
+        /// sent.
         mutating func expire(
             _ link: RESPLink, at now: UInt64, gracePeriod: UInt64
         ) -> (late: [PendingReply], next: UInt64?, isStuck: Bool) {
@@ -144,11 +146,12 @@ extension RESPConnection {
             overdueLimit = late.lazy.filter { !$0.isOver }.map(\.limit.wholeNanoseconds).max()
             if case .connecting(_, _, let limit) = phase {
                 if limit <= now { return (late, nil, true) }
-                // The reply to the handshake is overdue: a later command would wait for it in vain as well.
+                // `overdueLimit` stays: the reply to the handshake is overdue, so that a later command would also wait
+                // in vain.
                 return (late, min(next ?? limit, limit), false)
             }
             guard sentStart < sent.count else {
-                // The loop was late, and not the server.
+                // The event loop was late, not the server.
                 overdueLimit = nil
                 return (late, next, false)
             }
@@ -156,12 +159,12 @@ extension RESPConnection {
             return (late, min(next ?? end, end), end <= now)
         }
 
-        /// Forgets the link.
+        /// Drops the link and decides which commands fail.
         mutating func end(with error: FleetError, at now: UInt64) -> LostConnection {
             let wasReady = if case .ready = phase { true } else { false }
             phase = .idle
             lastError = error
-            // A connection that worked is made again at once.
+            // After the loss of a connection that was ready, the next command connects immediately.
             failureCount = wasReady ? 0 : failureCount + 1
             if failureCount == 1, case .unreachable = error, let pause = retryPause(at: now) {
                 return LostConnection(failed: takeShort(until: now + pause), retryPause: pause)
@@ -176,14 +179,14 @@ extension RESPConnection {
 
         /// How long to wait before the second attempt; `nil` when no command can wait for it.
         ///
-        /// The pause is between a half and three quarters of the time that a command has, so that the command has a
-        /// quarter for the attempt.
+        /// The pause is random, between a half and three quarters of the time that a command has left (of 100 ms at
+        /// most), so that the command keeps at least a quarter for the attempt.
         private func retryPause(at now: UInt64) -> UInt64? {
             let pause = min(longestWait(at: now) / 2, Self.firstPause)
             return pause > 0 ? UInt64.random(in: pause...pause + pause / 2) : nil
         }
 
-        /// Takes out the commands that end before a moment; the others wait for it.
+        /// Takes out the commands whose deadlines come before a moment; the other commands wait for it.
         private mutating func takeShort(until moment: UInt64) -> [PendingReply] {
             phase = .pausing(until: moment)
             let short = waiting.filter { $0.reply.deadline <= moment }

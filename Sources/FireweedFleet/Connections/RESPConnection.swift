@@ -1,16 +1,16 @@
-// A connection to the fleet's server that is made again when it is lost.
+// A connection to the fleet's server that reconnects when it is lost.
 
 import Dispatch
 import FireweedTransport
 import Synchronization
 
-/// Sends commands of many tasks over one connection, each as soon as it comes, and gives each its reply.
+/// Sends the commands of many tasks over one connection, each immediately, and returns each reply to its task.
 ///
-/// Nothing is queued for a server that is away: a command while the connection is made waits within its own deadline,
-/// and a command after a failed attempt fails at once, until the next attempt is due. Attempts come with the next
-/// command, after a pause that grows from 50 ms to 2 s and is shortened at random, so that the processes of a fleet do
-/// not come back at the same moment. The first failed attempt is repeated once for the commands that wait, within their
-/// deadlines: a server that starts anew is away for less than that. A command is never sent twice.
+/// Nothing is queued for a server that is away. While the connection is being made, a command waits within its own
+/// deadline; after a failed attempt, a command fails immediately until the next attempt is due. The next attempt begins
+/// with a command, after a pause that grows from 50 ms to 2 s. The pause is shortened at random, so that the processes
+/// of a fleet do not reconnect at the same moment. The first failed attempt is repeated once for the waiting commands,
+/// within their deadlines: a restart of the server may be shorter. A command is never sent twice.
 final class RESPConnection: Sendable {
     private let endpoint: FleetEndpoint
     private let connector: ByteConnector
@@ -20,9 +20,9 @@ final class RESPConnection: Sendable {
     private let clock = SystemClock()
     private let state = Mutex(State())
 
-    /// Time to connect, and again to get through the handshake, that an attempt has at least.
+    /// Minimum nanoseconds that an attempt has to connect, and again for the handshake.
     private static let connectTimeout: UInt64 = 2_000_000_000
-    /// A connection on which a reply is overdue for so long is given up, in nanoseconds.
+    /// Nanoseconds that a reply may be overdue before the connection is closed.
     private static let replyGracePeriod: UInt64 = 1_000_000_000
     private static let retryQueue = DispatchQueue(label: "fireweed.fleet.connections")
 
@@ -45,7 +45,7 @@ final class RESPConnection: Sendable {
     ///
     /// Throws `FleetError` or `CancellationError`.
     func reply(to command: [RESPArgument], within limit: Duration) async throws -> RESPReply {
-        // In a forked child no loop runs that could end the wait.
+        // In a forked child no event loop runs that could end the wait.
         guard !connector.isFromParentProcess else { throw FleetError.shutDown }
         guard !overdue.covers(limit.wholeNanoseconds) else { throw FleetError.timedOut(after: limit) }
         let now = clock.monotonicNanoseconds
@@ -55,7 +55,7 @@ final class RESPConnection: Sendable {
         return try await pending.value()
     }
 
-    /// Closes the connection and fails what waits; no command is taken any more.
+    /// Closes the connection, fails the pending commands, and refuses later commands.
     func close() {
         let (link, pending) = state.withLock { $0.close() }
         link?.close()
@@ -98,8 +98,9 @@ final class RESPConnection: Sendable {
         let now = clock.monotonicNanoseconds
         let times: (timeout: UInt64, wake: UInt64)? = state.withLock { state in
             guard case .connecting(_, let sentinel, _) = state.phase else { return nil }
-            // An attempt lasts as long as a command waits: giving it up fails commands whose deadlines are not over.
-            // Behind sentinels the next attempt may lead to another server.
+            // An attempt lasts as long as the longest waiting command: the end of the attempt fails commands whose
+            // deadlines are not over. With sentinels, the next attempt may lead to another server, so that this attempt
+            // gets the minimum.
             let wait = if case .server = endpoint.route { state.longestWait(at: now) } else { UInt64(0) }
             let limit = now.addingSaturating(max(2 * Self.connectTimeout, wait))
             state.phase = .connecting(link, sentinel: sentinel, until: limit)
@@ -115,7 +116,7 @@ final class RESPConnection: Sendable {
     }
 
     private func end(with error: FleetError, _ ending: State.LostConnection) {
-        // The next command tries another connection.
+        // No reply is overdue any more: the next command tries another connection.
         overdue.clear()
         for reply in ending.failed { reply.finish(.failure(error)) }
         guard let pause = ending.retryPause else { return }
@@ -125,7 +126,7 @@ final class RESPConnection: Sendable {
         }
     }
 
-    // MARK: What a link reports, on the loop's thread
+    // MARK: Reports of a link, on the loop's thread
 
     func linkIsReady(_ link: RESPLink) {
         let isCurrent = state.withLock { state in
@@ -155,8 +156,8 @@ final class RESPConnection: Sendable {
         guard let answered = state.withLock({ $0.take(replies.count, from: link) }) else { return }
         overdue.clear()
         if zip(answered, replies).contains(where: { $1.refusesWrites }) {
-            // After a failover another connection may lead to the primary, and another sentinel may know it: the one
-            // that named this server may be cut off together with it.
+            // After a failover another connection may lead to the primary, and another sentinel may know the primary:
+            // the sentinel that named this server may be cut off together with the server.
             state.withLock { $0.firstSentinel += 1 }
             link.close()
             self.link(link, didEnd: .unreachable(reason: "the server cannot be written"))
@@ -218,7 +219,7 @@ extension RESPValue {
 }
 
 extension UInt64 {
-    /// The sum, or the greatest number.
+    /// The sum, or `.max` on overflow.
     func addingSaturating(_ other: UInt64) -> UInt64 {
         let (sum, isOver) = addingReportingOverflow(other)
         return isOver ? .max : sum
@@ -226,7 +227,7 @@ extension UInt64 {
 }
 
 extension Duration {
-    /// Nanoseconds; zero for a negative duration, and the greatest number for more than fit.
+    /// Nanoseconds; zero for a negative duration, and `.max` if the number does not fit.
     var wholeNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,11 +1,11 @@
-// One connection to a server, from its making to its end.
+// One connection to a server, from connecting to closing.
 
 import FireweedTransport
 import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Speaks RESP on a connection: the handshake first, then the replies of its owner's commands.
+/// Speaks RESP on a connection: first the handshake, then the commands of its owner.
 final class RESPLink: ByteConnectionListener, @unchecked Sendable {
     // SAFETY: the constants are `Sendable`, and `stage` is locked; the variables are touched only inside calls of the
     // connection, which come on its loop's thread.
@@ -16,7 +16,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
     private enum Stage {
         case idle
         case begun(ByteConnection)
-        /// Without the connection, which keeps the link until it is over.
+        /// The connection is released: it retains the link until it has ended.
         case closed
 
         var connection: ByteConnection? {
@@ -60,12 +60,12 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
         stage.withLock { $0.connection }?.wantsToSend(wakeAt: moment)
     }
 
-    /// Calls the owner at a moment at the latest.
+    /// Calls the owner no later than at a moment.
     func wake(at moment: UInt64) {
         stage.withLock { $0.connection }?.wake(at: moment)
     }
 
-    /// Closes the connection; the owner is not called any more, save by a call that is under way.
+    /// Closes the connection; the owner is no longer called, except by a call in progress.
     func close() {
         let connection = stage.withLock { stage in
             defer { stage = .closed }
@@ -106,7 +106,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
         }
     }
 
-    /// False when the connection is not needed any more.
+    /// Continues the handshake; false if the connection was closed.
     private func advance(_ reply: RESPValue, _ connection: ByteConnection) -> Bool {
         do throws(FleetError) {
             switch try handshake?.handle(reply) {

@@ -1,11 +1,12 @@
-// Replies that a fleet's server owes.
+// Overdue replies of a fleet's server.
 
 import Synchronization
 
-/// Says whether a reply is overdue, to all connections of a fleet.
+/// Tells all connections of a fleet whether a reply is overdue.
 ///
-/// A server answers in order. Until a reply arrives, or the connection is given up, a command with the same limit would
-/// wait in vain as well: a request that sends several commands does not pay a deadline for each.
+/// A server answers in order. Until a reply arrives or the connection is closed, a command with the same limit would
+/// also time out. The command fails immediately instead, so that a request with several commands does not wait for each
+/// one.
 final class TimedOutReplies: Sendable {
     /// The longest limit that passed, in nanoseconds; zero while no reply is overdue.
     private let limit = Atomic<UInt64>(0)

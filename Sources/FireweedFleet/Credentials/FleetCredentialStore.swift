@@ -7,7 +7,7 @@ extension Fleet {
     /// Makes a vault whose credential all processes of the fleet share.
     ///
     /// Only the credential's ciphertext is stored on the server, under a hash of its name. Without the server, a
-    /// refresh does as `CredentialVault.Options.whenUnreachable` says: it waits, by default.
+    /// refresh follows `CredentialVault.Options.whenUnreachable`; by default it waits.
     ///
     /// - Parameters:
     ///   - type: the type of the credential.
@@ -23,13 +23,13 @@ extension Fleet {
         try credentialVault(name: name, keys: [key], options: options)
     }
 
-    /// Makes a vault for all processes of the fleet, with keys of which one takes the place of another.
+    /// Makes a vault that all processes of the fleet share, with several keys for key rotation.
     ///
     /// - Parameters:
     ///   - type: the type of the credential.
     ///   - name: identifies the credential among those of the fleet.
-    ///   - keys: keys of 32 secret bytes: the first encrypts, and every one decrypts. To replace a key, give all
-    ///     processes the new one as the last, then as the first, then alone, when a credential has been stored since.
+    ///   - keys: keys of 32 secret bytes: the first key encrypts, and every key decrypts. To rotate keys, give all
+    ///     processes the new key last, then first, then alone once a credential has been stored under it.
     ///   - options: times and the event handler.
     /// - Returns: the vault.
     /// - Throws: `CredentialVaultError.invalidKey`, also for no key.
@@ -44,24 +44,24 @@ extension Fleet {
 /// Keeps sealed credentials on the server: a hash with the version, the ciphertext and the holder of the lock, and a
 /// key for the lock.
 ///
-/// All scripts have the keys of the hash and of the lock. The holder's name stays when a lease ends: its owner may be
-/// cut off from the server and have refreshed the credential.
+/// All scripts have the keys of the hash and of the lock. The holder's name stays when a lease ends, because the holder
+/// may have refreshed the credential while it was cut off from the server.
 struct FleetCredentialStore: CredentialStore {
     let fleet: Fleet
     var lockRecovery: Duration? = .milliseconds(300)
 
     var pollInterval: Duration { .milliseconds(25) }
 
-    /// A server that is full renews locks.
+    /// False for a full server, for example: it still renews locks.
     func isAbsence(_ error: any Error) -> Bool {
         guard let error = error as? FleetError else { return true }
         if case .circuitOpen = error { return true }
         return error.isOutage
     }
 
-    /// Begins the value of a lock that was given back, with its owner's name behind; the mark ends with the lease.
+    /// The prefix of a released lock's value, before its owner's name; the mark expires with the lease.
     ///
-    /// Without the mark, a lock that was given back would look like one that the server lost.
+    /// Without the mark, a released lock would look like a lock that the server lost.
     private static let released = "released "
 
     private static let common = """
@@ -94,16 +94,16 @@ struct FleetCredentialStore: CredentialStore {
 
         """
 
-    /// Reads, and takes the lock where an owner is given.
+    /// Reads the credential, and takes the lock if an owner is given.
     ///
-    /// Arguments: the owner or nothing, the lease, 1 when another owner's lock was seen and 2 when its end was, the
-    /// version that there has to be, and the run that is known to have lost locks. An owner that has the lock already,
-    /// by a look whose answer was lost, gets it again. A lock without an end was not made here, and gets one. The
-    /// answer ends with 1 for the lock, 2 for a lock that may be lost, the rest of another owner's lease, and, if there
-    /// is one, the run that has lost locks.
+    /// Arguments: the owner or nothing; the lease; 1 if another owner's lock was seen, 2 if its end was seen, else 0;
+    /// the minimum version; the run that is known to have lost locks. An owner that already has the lock, since a reply
+    /// was lost, gets it again. A lock without an expiry was not made here, and gets one. The reply ends with 1 for the
+    /// lock, 2 for a lock that may be lost, and else 0; the lease to wait for; and, if there is one, the run that has
+    /// lost locks.
     ///
-    /// A server that starts anew, or takes the place of another one, may have the credential without the lock of a
-    /// refresh that is under way. Such a lock has ended, or its owner has taken it again, a lease later.
+    /// A server that restarts or is promoted may have the credential without the lock of a refresh in progress. One
+    /// lease later, such a lock has ended, or its owner has taken it again.
     private static let look = RESPScript(
         common + """
             local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed', 'run', 'holder')
@@ -139,7 +139,7 @@ struct FleetCredentialStore: CredentialStore {
             return {entry[1], entry[2], 0, left}
             """)
 
-    /// Makes a lock longer, also on a full server, and again if the server lost it; not after its owner gave it back.
+    /// Extends a lock, also on a full server; takes a lost lock again, but not after its owner released it.
     private static let renewal = RESPScript(
         common + """
             local owner = redis.call('GET', KEYS[2])
@@ -149,9 +149,9 @@ struct FleetCredentialStore: CredentialStore {
             return 1
             """)
 
-    /// Reads the version by the rule of `version(_:)`: where the two differ, no replacement succeeds.
+    /// Checks the version by the rule of `version(_:)`: if the two rules differed, no replacement could succeed.
     ///
-    /// The lock stays where nothing was replaced: the credential is stored once more.
+    /// The lock stays when nothing was replaced, because the vault then stores the credential again.
     private static let replacement = RESPScript(
         common + """
             local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
@@ -213,7 +213,7 @@ struct FleetCredentialStore: CredentialStore {
     }
 
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool {
-        // Past the circuit breaker: who sees the lock waits for no longer than the rest of its lease.
+        // Sent even while the circuit is open: another process waits for the lock only until its lease ends.
         let reply = try await fleet.evaluate(
             Self.renewal, keys: keys(name), arguments: [RESPArgument(owner), milliseconds(lease)], asksAlways: true)
         return reply.integer == 1

@@ -1,14 +1,14 @@
-// Numbers for a service's metrics.
+// Counters for a service's metrics.
 
 import Synchronization
 
-/// What has happened in a fleet since it was made, in this process.
+/// Counts what has happened in a fleet since it was made, in this process.
 ///
 /// The numbers only grow; a service reads them as often as its metrics need.
 public struct FleetCounts: Sendable, Hashable {
-    /// Looks of the fleet's caches that found a response, in memory or at the server.
+    /// Look-ups of the fleet's caches that found a response, in memory or at the server.
     public internal(set) var cacheHits = 0
-    /// Looks of the fleet's caches that found none, those that failed included.
+    /// Look-ups of the fleet's caches that found no response, including failed look-ups.
     public internal(set) var cacheMisses = 0
     /// How often `FleetEvent.degraded(_:pause:)` has happened, whether there is a handler or not.
     public internal(set) var degradations = 0

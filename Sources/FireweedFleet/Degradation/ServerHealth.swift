@@ -8,7 +8,7 @@ final class ServerHealth: Sendable {
     private struct State {
         var breaker = CircuitState(.fleet)
         var refusals = ServerRefusals()
-        /// Events that the handler was not called with yet.
+        /// Events that the handler has not received yet.
         var events: [FleetEvent] = []
         var isDelivering = false
     }
@@ -36,7 +36,7 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// The server answered, which says nothing of its work.
+    /// The server answered, but the answer does not show whether it can do its work.
     func answered(at now: UInt64) {
         change { state in
             guard case .closed(let time)? = state.breaker.succeeded(at: now) else { return nil }
@@ -54,17 +54,17 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// A command failed, which was admitted at `start` and sent at `sent`.
+    /// A command failed that was admitted at `start` and sent at `sent`.
     ///
-    /// With the command's name the server answered: it may do the work of other commands meanwhile, so that there are
-    /// never three failures in a row.
+    /// With the command's name, the server answered with an error. It may do the work of other commands meanwhile, so
+    /// that there may never be three failures in a row: the command then counts as refused.
     func failed(
         _ command: RESPArgument? = nil, at now: UInt64, since start: UInt64, sentAt sent: UInt64? = nil,
         with error: FleetError
     ) {
         change { state in
             if case .opened(let pause)? = state.breaker.failed(at: now, since: start, sentAt: sent) {
-                // The end of the pause is the end of the refusals too.
+                // The circuit's `recovered` event ends the refusals too.
                 state.refusals = ServerRefusals()
                 return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
             }
@@ -75,7 +75,7 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// A command, which was admitted at `start`, has no outcome.
+    /// A command that was admitted at `start` ended without an outcome.
     func abandoned(since start: UInt64) {
         state.withLock { $0.breaker.abandoned(since: start) }
     }
@@ -85,7 +85,7 @@ final class ServerHealth: Sendable {
             guard let event = body(&state) else { return (nil, false) }
             guard handler != nil else { return (event, false) }
             state.events.append(event)
-            // The thread that delivers already takes this event too: two threads could swap their events.
+            // A thread that already delivers delivers this event too: two threads could swap their events.
             defer { state.isDelivering = true }
             return (event, !state.isDelivering)
         }

@@ -1,11 +1,11 @@
-// The table of requests that an answering server refuses.
+// The record of commands that an answering server refuses.
 
-/// Notes the commands that the server refuses: for want of memory, of a permission or of replicas, for a value of
-/// another type, by an error of a script, or with an answer that makes no sense.
+/// Records the commands that the server refuses: memory, a permission or replicas are missing, a value has another
+/// type, a script fails, or a reply makes no sense.
 ///
-/// Pure: every event brings the time, in nanoseconds of a clock that never goes back. Refusals do not open the circuit
-/// breaker: the answers come at once, and other commands may succeed. Refusals end when one of the refused commands
-/// succeeds, a second after the last refusal at the earliest: one of two keys may be at fault.
+/// Pure: every event brings the time, in nanoseconds of a monotonic clock. Refusals do not open the circuit breaker:
+/// the replies come immediately, and other commands may succeed. Refusals end when one of the refused commands
+/// succeeds, at least a second after the last refusal: the command may succeed for one key and fail for another.
 struct ServerRefusals: Sendable, Equatable {
     static let quietTime: UInt64 = 1_000_000_000
 
@@ -14,7 +14,7 @@ struct ServerRefusals: Sendable, Equatable {
     private var last: UInt64 = 0
     private var commands: Set<RESPArgument> = []
 
-    /// A command was refused; true for the first one since the last success.
+    /// A command was refused; true for the first refusal since refusals last ended.
     mutating func refused(_ command: RESPArgument, at now: UInt64) -> Bool {
         defer { since = since ?? now }
         last = now
@@ -22,7 +22,7 @@ struct ServerRefusals: Sendable, Equatable {
         return since == nil
     }
 
-    /// A command succeeded; returns for how many nanoseconds commands were refused, when that is over.
+    /// A command succeeded; returns how many nanoseconds the refusals lasted, or `nil` unless they end now.
     mutating func succeeded(_ command: RESPArgument, at now: UInt64) -> UInt64? {
         guard let since, commands.contains(command), now - min(now, last) >= Self.quietTime else { return nil }
         self = ServerRefusals()

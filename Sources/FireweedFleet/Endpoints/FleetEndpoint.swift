@@ -3,7 +3,7 @@
 import FireweedTransport
 import Foundation
 
-/// A server, or the sentinels that know it, and who we are there.
+/// The address of a server or of its sentinels, with the credentials.
 struct FleetEndpoint: Sendable, Hashable {
     enum Route: Sendable, Hashable {
         case server(ByteConnector.Destination)
@@ -14,7 +14,7 @@ struct FleetEndpoint: Sendable, Hashable {
     let route: Route
     var user: String?
     var password: String?
-    /// What sentinels ask for, which is no part of the URL.
+    /// The user for the sentinels, which the URL does not contain.
     var sentinelUser: String?
     var sentinelPassword: String?
     var database = 0

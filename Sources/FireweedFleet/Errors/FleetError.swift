@@ -4,7 +4,7 @@ public import Foundation
 
 /// Why a command to Redis or Valkey failed.
 ///
-/// Arrives inside `AFError.requestAdaptationFailed(error:)` where a request cannot do without the answer.
+/// Arrives inside `AFError.requestAdaptationFailed(error:)` if a request cannot continue without the reply.
 public enum FleetError: Error, Sendable, Hashable {
     /// The text is not a URL of a server; `reason` says what is wrong.
     case invalidURL(reason: String)
@@ -27,7 +27,8 @@ public enum FleetError: Error, Sendable, Hashable {
     /// The server cannot be written, as after a failover: it is a replica (`-READONLY`), or a primary that has fewer
     /// replicas than it needs (`-NOREPLICAS`).
     case readOnly
-    /// Another server of a cluster has the key (`-MOVED`, `-ASK`, `-CLUSTERDOWN`): clusters are not followed.
+    /// The key is on another server of a cluster, or cannot be served now (`-MOVED`, `-ASK`, `-TRYAGAIN`, `-CROSSSLOT`,
+    /// `-CLUSTERDOWN`): clusters are not followed.
     case moved(message: String)
     /// A key of ours has a value of another type (`-WRONGTYPE`).
     case wrongType
@@ -35,14 +36,14 @@ public enum FleetError: Error, Sendable, Hashable {
     case server(code: String, message: String)
     /// The server's bytes are not the protocol, or exceed its limits.
     case malformedReply(reason: String)
-    /// The answer, or a stored value, is not what our own code would have made.
+    /// The reply, or a stored value, does not have the form that the fleet's own code produces.
     case unexpectedReply(to: String)
-    /// So many bytes wait to be sent that no more are taken.
+    /// Too many bytes wait to be sent: 32 MiB on one connection.
     case overloaded
-    /// The fleet was shut down, or the process was forked from the fleet's.
+    /// The fleet was shut down, or this process is a fork of the process that made the fleet.
     case shutDown
 
-    /// The error for an error answer.
+    /// The error for an error reply.
     init(_ error: RESPError) {
         switch Self.code(of: error) {
         case "NOAUTH", "WRONGPASS": self = .notAuthorised(message: error.message)
@@ -57,7 +58,7 @@ public enum FleetError: Error, Sendable, Hashable {
         }
     }
 
-    /// The code of an error; Redis before version 7 wraps the error of a command in a script, as `ERR … -OOM …`.
+    /// The code of an error reply; Redis before version 7 wraps the error of a script's command, as `ERR … -OOM …`.
     private static func code(of error: RESPError) -> String {
         guard error.code == "ERR" else { return error.code }
         let wrapped = error.message.split(separator: " ").first { word in
@@ -66,8 +67,7 @@ public enum FleetError: Error, Sendable, Hashable {
         return wrapped.map { String($0.dropFirst()) } ?? error.code
     }
 
-    /// Whether the error says that the server cannot do its work: three such errors in a row, and the server is left
-    /// alone.
+    /// Whether the error says that the server cannot do its work: three such errors in a row open the circuit.
     public var isOutage: Bool {
         switch self {
         case .unreachable, .timedOut, .loading, .busy, .readOnly, .malformedReply, .notAuthorised, .moved: true

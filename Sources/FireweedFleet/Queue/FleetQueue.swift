@@ -1,13 +1,13 @@
-// A list of items that the processes of a fleet work off together.
+// A work queue that the processes of a fleet share.
 
 import Fireweed
 import Foundation
 
-/// A list whose items are shared out among the processes of a fleet, each at least once.
+/// A list of items that are distributed among the processes of a fleet, each at least once.
 ///
 /// The items are in a stream with one consumer group, their counts in a hash beside it. An item belongs to the process
 /// that took it, as long as that process renews its lease; after that another process takes it. One process at a time
-/// adds items. Every operation is one script, so that a process may be killed at any moment, and nothing is half done.
+/// adds items. Every operation is one script: if a process is killed, no operation is left half done.
 package struct FleetQueue: Sendable {
     /// An item that was taken.
     package struct Item: Sendable, Equatable {
@@ -18,7 +18,7 @@ package struct FleetQueue: Sendable {
         package let content: [UInt8]
     }
 
-    /// How far the list is.
+    /// The progress of the list.
     package struct Progress: Sendable, Equatable {
         /// How many items were added.
         package var addedCount = 0
@@ -31,19 +31,19 @@ package struct FleetQueue: Sendable {
         package var isFinished: Bool { isComplete && addedCount == finishedCount }
     }
 
-    /// What came of adding.
+    /// The result of adding items.
     package struct Addition: Sendable, Equatable {
         /// False when another process adds items.
         package let isOurs: Bool
         package let progress: Progress
-        /// The checksum that the last batch was added with; empty before the first one.
+        /// The checksum of all items as of the last batch; empty before the first one.
         package let checksum: String
     }
 
-    /// What came of taking.
+    /// The result of taking items.
     package struct Share: Sendable, Equatable {
         package let items: [Item]
-        /// How many of the items other processes had taken, and left.
+        /// How many of the items were taken over from other processes, whose leases had ended.
         package let reclaimedCount: Int
         package let progress: Progress
     }
@@ -60,7 +60,7 @@ package struct FleetQueue: Sendable {
     /// Makes a process's view of a list; nothing is sent yet.
     ///
     /// - Parameters:
-    ///   - fleet: the connection, and the first part of the keys.
+    ///   - fleet: provides the connection and the first part of the keys.
     ///   - name: identifies the list.
     ///   - consumer: identifies the process; no two may have the same.
     ///   - lease: how long an item belongs to a process that does not renew it, at least 1 ms.
@@ -111,17 +111,17 @@ package struct FleetQueue: Sendable {
         return reply(1)
         """)
 
-    /// Adds items behind those that were added before, unless another process adds items, or the count or the checksum
-    /// is another one: then nothing is added.
+    /// Appends items, unless the list is complete, another process adds items, or the count or the checksum differs:
+    /// then nothing is added.
     ///
-    /// The reply says what is in the list now, so that a call whose reply was lost is made again without harm. This
-    /// process is the one that adds until a lease is over.
+    /// The reply says what is in the list now, so that a call whose reply was lost can be repeated without harm. Only
+    /// this process may add items until its lease ends.
     ///
     /// - Parameters:
     ///   - items: the items.
-    ///   - count: how many items must be there already.
-    ///   - checksum: the checksum of these, as the last call gave it; empty for none.
-    ///   - newChecksum: the checksum of all items when these are added.
+    ///   - count: how many items the list must already have.
+    ///   - checksum: the checksum of those items, as the last call returned it; empty for none.
+    ///   - newChecksum: the checksum of all items including the new ones.
     ///   - isEnd: true for the last items.
     /// - Returns: what is in the list now.
     /// - Throws: `FleetError`; `CancellationError`.
@@ -142,7 +142,7 @@ package struct FleetQueue: Sendable {
 
     // MARK: Taking
 
-    /// Arguments: process, lease, count, 1 to look for items that were left before looking for new ones.
+    /// Arguments: process, lease, count, 1 to look for items with ended leases before looking for new ones.
     private static let taking = RESPScript(
         """
         local state = redis.call('HMGET', KEYS[2], 'added', 'finished', 'complete')
@@ -188,7 +188,7 @@ package struct FleetQueue: Sendable {
     ///
     /// - Parameters:
     ///   - count: how many at most, from 1.
-    ///   - looksForLeftItems: true to look for items that were left even where there are new ones.
+    ///   - looksForLeftItems: true to look for items with ended leases even if there are new items.
     /// - Returns: the items, perhaps none.
     /// - Throws: `FleetError`, `.unexpectedReply` where items have vanished from the server; `CancellationError`.
     package func take(_ count: Int, looksForLeftItems: Bool) async throws -> Share {
@@ -204,7 +204,7 @@ package struct FleetQueue: Sendable {
             else { return nil }
             return Item(id: id, index: Int(index), content: content)
         }
-        // What is not finished is in the stream.
+        // Every unfinished item must be in the stream.
         guard items.count == entries.count, Int(length) >= progress.addedCount - progress.finishedCount else {
             throw fleet.unexpectedReply(to: Self.taking, from: "XREADGROUP")
         }
@@ -245,7 +245,7 @@ package struct FleetQueue: Sendable {
         try await run(Self.finishing, [RESPArgument(id)]).integer == 1
     }
 
-    /// Arguments: process, the time in milliseconds for which nothing was heard of the items, their names.
+    /// Arguments: process, the idle time to set for the items in milliseconds, their names.
     private static let renewal = RESPScript(
         """
         if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
@@ -260,7 +260,7 @@ package struct FleetQueue: Sendable {
         return count
         """)
 
-    /// Begins the lease of items anew, of those that still belong to this process.
+    /// Renews the lease of those items that still belong to this process.
     ///
     /// Throws `FleetError` and `CancellationError`.
     package func renew(_ ids: [String]) async throws {
@@ -268,7 +268,7 @@ package struct FleetQueue: Sendable {
         _ = try await run(Self.renewal, [consumer, 0] + ids.map { RESPArgument($0) })
     }
 
-    /// Gives items back, which others take at once.
+    /// Gives items of this process back, so that other processes can take them immediately.
     ///
     /// Throws `FleetError` and `CancellationError`.
     package func giveBack(_ ids: [String]) async throws {

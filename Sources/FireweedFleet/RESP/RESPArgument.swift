@@ -4,7 +4,7 @@ package import Foundation
 
 /// One argument of a command: bytes of any kind.
 ///
-/// Literals of strings and integers are arguments.
+/// String and integer literals are arguments.
 package struct RESPArgument: Sendable, Hashable, ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral {
     package let bytes: [UInt8]
 

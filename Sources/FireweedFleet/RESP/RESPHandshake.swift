@@ -51,7 +51,7 @@ struct RESPHandshake: Sendable {
         ["SENTINEL", "get-master-addr-by-name", RESPArgument(primary)]
     }
 
-    /// Takes the reply to the last command; throws why the server cannot be used, which is always an outage.
+    /// Handles the reply to the last command; throws an outage (`isOutage`) if the server cannot be used.
     mutating func handle(_ reply: RESPValue) throws(FleetError) -> HandshakeAction {
         do throws(FleetError) {
             return try next(after: reply)
@@ -67,11 +67,11 @@ struct RESPHandshake: Sendable {
         }
         switch phase {
         case .hello:
-            // Sent before the first command is read.
+            // The server sends this error before it reads the first command.
             if case .error(let error) = reply, error.message.hasPrefix("max number of clients") {
                 throw FleetError(error)
             }
-            // Servers before version 6, and servers that are told to, speak RESP2 alone.
+            // Servers before version 6, and servers that are configured so, speak only RESP2.
             if case .error(let error) = reply, error.code == "NOPROTO" || error.code == "ERR", let password {
                 phase = .authentication
                 return .send(Self.authentication(user, password))

@@ -1,20 +1,20 @@
-// Reads RESP2 and RESP3 as their bytes come.
+// An incremental parser of RESP2 and RESP3.
 
 import Foundation
 
-/// Why bytes are not the Redis serialisation protocol, or more than the limits allow.
+/// Why bytes are not the Redis serialisation protocol, or exceed the limits.
 package struct RESPSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Turns bytes, cut anywhere, into values.
+/// Parses values from bytes, which may be split anywhere.
 ///
-/// Memory grows with the bytes that have come, never with a length that was announced. After an error the bytes have no
-/// meaning any more: every later call throws the same error.
+/// Memory grows with the received bytes, never with an announced length. After an error the bytes have no meaning any
+/// more: every later call throws the same error.
 package struct RESPParser {
-    /// What one reply may have; more is an error.
+    /// The limits of one reply; a reply that exceeds a limit is an error.
     package struct Limits: Sendable {
         /// How deep arrays may be nested.
         package var depth = 16
@@ -24,7 +24,7 @@ package struct RESPParser {
         package var byteCount = 64 * 1024 * 1024
         /// How many bytes a line may have: a status, an error, a number or a length.
         package var lineByteCount = 64 * 1024
-        /// How many bytes pushes may have together between two replies: no command of ours asks for any.
+        /// How many bytes pushes may have together between two replies; our commands cause no pushes.
         package var pushByteCount = 64 * 1024
 
         package init() {}
@@ -34,7 +34,7 @@ package struct RESPParser {
     private struct Frame {
         enum Kind {
             case array, set, map, push
-            /// RESP3's attributes, which belong to the next value; nothing here asks for them.
+            /// RESP3's attributes, which belong to the next value; they are dropped.
             case attributes
         }
 
@@ -65,7 +65,7 @@ package struct RESPParser {
         pushBytesLeft = limits.pushByteCount
     }
 
-    /// Adds bytes that came.
+    /// Adds received bytes.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil else { return }
         if position == buffer.count {
@@ -219,7 +219,7 @@ package struct RESPParser {
         return kind == .attributes ? nil : Self.value(of: frame)
     }
 
-    /// Puts a value where it belongs; returns it, or the value that it completes, when nothing is open any more.
+    /// Adds a value to the innermost open frame; returns the outermost value once no frame is open.
     private mutating func complete(_ value: RESPValue) -> RESPValue? {
         var value = value
         while let index = frames.indices.last {

@@ -8,8 +8,8 @@ package struct RESPScript: Sendable {
     /// 40 hexadecimal digits.
     package let digest: String
 
-    /// A function that gives the server's run as the primary, which has another replication ID after each failover;
-    /// empty where the user may not ask for it.
+    /// A Lua function that returns the server's run ID and replication ID, which changes with each failover; empty
+    /// where the user may not run `INFO`.
     static let currentRun = """
         local function currentRun()
             local text = redis.pcall('INFO', 'server')

@@ -18,7 +18,7 @@ package indirect enum RESPValue: Sendable, Equatable {
     case array([RESPValue])
     case set([RESPValue])
     case map([RESPPair])
-    /// A message that is no answer to a command.
+    /// A message that is not a reply to a command.
     case push([RESPValue])
 
     /// The bytes of a bulk string or the UTF-8 of a status.
@@ -42,7 +42,7 @@ package indirect enum RESPValue: Sendable, Equatable {
         return text.flatMap { Int64($0) }
     }
 
-    /// The elements of an array or of a set; of a map, its keys and values in turn, as RESP2 gives a map.
+    /// The elements of an array, a set or a push; for a map, keys and values in turn, as RESP2 sends a map.
     package var elements: [RESPValue]? {
         switch self {
         case .array(let values), .set(let values), .push(let values): values
@@ -66,11 +66,11 @@ package struct RESPPair: Sendable, Equatable {
     }
 }
 
-/// An error that a server answers: a word in capitals, such as `WRONGTYPE`, and a sentence.
+/// An error reply: a word in capitals, such as `WRONGTYPE`, and a sentence.
 package struct RESPError: Sendable, Hashable {
     /// The first word; `ERR` where the server has no better word.
     package let code: String
-    /// The rest.
+    /// The rest of the text.
     package let message: String
 
     /// Splits the text of an error.

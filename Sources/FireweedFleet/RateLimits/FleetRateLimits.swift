@@ -6,39 +6,39 @@ import Foundation
 extension Fleet {
     /// Makes an interceptor whose slots are shared by all processes of the fleet.
     ///
-    /// Each attempt takes a slot from the server, whose clock counts. Requests of one key take slots in the order in
-    /// which they came; those that come while a question is under way ask together, in the next one. Each slot is used
-    /// by the request of this process that has waited longest; so the slot of a request that is cancelled while it
-    /// waits is used by the next one, and the last slot stays unused.
+    /// Each attempt takes a slot from the server, by the server's clock. Requests of one key take slots in the order in
+    /// which they arrived; requests that arrive while a command for slots is in flight share the next command. Each
+    /// slot is used by the request of this process that has waited longest: if a waiting request is cancelled, the next
+    /// request uses its slot, and the last slot stays unused.
     ///
-    /// Requests leave a little after their slots, and more so on a busy machine. So that the origin gets no more than
-    /// `count + burst` requests in a period even then, slots are 3.5 % farther apart than the limit says, up to 35 ms
-    /// in a period: 96.6 % of the limit is used at most, and more where the period is longer than a second. When a
-    /// process is late for a slot by more than a third of that and of an interval, or by more than 10 ms if that is
-    /// longer, it takes another slot instead, twice at most for each request.
+    /// Requests leave a little after their slots, and later on a busy machine. So that the origin even then gets no
+    /// more than `count + burst` requests in a period, slots are 3.5 % farther apart than the limit says, up to 35 ms
+    /// in a period: at most 96.6 % of the limit is used, and more if the period is longer than a second. If a process
+    /// is late for a slot by more than a third of this reserve plus an interval (at least 10 ms), it takes another slot
+    /// instead, twice at most for each request.
     ///
-    /// A 429 or 503 with `Retry-After` that any process gets holds all processes back for that key: for an origin
-    /// under every `name`, for another key under its own. A process looks for such a pause 50 ms before a slot that was
-    /// at least 100 ms away.
+    /// A 429 or 503 with `Retry-After` that any process receives pauses the key in all processes: an origin under every
+    /// `name`, another key only under its own `name`. A process checks for such a pause 50 ms before a slot that was at
+    /// least 100 ms away.
     ///
-    /// A server that is silent for a moment is waited for, so that the limit holds: ten times
-    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. After one wait in vain, and
-    /// while the server is left alone, no request waits longer than `commandDeadline` until the server answers.
+    /// So that the limit holds, a request waits for a server that is silent for a moment: ten times
+    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. After one such wait in vain,
+    /// and while the circuit is open, no request waits longer than `commandDeadline` until the server answers.
     ///
-    /// Without the server, requests go by `whenUnreachable`. When an outage begins, and for some seconds when it ends,
-    /// some processes have slots of the server beside the shares of the others: up to twice the limit is sent.
+    /// Without the server, requests follow `whenUnreachable`. When an outage begins, and for some seconds when it ends,
+    /// some processes still use slots of the server while others use their shares: up to twice the limit is sent.
     ///
     /// ```swift
     /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
     /// ```
     /// - Parameters:
     ///   - limit: how many requests all processes send together.
-    ///   - name: tells limits apart that have the same scope.
+    ///   - name: distinguishes limits that have the same scope.
     ///   - scope: which requests share the limit.
     ///   - maximumWait: longest time that a request may have to wait, as in `RateLimiter`.
-    ///   - maximumPause: longest time for which an origin's fields hold requests back, as in `RateLimiter`; that of the
-    ///     process which gets the fields counts.
-    ///   - whenUnreachable: what a request does that cannot have a slot; `nil`, the default, keeps each process to the
+    ///   - maximumPause: longest time for which an origin's fields hold requests back, as in `RateLimiter`; the value
+    ///     of the process that receives the fields applies.
+    ///   - whenUnreachable: what a request does if no slot can be taken; `nil`, the default, limits each process to the
     ///     limit divided by `Configuration.fleetSize`.
     /// - Returns: an interceptor; give it to the sessions of this process.
     public func rateLimiter(
@@ -57,14 +57,14 @@ extension Fleet {
 package struct FleetRateLimits: RateLimitBackend {
     private let fleet: Fleet
     private let name: String
-    /// Whether keys are origins, whose pauses hold back what has other names too.
+    /// Whether keys are origins: a pause of an origin applies under every name.
     private let isByOrigin: Bool
     package let fallback: RateLimitFallback
     private let ages = ReplyAges()
     private let ownSlots = OwnSlots()
     private let deadline: SlotDeadline
 
-    /// A wait of ten years is no wait for a slot or for the end of a pause.
+    /// Ten years in microseconds: the longest plausible wait for a slot or for the end of a pause.
     private static let longestWait: Int64 = 3650 * 86_400 * 1_000_000
 
     package init(fleet: Fleet, name: String, isByOrigin: Bool = true, fallback: RateLimitFallback) {
@@ -75,15 +75,15 @@ package struct FleetRateLimits: RateLimitBackend {
         deadline = SlotDeadline(commandDeadline: fleet.configuration.commandDeadline)
     }
 
-    /// Takes slots; the server's time counts, in microseconds.
+    /// Takes slots by the server's clock, in microseconds.
     ///
     /// Keys: the next slot without a burst, and the pause. Arguments: the distance of slots, how far ahead of its slot
-    /// a request may be, the longest wait or -1, the number of slots, and what this process knows of the next slot: its
-    /// moment, and how far away that was. A moment that lives no longer than its key was made here; any other value is
-    /// none. The answer has three numbers for each slot, and at its end the time and the next slot.
+    /// a request may be, the longest wait or -1, the number of slots, and the next slot that this process knows: its
+    /// moment, and how far away the moment was. A stored moment later than its key's expiry was not stored by this
+    /// script and is ignored. The reply has three numbers for each slot, then the time and the next slot.
     ///
-    /// A server that lost the key does not begin anew before the slots of this process. When its clock was set back,
-    /// they are as far away as they were, and no farther.
+    /// If the server lost the key, new slots begin after the slots that this process knows. If the server's clock was
+    /// set back, those slots are as far away as they were, and no farther.
     private static let reservation = RESPScript(
         """
         local time = redis.call('TIME')
@@ -128,7 +128,8 @@ package struct FleetRateLimits: RateLimitBackend {
     private func slotKey(_ key: String) -> RESPArgument { fleet.key("slots:\(keyName)", key) }
     private func pauseKey(_ key: String) -> RESPArgument { fleet.key(isByOrigin ? "pause" : "pause:\(keyName)", key) }
 
-    /// The name as a part of keys: a colon would make the key that of another namespace, and braces are left out there.
+    /// The name as a part of keys, escaped: a colon would make a key of another namespace, and `Fleet.key` removes
+    /// braces.
     private var keyName: String {
         [("%", "%25"), (":", "%3A"), ("{", "%7B"), ("}", "%7D")].reduce(name) { $0.replacing($1.0, with: $1.1) }
     }
@@ -140,7 +141,7 @@ package struct FleetRateLimits: RateLimitBackend {
         return RateLimitReply(slots: slots.map(\.slot), age: age)
     }
 
-    /// The slots, and their moments on the server's clock in microseconds since 1970.
+    /// Takes slots; returns them with their moments on the server's clock, in microseconds since 1970.
     package func reserveMoments(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
     ) async throws -> [(slot: RateLimitSlot, moment: Int64)] {
@@ -175,7 +176,7 @@ package struct FleetRateLimits: RateLimitBackend {
             return (isTaken == 1 ? .after(.microseconds(wait)) : .tooLate(.microseconds(wait)), moment)
         }
         ownSlots.note(next, at: now, received: reply.arrival, of: key, longest: Self.longestWait)
-        // The task may be late, which is no part of the difference of the clocks.
+        // The task may run late; this delay is not part of the difference of the clocks.
         let delay = ReplyAges.nanoseconds - reply.arrival
         let age = ages.age(
             of: now, asked: Int64(clamping: asked / 1000), received: Int64(clamping: reply.arrival / 1000))
@@ -183,7 +184,7 @@ package struct FleetRateLimits: RateLimitBackend {
     }
 
     package func pause(of key: String) async throws -> Duration? {
-        // No request waits for this reply, and a look that is given up early would count as a failure of the server.
+        // No request waits for this reply, and a shorter deadline would count as a failure of the server.
         let left = try await deadline.apply(isDegraded: fleet.isDegraded) { limit in
             try await fleet.command("PTTL", pauseKey(key), deadline: limit).integer ?? 0
         }
@@ -192,14 +193,14 @@ package struct FleetRateLimits: RateLimitBackend {
 
     package func setPause(_ duration: Duration, of key: String) async {
         let milliseconds = max(1, duration.nanosecondCount / 1_000_000)
-        // The process that was asked for the pause keeps it in any case.
+        // Errors are ignored: the process that received the pause keeps it in any case.
         _ = try? await deadline.apply(isDegraded: fleet.isDegraded) { limit in
             try await fleet.evaluate(
                 Self.pausing, keys: [pauseKey(key)], arguments: [RESPArgument(milliseconds)], deadline: limit)
         }
     }
 
-    /// With three digits after the point, for rates of more than a million a second.
+    /// Microseconds with three decimal places, for rates of more than a million a second.
     private static func microseconds(_ nanoseconds: UInt64) -> RESPArgument {
         let rest = String(nanoseconds % 1000)
         return RESPArgument("\(nanoseconds / 1000).\(String(repeating: "0", count: 3 - rest.count))\(rest)")

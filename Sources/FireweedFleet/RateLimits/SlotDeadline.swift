@@ -2,12 +2,12 @@
 
 import Synchronization
 
-/// Says how long a command for slots may wait for its reply.
+/// Decides how long a command for slots may wait for its reply.
 ///
-/// A server that is silent for a moment still gives the slots that it was asked for. A process that went over to its
-/// share meanwhile would send beside these slots and beside those of other processes, up to twice the limit together.
-/// So slots are waited for longer than other replies, until that was in vain once: then only for as long as other
-/// replies, until a reply comes.
+/// A server that is silent for a moment still gives the slots that it was asked for. A process that used its share
+/// meanwhile would send in addition to these slots and to those of other processes: up to twice the limit together. So
+/// a command for slots waits longer than other commands. After one such wait in vain, it waits only as long as other
+/// commands, until a reply comes.
 final class SlotDeadline: Sendable {
     private let isSilent = Atomic<Bool>(false)
     private let ordinary: Duration
@@ -19,12 +19,12 @@ final class SlotDeadline: Sendable {
         longest = max(commandDeadline, min(commandDeadline * 10, .seconds(1)))
     }
 
-    /// Performs a command with the deadline that it has now.
+    /// Sends a command with the current deadline.
     ///
     /// - Parameters:
-    ///   - isDegraded: whether the server is left alone already; it is then tried with the deadline of other commands.
-    ///   - maximumWait: how long a request may wait for its slot; the reply is waited for no longer than that, or than
-    ///     for other replies.
+    ///   - isDegraded: whether the circuit is open or probing; the command then has the deadline of other commands.
+    ///   - maximumWait: how long a request may wait for its slot; the deadline is not longer, but at least that of
+    ///     other commands.
     ///   - command: sends the command with its deadline.
     /// - Returns: what `command` returns.
     /// - Throws: what `command` throws.
