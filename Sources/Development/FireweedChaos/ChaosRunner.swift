@@ -3,13 +3,13 @@
 import FixtureServer
 import Foundation
 
-/// The program without its arguments.
+/// Runs the rounds, with arguments that have been read.
 struct ChaosRunner {
     let arguments: Arguments
-    /// The servers remember every request: after so many rounds there are new ones.
+    /// The servers are replaced after this many rounds, since they remember every request.
     private static let roundsOfServers = 25
 
-    /// Runs the rounds; gives the exit code.
+    /// Runs the rounds; returns the exit code.
     func run() async throws -> Int32 {
         let work = try TemporaryFolder()
         let temporary = work.file("temporary")
@@ -23,7 +23,7 @@ struct ChaosRunner {
         var run = 0
         while arguments.round == nil ? ContinuousClock.now < end : run < arguments.repetitions {
             if run > 0, run % Self.roundsOfServers == 0 {
-                servers = nil  // first, or the pipes of both are counted as left behind
+                servers = nil  // released first: else the pipes of both count as left behind
                 servers = try startServers(work, temporary)
             }
             guard let servers else { break }
@@ -49,7 +49,7 @@ struct ChaosRunner {
         return 0
     }
 
-    /// Starts the servers; their temporary files are none of those that the rounds must not leave.
+    /// Starts the servers; their temporary files are outside the folder that rounds must leave empty.
     private func startServers(_ work: TemporaryFolder, _ temporary: URL) throws -> ServerProcess {
         setenv("TMPDIR", work.url.path, 1)
         defer { setenv("TMPDIR", temporary.path, 1) }

@@ -1,7 +1,7 @@
-// Attacks the public API at random, and judges everything that comes of it: `make chaos`, CONTRIBUTING.md.
+// Random attacks on the public API, whose outcomes are all judged: `make chaos`, CONTRIBUTING.md.
 //
 // A seed makes a plan (Plan/), which is run (Execution/) against servers in a process of their own (Servers/), and
-// judged (Judgement/). The exit code is 0 when nothing was wrong, 1 for a fault, and 2 when a round stood still.
+// judged (Judgement/). The exit code is 0 when nothing was wrong, 1 for a fault, and 2 when a round stalled.
 
 import CAllocationCount
 import Foundation

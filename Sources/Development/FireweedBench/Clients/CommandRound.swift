@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Runs a command again and again, one after the other; its content goes nowhere.
+/// Runs a command again and again, one after the other; its output is discarded.
 struct CommandRound {
     let client: Client
 

@@ -3,7 +3,7 @@
 import FixtureServer
 import Foundation
 
-/// The client that Go people use: a program of its own, which measures itself.
+/// Go's standard client, in a program of its own, which measures itself.
 enum GoRound {
     /// Where the built program is, from the package's folder.
     static let program = ".build/bench-go-client"

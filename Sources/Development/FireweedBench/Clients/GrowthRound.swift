@@ -1,4 +1,4 @@
-// Requests beside which something grows that is no work of theirs.
+// Requests that are measured while sessions, hosts, fields or connections grow in number.
 
 import CBareLoop
 import Fireweed
@@ -6,7 +6,7 @@ import FixtureServer
 import Foundation
 import FoundationNetworking
 
-/// Does requests for `Scripts/count`, which takes the difference of two rounds.
+/// Sends requests for `Scripts/count`, which takes the difference of two rounds.
 struct GrowthRound {
     enum Kind: String {
         /// With 300, or 1,200, other sessions in the process that are idle.
@@ -94,7 +94,7 @@ struct GrowthRound {
         }
     }
 
-    /// Has no method of its own.
+    /// A monitor that implements no method.
     private struct SilentMonitor: EventMonitor {
         let queue = DispatchQueue(label: "monitor")
         let events: MonitoredEvents

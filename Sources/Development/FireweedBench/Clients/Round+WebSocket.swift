@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 
 extension Round {
-    /// Sends messages and takes each one back: one at a time, or as fast as they go.
+    /// Sends messages and receives each one back: one at a time, or as fast as possible.
     func webSocket(_ url: URL) async throws {
         let session = Session()
         let request = session.webSocketRequest(to: url)
@@ -42,7 +42,7 @@ extension Round {
     }
 }
 
-/// The client that Python people use, run by Python: the `websockets` package.
+/// The `websockets` package for Python, a common client, run by Python.
 enum PythonRound {
     static func arguments(_ scenario: Scenario, _ url: URL) -> [String] {
         ["-c", script, url.absoluteString, "\(scenario.count)", "\(scenario.messageByteCount)", "\(scenario.window)"]

@@ -78,7 +78,7 @@ struct Round {
         guard failed == 0 else { throw RoundError(text: "a request of the epoll loop failed") }
     }
 
-    /// A session as everybody has it, but for what the scenario is about.
+    /// A default session, apart from the options that the scenario needs.
     private func session() -> Session {
         var options = TransportOptions()
         if let path = ProcessInfo.processInfo.environment[Self.authorityVariable] {
@@ -105,7 +105,7 @@ struct Round {
         try await inParallel { _ = try await session.request(url).serializingData().value }
     }
 
-    /// As many tasks as the window is wide, each doing its share.
+    /// Runs as many tasks as there are requests in flight, each with its share of the requests.
     private func inParallel(_ one: @escaping @Sendable () async throws -> Void) async throws {
         let (window, share) = (scenario.window, max(1, scenario.count / scenario.window))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -116,7 +116,7 @@ struct Round {
         }
     }
 
-    /// Hits alone: the response is stored before the clock starts.
+    /// Measures only cache hits: the response is stored before the clock starts.
     private func cached(_ url: URL) async throws -> Measurement {
         let folder = try TemporaryFolder()
         let session = Session(

@@ -10,9 +10,9 @@ struct ReportRow: Codable {
     let cpu_us_per_request: Double
     let peak_rss_kib: Int
     let extra_rss_kib: Int
-    /// To libcurl's, or what else the client is compared with.
+    /// The CPU time relative to that of the reference client, mostly libcurl.
     let ratio_to_libcurl_cpu: Double
-    /// The same for requests a second.
+    /// The requests per second relative to those of the same client.
     let ratio_to_libcurl_rate: Double
     /// Threads of the process when the work was done.
     let threads: Int
@@ -52,7 +52,7 @@ enum Report {
         }
     }
 
-    /// What a request costs with more and more of them in flight.
+    /// The cost of a request by the number of requests in flight.
     static func growth(_ rows: [ReportRow]) -> String? {
         let measured = Scenario.growth.compactMap { window in
             rows.first { $0.scenario == "growth-\(window)" && $0.client == Client.fireweedData.rawValue }
@@ -61,7 +61,7 @@ enum Report {
         return measured.isEmpty ? nil : "CPU µs/request by requests in flight: " + measured.joined(separator: ", ")
     }
 
-    /// What the slowest hundredth of requests waits beside the work of another session.
+    /// The median and the 99th percentile of request times beside the work of another session.
     static func neighbour(_ work: NeighbourRound.Work, _ times: NeighbourRound.Times, idle: NeighbourRound.Times)
         -> String
     {

@@ -1,4 +1,4 @@
-// Runs the rounds, alternating between the clients.
+// The run of all rounds, alternating between the clients.
 
 import FixtureServer
 import Foundation

@@ -1,4 +1,4 @@
-// Whom the clients talk to: in the runner's process, or beside it.
+// The servers of the benchmarks, in the runner's process or beside it.
 
 import CBareLoop
 import FixtureServer
@@ -63,7 +63,7 @@ struct BenchServers {
         return url
     }
 
-    /// What a round's process has to know.
+    /// The environment variables of a round's process.
     var environment: [String: String] {
         [
             UploadRound.fileVariable: body.path, Round.authorityVariable: authority.certificate.path,
@@ -82,7 +82,7 @@ struct BenchServers {
         return packed
     }
 
-    /// 1 GiB of zeros that take no room.
+    /// A sparse file of 1 GiB of zeros.
     private static func makeBody(_ file: URL) throws {
         try Data().write(to: file)
         let handle = try FileHandle(forWritingTo: file)

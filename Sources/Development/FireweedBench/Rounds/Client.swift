@@ -16,7 +16,7 @@ enum Client: String, Sendable {
     /// Go's `net/http`, where Go is installed.
     case goNetHTTP = "go-net-http"
     case fireweedData = "fireweed-data"
-    /// The same on the thread of the session's event loop.
+    /// `fireweedData`, on the thread of the session's event loop.
     case fireweedExecutor = "fireweed-executor"
     case fireweedDecodable = "fireweed-decodable"
     case fireweedClosure = "fireweed-closure"
@@ -27,13 +27,13 @@ enum Client: String, Sendable {
     case fireweedSQLite = "fireweed-sqlite"
     /// With 10,000 cookies of other hosts.
     case otherCookies = "fireweed-other-cookies"
-    /// With 50 cookies of the server's, and 1,000 of other hosts.
+    /// With 50 cookies of the server, and 1,000 of other hosts.
     case ownCookies = "fireweed-own-cookies"
-    /// On one core, together with all of the server.
+    /// On one core, together with all worker processes of the server.
     case oneCore = "fireweed-one-core"
     case oneLoop = "fireweed-one-loop"
     case twoLoops = "fireweed-two-loops"
-    /// `JSONEncoder`, for want of another encoder that does the same work.
+    /// `JSONEncoder`, because no other encoder does the same work.
     case foundationJSON = "foundation-json"
     case fireweedEncode = "fireweed-encode"
     /// libcurl's mime API, which is `curl -F`.
@@ -47,7 +47,7 @@ enum Client: String, Sendable {
     case curlCommand = "curl"
     case fireweedCommand = "fireweed"
 
-    /// True for those that others are compared with.
+    /// Whether other clients are compared with this client.
     var isReference: Bool {
         switch self {
         case .libcurl, .libcurlFile, .libcurlUpload, .libcurlForm, .pythonWebSockets, .curlCommand, .oneCore: true

@@ -1,13 +1,13 @@
 // The list of scenarios.
 
-/// A scenario: what is asked for, how often, how many at a time, and by whom.
+/// A scenario: the resource, the number of requests, how many are in flight at a time, and the clients.
 struct Scenario: Sendable {
-    /// Whom the clients talk to.
+    /// The server of a scenario.
     enum Server: Sendable {
         case nginx
-        /// The same over TLS, with HTTP/2.
+        /// nginx over TLS, with HTTP/2.
         case secureNginx
-        /// The same with two processes.
+        /// nginx with two worker processes.
         case twoWorkers
         /// Takes uploads and counts them.
         case sink
@@ -23,7 +23,7 @@ struct Scenario: Sendable {
     let count: Int
     let window: Int
     let clients: [Client]
-    /// How many requests may have a connection at once; as `URLSessionConfiguration` has it.
+    /// Maximum connections to the server; the default is that of `URLSessionConfiguration`.
     var connections = 6
     /// The size of a message, for scenarios over a WebSocket; 0 for all others.
     var messageByteCount = 0
@@ -104,7 +104,7 @@ struct Scenario: Sendable {
     /// The numbers of requests in flight over which the growth of their cost is measured.
     static let growth = [1, 8, 64, 512, 4096]
 
-    /// Whom a client is compared with.
+    /// The client with which `client` is compared.
     func reference(of client: Client) -> Client {
         client == .fireweedFile || client == .libcurlFile ? .libcurlFile : clients[0]
     }
@@ -113,7 +113,7 @@ struct Scenario: Sendable {
         all.first { $0.name == name }
     }
 
-    /// The same with another number of requests, when one is given.
+    /// The scenario with `count` requests, or unchanged for `nil`.
     func limited(to count: Int?) -> Scenario {
         Scenario(
             name: name, server: server, path: path, count: count ?? self.count, window: window, clients: clients,

@@ -1,20 +1,20 @@
-// Runs one round.
+// The run of one round.
 
 import Foundation
 
-/// A plan, and what comes of it.
+/// A plan, and its run.
 struct ChaosRound {
     let plan: RoundPlan
     let addresses: ServerAddresses
     let remains: Remains
     let watchdog: Watchdog
     let activity: Activity
-    /// An empty folder for files of the caller's.
+    /// An empty folder for the caller's files.
     let folder: URL
-    /// Tells this run of the round from others of the same round, for the servers.
+    /// Distinguishes this run from other runs of the same round at the servers.
     let run: Int
 
-    /// Runs every operation, and says what was wrong; empty when nothing was.
+    /// Runs every operation; returns the problems, which are empty if nothing was wrong.
     func run() async throws -> [String] {
         let start = ContinuousClock.now
         let judge = Judge(plan: plan)

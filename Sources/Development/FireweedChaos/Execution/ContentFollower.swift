@@ -1,9 +1,9 @@
-// Compares a stream with what it should bring, piece by piece.
+// Comparison of a stream with its expected content, piece by piece.
 
 import Foundation
 import Synchronization
 
-/// Where a stream is in its content; after a retry it may begin again.
+/// The position of a stream in its content; after a retry the stream may begin again.
 final class ContentFollower: Sendable {
     private let candidates: [Data]
     private let position = Mutex(0)
@@ -12,7 +12,7 @@ final class ContentFollower: Sendable {
         self.candidates = candidates
     }
 
-    /// Takes the next piece; false when it fits nowhere.
+    /// Takes the next piece; false when the piece fits neither here nor at the beginning.
     func take(_ piece: Data) -> Bool {
         position.withLock { position in
             for start in [position, 0] {
@@ -27,7 +27,7 @@ final class ContentFollower: Sendable {
         }
     }
 
-    /// Whether the content has come whole.
+    /// Whether the content is complete.
     var isWhole: Bool {
         let position = position.withLock { $0 }
         return candidates.contains { $0.count == position }

@@ -1,4 +1,4 @@
-// Does to a request what the plan has for it.
+// The planned actions on a request.
 
 import Fireweed
 import Foundation
@@ -24,7 +24,7 @@ final class Meddler: Sendable {
         waiting = Mutex(record.operation.meddlings.filter { if case .inCallback = $0.moment { true } else { false } })
     }
 
-    /// Whether something happens in this callback.
+    /// Whether an action waits for this callback.
     func awaits(_ callback: Meddling.Callback) -> Bool {
         waiting.withLock { $0.contains { $0.moment == .inCallback(callback) } }
     }
@@ -41,7 +41,7 @@ final class Meddler: Sendable {
         }
     }
 
-    /// A callback came: performs what waits for it.
+    /// Performs the actions that wait for this callback.
     func reached(_ callback: Meddling.Callback, _ request: Request?) {
         let due = waiting.withLock { waiting in
             defer { waiting.removeAll { $0.moment == .inCallback(callback) } }
@@ -76,7 +76,7 @@ final class Meddler: Sendable {
     private func pause(_ request: Request, _ duration: Int) {
         request.suspend()
         let ticket = record.expect("timer that resumes")
-        // Scheduled behind the call: the resumption is the last word, however late this thread is.
+        // Scheduled after `suspend()`: the resumption comes last, however late this thread is.
         Later.run(after: duration) { [weak request, record] in
             record.note("resume after pause")
             request?.resume()

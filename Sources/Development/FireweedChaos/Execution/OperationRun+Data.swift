@@ -58,7 +58,7 @@ extension OperationRun {
         }
     }
 
-    /// Data and bare handlers in turn.
+    /// Adds a bare handler for a name that ends with 1, else a handler of data.
     private func addHandler(_ name: String, to request: DataRequest, _ meddler: Meddler?) {
         let (ticket, validates) = (record.expect(name), operation.validates)
         if name.hasSuffix("1") {

@@ -1,4 +1,4 @@
-// Downloads, and those that continue them.
+// Downloads, and downloads that continue them.
 
 import Fireweed
 import Foundation
@@ -60,9 +60,9 @@ extension OperationRun {
         await record.waitForCallbacks()
     }
 
-    // MARK: Going on
+    // MARK: Continuing
 
-    /// A second download of the same partial file, which is left undisturbed.
+    /// Downloads into the same partial file again, without a meddler.
     private func continueFromFile() async {
         guard case .orderly = operation.target.server else { return }
         let request = make { $0.download(url, interceptor: interceptor).resumable(at: partialFile) }

@@ -23,12 +23,12 @@ extension OperationRun {
                 count += 1
                 if let limit = operation.elementLimit, count > limit { break }
             }
-            // A sequence that is given up, or whose task is cancelled, ends without a completion.
+            // A sequence that is abandoned, or whose task is cancelled, ends without a completion.
             if operation.elementLimit != nil || Task.isCancelled { ticket.callIfMissing() }
         }
     }
 
-    /// A request that its first handler does not begin: those that come later would miss the beginning.
+    /// Makes a request that its first handler does not start: later handlers would miss the beginning.
     private func makeStream() -> DataStreamRequest {
         make {
             $0.streamRequest(
@@ -36,7 +36,7 @@ extension OperationRun {
         }
     }
 
-    /// Prepares and begins a request whose listeners are there.
+    /// Prepares and starts a request that has its listeners.
     private func begin(_ request: DataStreamRequest, _ meddler: Meddler) {
         if operation.headDecision != nil || meddler.awaits(.head) {
             request.onHTTPResponse(on: queue) { [weak request] _, completion in
@@ -58,7 +58,7 @@ extension OperationRun {
         }
     }
 
-    /// Everything that the content may be.
+    /// A follower that accepts every content that the response may have.
     private var follower: ContentFollower {
         let target = operation.target
         return ContentFollower(
@@ -66,7 +66,7 @@ extension OperationRun {
                 + ["unavailable", "unauthorized", "elsewhere"].map { Data($0.utf8) })
     }
 
-    /// A handler; one that comes late, for which there is no meddler, may miss the beginning.
+    /// Adds a handler; a late handler, which has no meddler, may miss the beginning.
     private func addHandler(_ name: String, to request: DataStreamRequest, _ meddler: Meddler?) {
         let ticket = record.expect(name)
         let follower = self.follower

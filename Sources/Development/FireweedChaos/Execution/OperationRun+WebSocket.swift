@@ -1,4 +1,4 @@
-// WebSockets: messages that come back.
+// WebSockets whose server sends each message back.
 
 import Fireweed
 import Foundation
@@ -43,7 +43,7 @@ extension OperationRun {
         }
     }
 
-    /// One listener of a socket; the one that talks sends each message when the one before has come back.
+    /// A listener of a socket; a talking listener sends each message when the previous message has come back.
     private final class Talk: Sendable {
         private let run: OperationRun
         private let isTalking: Bool
@@ -83,7 +83,7 @@ extension OperationRun {
             }
             run.record.note("message \(number)")
             guard isTalking else { return }  // a late listener does not know which messages have gone by
-            // After a retry, what was enqueued before goes over the new connection.
+            // After a retry, messages that were enqueued earlier go over the new connection.
             let expected = run.mayRetry ? (0..<OperationRun.messageCount).map(run.message) : [run.message(number)]
             guard case .data(let data) = message, expected.contains(data) else {
                 return run.record.fault("message \(number) came back as another")

@@ -1,9 +1,9 @@
-// Runs one operation.
+// The run of one operation.
 
 import Fireweed
 import Foundation
 
-/// An operation on its way: makes the request, meddles with it, and waits until everything about it is over.
+/// Runs an operation: makes the request, meddles with the request, and waits until every callback has come.
 struct OperationRun: Sendable {
     let operation: Operation
     let record: OperationRecord
@@ -12,9 +12,9 @@ struct OperationRun: Sendable {
     let remains: Remains
     /// Where files of the operation go.
     let folder: URL
-    /// Names the operation to the servers.
+    /// Identifies the operation at the servers.
     let key: String
-    /// Names the session to the servers, for the tokens that they accept.
+    /// Identifies the session at the servers, for the tokens that they accept.
     let tokenKey: String
     let task = TaskSwitch()
     /// Where callbacks run.
@@ -35,7 +35,7 @@ struct OperationRun: Sendable {
         record.ended()
     }
 
-    /// Makes a request of the session of this moment.
+    /// Makes a request with the current session of the slot.
     func make<Made: Request>(_ make: (Session) -> Made) -> Made {
         let request = slot.use(make)
         record.made(request.id)
@@ -75,10 +75,10 @@ struct OperationRun: Sendable {
         operation.usesTokens ? slot.authentication : operation.interception.map { PlannedInterceptor(plan: $0) }
     }
 
-    /// Everything that is the same for all kinds; the timers run from now on, and may begin the request.
+    /// Prepares a request in the ways that all kinds share; starts the timers, which may start the request.
     ///
-    /// A stream or a socket that has begun says nothing again to those who come later: their listeners are there before
-    /// this.
+    /// A stream or a socket that has begun does not repeat its events for later listeners: the listeners are added
+    /// before this call.
     func prepare(_ request: Request, _ meddler: Meddler) {
         if let milliseconds = operation.deadlineMilliseconds { request.deadline(.milliseconds(milliseconds)) }
         if operation.isAuthenticated {
@@ -97,12 +97,12 @@ struct OperationRun: Sendable {
         meddler.arm(request)
     }
 
-    /// Begins a request that its handlers do not begin.
+    /// Starts a request that its handlers do not start.
     func begin(_ request: Request) {
         if !slot.plan.startsImmediately { request.resume() }
     }
 
-    /// The answer to a response's head, on the queue of callbacks.
+    /// Answers the head of a response, on the queue of callbacks.
     func decide(
         _ meddler: Meddler, _ request: Request?, _ completion: @escaping @Sendable (Request.ResponseDisposition) -> Void
     ) {

@@ -4,13 +4,13 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// A numbered token; the server refuses a token after some uses, and always the first one.
+/// A numbered token; the server refuses a token after some uses, and token 0 always.
 struct ChaosToken: AuthenticationCredential {
     let number: Int
     var requiresRefresh: Bool { false }
 }
 
-/// Puts tokens into requests, and renews them as the plan has it.
+/// Puts tokens into requests, and renews them as planned.
 final class PlannedAuthenticator: Authenticator {
     private let plan: SessionPlan.Refreshing
     private let refreshCount = Atomic(0)

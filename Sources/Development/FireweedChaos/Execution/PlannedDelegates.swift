@@ -1,10 +1,10 @@
-// Delegates that answer as the plan has it.
+// Delegates that answer as planned.
 
 import Fireweed
 import Foundation
 import FoundationNetworking
 
-/// What interceptors of the plan fail with.
+/// The errors of planned interceptors and authenticators.
 enum PlannedFailure: Error {
     case adaptation, retry, refresh
 }

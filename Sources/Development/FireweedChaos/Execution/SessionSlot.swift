@@ -4,7 +4,8 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Holds the only lasting reference to a session; a session that goes is followed by another with the same plan.
+/// Holds the only lasting reference to a session; after the session has gone, the next use makes one with the same
+/// plan.
 final class SessionSlot: Sendable {
     let plan: SessionPlan
     /// Shared by the requests that need a token, of all sessions of the slot.
@@ -30,7 +31,7 @@ final class SessionSlot: Sendable {
             ? try SQLiteResponseStore(url: folder.appendingPathComponent("\(UUID().uuidString).sqlite")) : nil
     }
 
-    /// Calls `work` with the session of this moment.
+    /// Calls `work` with the current session, or with a new one if there is none.
     func use<Value>(_ work: (Session) -> Value) -> Value {
         let session = session.withLock { session in
             if let session { return session }
@@ -41,12 +42,12 @@ final class SessionSlot: Sendable {
         return work(session)
     }
 
-    /// Lets go of the session; the next user gets a new one.
+    /// Releases the session; the next use makes a new session.
     func drop() {
         _ = take()  // released here, outside the lock
     }
 
-    /// Ends every request of the session, and lets go of it.
+    /// Invalidates the session, which ends its requests, and releases it.
     func invalidate() {
         take()?.invalidate()
     }
@@ -78,7 +79,7 @@ final class SessionSlot: Sendable {
                 strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
                 responseStore: store, guards: remains.guards(of: plan)))
         remains.watch(session, "session \(plan.route)")
-        // What a session leaves when it goes is not public: an attempt that stays keeps it.
+        // The core of a session is not public; an attempt that is left behind would keep the core alive.
         if let core = Mirror(reflecting: session).descendant("core") {
             remains.watch(core as AnyObject, "core of session \(plan.route)")
         }

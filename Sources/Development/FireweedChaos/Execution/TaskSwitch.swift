@@ -9,7 +9,7 @@ struct TaskSwitch: Sendable {
         (stream, continuation) = AsyncStream.makeStream()
     }
 
-    /// Cancels the task; again, or after its end, nothing happens.
+    /// Cancels the task; does nothing the second time, or after the task's end.
     func cancel() {
         continuation.finish()
     }

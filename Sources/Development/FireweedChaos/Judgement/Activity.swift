@@ -1,8 +1,8 @@
-// A check that requests still make progress.
+// The number of events so far.
 
 import Synchronization
 
-/// When something last happened, for the watchdog.
+/// Counts events, so that the watchdog sees progress.
 final class Activity: Sendable {
     private let count = Atomic<Int>(0)
 

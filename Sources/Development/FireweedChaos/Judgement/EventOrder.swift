@@ -13,7 +13,7 @@ enum LifeStage: Hashable {
 
 /// The reference table: which event may follow at which stage.
 enum EventOrder {
-    /// What is wrong with a request's events; `nil` when nothing is.
+    /// The problem with a request's events; `nil` if there is none.
     static func problem(_ events: [LifeEvent]) -> String? {
         var stage = LifeStage.new
         let shown = events.map { "\($0)" }.joined(separator: " ")
@@ -47,7 +47,7 @@ enum EventOrder {
         case (.running, .completed), (.measured, .completed): .completed
         case (.completed, .retry), (.unmade, .retry), (.finished, .retry): .retrying
         case (.completed, .finish), (.unmade, .finish): .finished
-        // Cancelled, or the session went, before there was a task.
+        // Cancelled, or the session ended, before there was a task.
         case (.new, .finish), (.initial, .finish), (.adapted, .finish), (.made, .finish), (.retrying, .finish):
             .finished
         case (.finished, .parse): .finished

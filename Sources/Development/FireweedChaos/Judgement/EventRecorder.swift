@@ -10,7 +10,7 @@ final class EventRecorder: EventMonitor {
     let queue = DispatchQueue(label: "chaos.events")
     private let events = Mutex<[UUID: [LifeEvent]]>([:])
 
-    /// What came for a request; everything that was reported before the call is in it.
+    /// The events of a request, including every event that was reported before the call.
     func events(of request: UUID) -> [LifeEvent] {
         queue.sync {}
         return events.withLock { $0[request] ?? [] }

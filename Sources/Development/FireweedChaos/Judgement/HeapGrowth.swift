@@ -5,12 +5,12 @@ import CAllocationCount
 /// The bytes on the heap after each round; always 0 under a sanitizer.
 struct HeapGrowth {
     private var sizes: [Int] = []
-    /// The first rounds make what is made once, and caches fill.
+    /// The first rounds do not count: they make lasting objects and fill caches.
     private static let warmUp = 6
     private static let window = 8
     private static let allowance = 8 << 20
 
-    /// Takes down the size of now; says so when the heap has grown.
+    /// Records the current size; returns a problem when the heap has grown.
     mutating func problem() -> String? {
         sizes.append(Int(fw_heap_byte_count()))
         guard sizes.count >= Self.warmUp + 2 * Self.window else { return nil }

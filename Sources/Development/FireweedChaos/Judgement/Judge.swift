@@ -3,11 +3,11 @@
 import Fireweed
 import Foundation
 
-/// Knows the plan of the round, and with it what may come of each operation.
+/// Compares outcomes with what the plan of the round allows for each operation.
 struct Judge: Sendable {
     let plan: RoundPlan
 
-    /// What is wrong with an outcome; empty when nothing is.
+    /// The problems with an outcome; empty if there are none.
     func problems(with outcome: Outcome, of operation: Operation) -> [String] {
         var problems: [String] = []
         if let url = outcome.url, !names(url, operation) { problems.append("a response of another URL: \(url)") }
@@ -39,7 +39,7 @@ struct Judge: Sendable {
         return ["wrong content: \(Self.difference(content, contents[0]))"]
     }
 
-    /// What the content of a success with this status may be; empty when it cannot be.
+    /// The contents that a success with this status may have; empty if the status must not be a success.
     func contents(for status: Int, of operation: Operation) -> [Data] {
         let target = operation.target
         if case .socket = target.server { return status == 101 ? [Data()] : [] }

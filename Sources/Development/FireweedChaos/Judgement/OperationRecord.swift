@@ -15,7 +15,7 @@ final class OperationRecord: Sendable {
             record.called(index, outcome)
         }
 
-        /// The callback cannot come any more, and need not have come.
+        /// The callback cannot come any more: marks it as called unless it has come.
         func callIfMissing() {
             if record.isMissing(index) { record.called(index, nil) }
         }

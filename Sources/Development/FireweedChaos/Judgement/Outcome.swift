@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// One end of a request, as one of its handlers sees it.
+/// The end of a request, as one of its handlers sees it.
 struct Outcome: Sendable, CustomStringConvertible {
     /// Status and URL of the response; `nil` when there is none.
     var status: Int?

@@ -13,15 +13,15 @@ final class Remains: Sendable {
         let name: String
     }
 
-    /// Counts the messages under way of guarded sessions, and refuses none.
+    /// Counts the messages in flight of guarded sessions, and refuses none.
     private let limit = ConcurrencyLimit(.fixed(1_000_000))
-    /// Sends nearly everything twice that may be sent twice.
+    /// Hedges nearly every message that may be sent twice.
     private let hedging: Hedging
     private let watched = Mutex<[Watched]>([])
     private let folder: URL
     private let baseline: [String: Int]
 
-    /// `folder` is where temporary files go; what the process has open now is no fault later.
+    /// `folder` receives temporary files; descriptors that are open now are not reported later.
     init(temporaryFiles folder: URL) {
         self.folder = folder
         var budget = Hedging.Budget()
@@ -49,7 +49,7 @@ final class Remains: Sendable {
         watched.withLock { $0.append(Watched(object: object, name: name)) }
     }
 
-    /// Waits until nothing is left; after `limit`, says what is.
+    /// Waits until nothing is left; after `limit`, returns what is left.
     func problems(after limit: Duration) async -> [String] {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -91,7 +91,7 @@ final class Remains: Sendable {
 
     /// Removes the partial files that the library keeps for later downloads, as it promises.
     ///
-    /// Such a file lies in a folder of its own, beside a symbolic link that says so.
+    /// Such a file lies in a folder of its own, beside a symbolic link `owner` to `resumable`.
     private func removeResumableFiles() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
             let path = "\(folder.path)/\(name)"
@@ -100,13 +100,13 @@ final class Remains: Sendable {
         }
     }
 
-    /// What the process keeps once it has made something: each event loop an epoll and an eventfd, Dispatch its own,
-    /// the watch over local addresses a socket.
+    /// Descriptors that the process keeps once it has made them: an epoll and an eventfd for each event loop, those of
+    /// Dispatch, and a socket that watches local addresses.
     private static let lasting = [
         "anon_inode:[eventpoll]": 8, "anon_inode:[eventfd]": 8, "anon_inode:[timerfd]": 8, "socket": 1,
     ]
 
-    /// Dispatch and Swift's concurrency keep some for each core, and event loops one each.
+    /// Dispatch and Swift's concurrency keep several threads for each core, and each event loop keeps one.
     private static let mostThreads = 40
 
     /// Open descriptors by what they refer to; sockets and pipes without their numbers.

@@ -1,9 +1,9 @@
-// Notices when nothing happens any more.
+// Detection of a round that stalls.
 
 import Foundation
 import Synchronization
 
-/// Ends the process, with the operations that did not end, when a round stands still.
+/// Ends the process and prints the operations that did not end, when a round stalls.
 final class Watchdog: Sendable {
     private let activity: Activity
     private let limit: Duration
@@ -19,18 +19,18 @@ final class Watchdog: Sendable {
         thread.start()
     }
 
-    /// Watches a round, of which `report` says what has not ended; `nil` watches nothing.
+    /// Watches a round, whose open operations `report` lists; `nil` watches nothing.
     func watch(_ report: (@Sendable () -> String)?) {
         activity.note()
         self.report.withLock { $0 = report }
     }
 
-    /// Looks on for as long as may pass without an event.
+    /// Waits for an event; ends the process after `limit` without an event.
     private func wait() {
         let start = ContinuousClock.now
         let count = activity.eventCount
         while ContinuousClock.now - start < limit {
-            // Its own thread does nothing else, and no event tells that nothing happens.
+            // Polls, since this thread does nothing else, and no event reports that nothing happens.
             Thread.sleep(forTimeInterval: 0.5)
             if activity.eventCount != count { return }
         }

@@ -5,13 +5,13 @@ import FireweedTesting
 
 /// When, how often and from which threads a completion is called.
 enum Answering: Sendable {
-    /// On the thread of the question.
+    /// On the calling thread.
     case atOnce
-    /// From another thread, after so many microseconds.
+    /// From another thread, after this many microseconds.
     case late(Int)
-    /// On the thread of the question, and again after so many microseconds.
+    /// On the calling thread, and again after this many microseconds.
     case twice(Int)
-    /// By two threads at the same time, after so many microseconds.
+    /// From two threads at the same time, after this many microseconds.
     case together(Int)
 
     static func random(_ random: inout SeededGenerator) -> Answering {

@@ -5,7 +5,7 @@ import FireweedTesting
 /// An action, and when it happens.
 struct Meddling: Sendable, CustomStringConvertible {
     enum Moment: Sendable, Equatable {
-        /// So many microseconds after the request was made, from another thread.
+        /// This many microseconds after the request was prepared, from another thread.
         case after(Int)
         /// In a callback, the first time that it comes.
         case inCallback(Callback)
@@ -16,9 +16,9 @@ struct Meddling: Sendable, CustomStringConvertible {
     }
 
     enum Action: Sendable, Equatable {
-        /// Suspends, and resumes after so many microseconds from another thread.
+        /// Suspends, and resumes after this many microseconds from another thread.
         case pause(Int)
-        /// Suspends and resumes so many times at once.
+        /// Suspends and resumes this many times in a row.
         case bounce(Int)
         case resume
         case cancel
@@ -65,7 +65,7 @@ struct Meddling: Sendable, CustomStringConvertible {
         return Meddling(moment: moment, action: action)
     }
 
-    /// Whether the request may end as cancelled because of it.
+    /// Whether the request may end as cancelled because of the action.
     var cancels: Bool {
         switch action {
         case .cancel, .cancelResumably, .cancelTask: true

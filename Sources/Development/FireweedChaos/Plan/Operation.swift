@@ -37,7 +37,7 @@ struct Operation: Sendable {
         var isAwaited: Bool { if case .handlers = self { false } else { true } }
     }
 
-    /// What is answered to the head of a response.
+    /// The answer to the head of a response.
     struct HeadDecision: Sendable {
         var answering: Answering
         var allows: Bool
@@ -60,7 +60,7 @@ struct Operation: Sendable {
     var usesTokens = false
     var interception: Interception?
     var headDecision: HeadDecision?
-    /// After how many elements a stream is not read any more.
+    /// A stream is abandoned after one element more than this.
     var elementLimit: Int?
     /// Whether the right credentials are given.
     var isAuthenticated = false

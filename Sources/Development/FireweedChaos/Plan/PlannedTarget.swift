@@ -5,9 +5,9 @@ import FireweedTesting
 /// A resource of one of the servers; its content is a function of `id` and `byteCount` alone.
 struct PlannedTarget: Sendable, CustomStringConvertible {
     enum Server: Sendable, Equatable {
-        /// The server that answers as it was asked to, by the route of the session.
+        /// The server whose answers the query determines, by the route of the session.
         case orderly
-        /// One that does what no correct server does, in clear text.
+        /// A server that misbehaves, in clear text.
         case hostile(HostileAct)
         /// A WebSocket server.
         case socket(SocketAct)
@@ -17,14 +17,14 @@ struct PlannedTarget: Sendable, CustomStringConvertible {
     var id: Int
     var byteCount: Int
     var status = 200
-    /// How many redirects lead to it, and their status.
+    /// How many redirects lead to the resource, and their status.
     var redirectCount = 0
     var redirectStatus = 302
     /// Whether the last redirect leads to another origin, which must get no credentials.
     var isForeign = false
-    /// How many requests are answered with 503 before one is answered well.
+    /// How many requests are answered with 503 before a request succeeds.
     var failureCount = 0
-    /// Whether it asks for credentials (Basic).
+    /// Whether the resource asks for credentials (Basic).
     var isGuarded = false
     /// Seconds for which the response is fresh.
     var maximumAge: Int?
@@ -62,7 +62,7 @@ struct PlannedTarget: Sendable, CustomStringConvertible {
         return path(key: "…", endpoint: "")
     }
 
-    /// The path and query for one operation, which `key` names: what the server counts, it counts for each key.
+    /// The path and query for the operation with this key; the server counts failures by key.
     func path(key: String, endpoint: String = "/content") -> String {
         var query = "id=\(id)&count=\(byteCount)"
         if status != 200 { query += "&status=\(status)" }

@@ -9,7 +9,7 @@ struct RoundPlan: Sendable {
     let sessions: [SessionPlan]
     let operations: [Operation]
 
-    /// `chosen` are the numbers of the operations to keep; `nil` for all.
+    /// `chosen` has the numbers of the operations to keep; `nil` keeps all.
     init(seed: UInt64, number: Int, operationCount: Int, only chosen: Set<Int>? = nil) {
         var random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D &+ UInt64(number))
         let sessions = (0..<random.number(2...5)).map { _ in SessionPlan.random(&random) }

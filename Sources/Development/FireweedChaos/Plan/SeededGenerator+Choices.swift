@@ -1,9 +1,9 @@
-// Choices by chance.
+// Random choices.
 
 import FireweedTesting
 
 extension SeededGenerator {
-    /// True in `percent` of 100 cases.
+    /// True with a probability of `percent` in 100.
     mutating func happens(_ percent: Int) -> Bool {
         Int.random(in: 0..<100, using: &self) < percent
     }
@@ -12,13 +12,13 @@ extension SeededGenerator {
         Int.random(in: range, using: &self)
     }
 
-    /// One of the choices; earlier duplicates make a choice likelier.
+    /// One of the choices; a choice that is repeated is likelier.
     mutating func choice<Value>(_ first: Value, _ others: Value...) -> Value {
         let index = number(0...others.count)
         return index == 0 ? first : others[index - 1]
     }
 
-    /// A value in some cases, else `nil`.
+    /// A value with a probability of `percent` in 100, else `nil`.
     mutating func maybe<Value>(_ percent: Int, _ make: (inout SeededGenerator) -> Value) -> Value? {
         happens(percent) ? make(&self) : nil
     }

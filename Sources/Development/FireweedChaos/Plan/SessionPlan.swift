@@ -2,8 +2,8 @@
 
 import FireweedTesting
 
-/// The settings of one session; requests of the session that are dropped or invalidated go to a new one with the same
-/// plan.
+/// The settings of one session; after the session was dropped or invalidated, requests go to a new session with the
+/// same plan.
 struct SessionPlan: Sendable {
     enum Route: Sendable {
         /// HTTP/1.1 in clear text.
@@ -32,14 +32,14 @@ struct SessionPlan: Sendable {
     var interception: Interception?
     /// How redirects are answered; `nil` follows them.
     var redirecting: Redirecting?
-    /// How the question is answered whether a response is stored; `nil` where it is not asked.
+    /// How the cached-response handler answers; `nil` without a handler.
     var storing: Answering?
 
     /// How tokens are renewed.
     var refreshing: Refreshing
     /// Whether guards, which refuse nothing, stand before the transport.
     var isGuarded: Bool
-    /// Whether messages that may be sent twice are.
+    /// Whether messages that may be sent twice are hedged.
     var isHedged: Bool
 
     struct Refreshing: Sendable {

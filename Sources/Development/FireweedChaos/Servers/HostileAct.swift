@@ -8,14 +8,14 @@ enum HostileAct: String, Sendable, CaseIterable, Codable {
     case closesAtOnce, resetsAtOnce, closesAfterRequest, resetsAfterRequest, neverAnswers
     case closesInHead, neverEndsHead, brokenStatusLine, notHTTP, interimFlood, manyFields
     case closesInContent, resetsInContent, neverEndsContent, closesInChunk, brokenChunk, closesInCoding
-    /// Answers well and closes, without saying so: the next request finds a dead connection.
+    /// Answers correctly and closes without announcing it: the next request finds a dead connection.
     case closesAfterAnswer
-    /// Answers well, and sends more than was asked for.
+    /// Answers correctly, and sends a second response.
     case answersTwice
-    /// Answers well, after interim responses.
+    /// Answers correctly, after an interim response.
     case informsFirst
 
-    /// The resource that all of them are about.
+    /// The resource that all acts serve.
     static let id = 0
     static let byteCount = 5_000
 

@@ -1,12 +1,12 @@
-// Content that everybody can make from its number: the server sends it, and the judge compares it.
+// Content that is generated from a number: the server sends the content, and the judge compares it.
 
 import FireweedTesting
 import Foundation
 
-/// The bytes of the resource with a number: 4 KiB that depend on the number, over and over, each with its own index in
-/// front.
+/// The bytes of a numbered resource: a block of 4 KiB that depends on the number, repeated, with the index of each copy
+/// mixed into its first 8 bytes.
 ///
-/// A block that is missing, repeated or of another resource is found, at the price of a comparison of memory.
+/// A comparison of memory finds a block that is missing, repeated or of another resource.
 enum KnownContent {
     private static let blockByteCount = 4_096
 
@@ -22,7 +22,7 @@ enum KnownContent {
         return data.prefix(count)
     }
 
-    /// CRC-32 (ISO 3309), bit by bit from a table: independent of the zlib that the server counts with.
+    /// CRC-32 (ISO 3309), byte by byte from a table: independent of the zlib that the server counts with.
     static func checksum(_ data: Data) -> UInt {
         var value: UInt32 = 0xFFFF_FFFF
         data.withUnsafeBytes { bytes in

@@ -1,4 +1,4 @@
-// The server that answers as it is asked to, in the query.
+// The server whose answers the query of each request determines.
 
 import FixtureServer
 import Foundation
@@ -6,9 +6,9 @@ import Synchronization
 
 /// The endpoints `/content`, `/jump`, `/upload` and `/events`.
 final class OrderlyAnswers: Sendable {
-    /// How many requests came for each key that asks for failures.
+    /// How many requests came for each key, by token where requests need one.
     private let counts = Mutex<[String: Int]>([:])
-    /// How often a token was used that many requests share.
+    /// How many requests may use one token.
     private static let tokenUses = 4
 
     func add(to server: FixtureServer) {
@@ -46,7 +46,7 @@ final class OrderlyAnswers: Sendable {
         }
     }
 
-    /// The answer to a request whose token is missing, the first one, or was used too often; `nil` where all is well.
+    /// A 401 for a request whose token is missing, is the first one, or was used too often; else `nil`.
     private func refusal(of request: ReceivedRequest) -> FixtureResponse? {
         guard let key = request.parameter("tokens") else { return nil }
         let token = request.field("Authorization") ?? ""
@@ -104,7 +104,7 @@ final class OrderlyAnswers: Sendable {
         return .text("elsewhere", status: code, fields: [("Location", next)])
     }
 
-    /// Three events for each connection, from the one behind `Last-Event-ID`; 204 when there is none left.
+    /// Up to three events for each connection, after `Last-Event-ID`; 204 when no event is left.
     private static func events(_ request: ReceivedRequest) -> FixtureResponse {
         let count = request.parameter("count").flatMap { Int($0) } ?? 0
         let id = request.parameter("id") ?? ""

@@ -1,4 +1,4 @@
-// The servers live in a process of their own, so that what a round leaves behind is the client's alone.
+// The servers' own process: descriptors and threads that a round leaves behind are the client's only.
 
 import FixtureServer
 import Foundation
@@ -18,17 +18,17 @@ final class ServerProcess: Sendable {
         var text = Data()
         while !text.contains(UInt8(ascii: "\n")) {
             let more = output.fileHandleForReading.nextContent()
-            guard !more.isEmpty else { throw CocoaError(.fileReadUnknown) }  // they have said why on their own
+            guard !more.isEmpty else { throw CocoaError(.fileReadUnknown) }  // the servers printed no addresses
             text += more
         }
         try output.fileHandleForReading.close()
         addresses = try JSONDecoder().decode(ServerAddresses.self, from: text)
     }
 
-    /// Servers stop with their last reference.
+    /// Keeps the servers, which stop with their last reference.
     private static let kept = Mutex<[any Sendable]>([])
 
-    /// Is the servers: prints where they are, and serves until it is ended.
+    /// Runs the servers: prints their addresses, and serves until the process is ended.
     static func serve() async throws -> Never {
         let orderly = try FixtureServer.start(threads: 2)
         let answers = OrderlyAnswers()

@@ -6,20 +6,20 @@ import FixtureServer
 enum SocketAct: String, Sendable, CaseIterable, Codable {
     /// Sends every message back, and answers the close frame.
     case echoes
-    /// The same, with a ping before each message.
+    /// Acts as `echoes`, with a ping before each message.
     case pings
     /// Sends one message back and resets the connection.
     case resets
     /// Sends one message back and a close frame.
     case closes
-    /// Reads nothing and says nothing.
+    /// Discards what it reads and sends nothing.
     case silent
     /// Answers the handshake with 404.
     case refuses
     /// Sends a frame that is not allowed.
     case breaksProtocol
 
-    /// Starts a server that does it.
+    /// Starts a server that behaves in this way.
     func start() throws -> WebSocketPeer {
         let refusal = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         return try WebSocketPeer(answer: .init(refusal: { _ in self == .refuses ? refusal : nil })) { connection in

@@ -9,9 +9,9 @@ public final class CertificateAuthority: Sendable {
     public enum Validity: Sendable {
         /// From now on for a month.
         case current
-        /// Until yesterday.
+        /// In 2020 only.
         case expired
-        /// From next year on.
+        /// In 2045 only.
         case notYet
     }
 
@@ -34,7 +34,7 @@ public final class CertificateAuthority: Sendable {
     private let key: URL
     private let folder: TemporaryFolder
 
-    /// Makes an authority, which goes with its last reference.
+    /// Makes an authority, whose files are removed with its last reference.
     public init() throws {
         folder = try TemporaryFolder()
         certificate = folder.file("authority.pem")
@@ -42,9 +42,9 @@ public final class CertificateAuthority: Sendable {
         try Self.make(certificate, key, name: "Fireweed test authority", days: 30, in: folder)
     }
 
-    /// Makes an authority in a folder that stays, or takes the one that is there, while it is valid for a month more.
+    /// Makes an authority in a folder that stays, or takes the one in the folder if it is valid for another month.
     ///
-    /// Only this user may read the folder and the key. What is issued is in a temporary folder all the same.
+    /// Only this user may read the folder and the key. Issued certificates are still in a temporary folder.
     ///
     /// - Parameters:
     ///   - url: the folder, which is made where it does not exist.
@@ -123,7 +123,7 @@ public final class CertificateAuthority: Sendable {
     private func sign(_ request: String, to output: String, _ extensions: String, _ validity: Validity) throws {
         let files = ["-in", request, "-out", output, "-extfile", extensions]
         guard validity != .current else {
-            // Not a file of serial numbers: several runs may issue beside one another.
+            // No file of serial numbers, because several runs may issue at the same time.
             let serial = String(UInt64.random(in: 1 ... .max >> 1), radix: 16)
             let authority = [
                 "-CA", certificate.path, "-CAkey", key.path, "-set_serial", "0x\(serial)", "-days", "30",

@@ -1,4 +1,4 @@
-// Registers of issued certificates, and what is made of them: revocation lists and OCSP responses.
+// Registers of issued certificates, and the revocation lists and OCSP responses that are made from them.
 
 public import Foundation
 
@@ -15,7 +15,7 @@ extension CertificateGenerator {
         return file
     }
 
-    /// Makes the revocation list of an issuer, in PEM; `days` from now it is outdated.
+    /// Makes the revocation list of an issuer, in PEM; it is valid for `days` days, or outdated for zero or less.
     public func revocationList(revoked: [String], by issuer: Issued, days: Int = 7) throws -> URL {
         let (settings, output) = (folder.file("\(UUID()).cnf"), folder.file("\(UUID()).crl"))
         try """

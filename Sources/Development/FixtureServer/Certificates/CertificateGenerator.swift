@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Makes certificates and keys in a temporary folder, which goes with it.
+/// Makes certificates and keys in a temporary folder, which is removed with the generator.
 public final class CertificateGenerator: Sendable {
     /// When a certificate is valid.
     public enum Dates: Sendable {
@@ -10,7 +10,7 @@ public final class CertificateGenerator: Sendable {
         case current
         /// In 2020.
         case past
-        /// From 2045 on.
+        /// In 2045.
         case future
     }
 
@@ -87,7 +87,8 @@ public final class CertificateGenerator: Sendable {
         return Issued(certificate: certificate, key: keyFile, pem: pem)
     }
 
-    /// The settings of one `openssl ca`, which alone takes dates on Debian 12: a register that it shares with no other.
+    /// Writes the settings of one run of `openssl ca`, with its own register; on Debian 12 only `openssl ca` takes
+    /// dates.
     private func register(_ base: String) throws -> String {
         let (settings, index) = (folder.file("\(base).cnf"), folder.file("\(base).txt"))
         try Data().write(to: index)

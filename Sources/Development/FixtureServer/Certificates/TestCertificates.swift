@@ -15,7 +15,7 @@ public final class TestCertificates: Sendable {
         public var pem: String { chain.map(\.pem).joined() }
     }
 
-    /// Issued the certificates, and can issue more.
+    /// The generator that issued the certificates, and can issue more.
     public let generator: CertificateGenerator
     /// The one authority to trust.
     public let root: CertificateGenerator.Issued
@@ -107,7 +107,7 @@ public final class TestCertificates: Sendable {
             ServerChain(
                 name: "common name only", host: "localhost",
                 chain: [try generator.issue("localhost", ["extendedKeyUsage=serverAuth"], by: middle), middle]),
-            // What an attacker sends who has read the pinned certificates somewhere.
+            // The chain of an attacker who knows the pinned certificates.
             ServerChain(
                 name: "self-signed with another's chain", host: "localhost",
                 chain: [try generator.issue("Self", local), server, middle, root]),

@@ -1,4 +1,4 @@
-// Endpoints that ask who one is; `/digest-auth` is libmicrohttpd's own work.
+// Endpoints that authenticate; libmicrohttpd itself answers `/digest-auth`.
 
 import Foundation
 
@@ -17,7 +17,7 @@ enum AuthenticationEndpoints {
                 return FixtureResponse(status: 401, fields: [("WWW-Authenticate", "Bearer")])
             }
             return .json(["authenticated": true, "token": String(value.dropFirst(7))])
-        case "digest-auth": return .status(200)  // `DigestChallenge` answers in its place
+        case "digest-auth": return .status(200)  // `DigestChallenge` answers instead
         default: return nil
         }
     }

@@ -69,7 +69,7 @@ enum CachingEndpoints {
             })
     }
 
-    /// One range; `nil` for what is ignored, an empty span for what cannot be satisfied.
+    /// Parses one range; `nil` for a field to ignore, a `nil` span for a range that cannot be satisfied.
     private static func parse(_ text: String, _ count: Int) -> (span: Range<Int>?, Void)? {
         guard text.hasPrefix("bytes="), !text.contains(",") else { return nil }
         let halves = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

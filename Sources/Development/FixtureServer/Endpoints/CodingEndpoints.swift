@@ -63,7 +63,7 @@ package enum CodingEndpoints {
     /// The data in the content coding `br`; `nil` where libbrotlienc is not installed.
     package static func brotli(_ data: Data) -> Data? {
         guard let compress = brotliEncoderCompress else { return nil }
-        // What is incompressible grows by a few bytes for each 16 MiB.
+        // Incompressible data grows by a few bytes for each 16 MiB.
         var count = data.count + data.count / 1024 + 1024
         var output = [UInt8](repeating: 0, count: count)
         let isDone = compress(5, 22, 0, data.count, Array(data), &count, &output)
@@ -76,7 +76,7 @@ package enum CodingEndpoints {
             _ encodedCount: UnsafeMutablePointer<Int>, UnsafeMutablePointer<UInt8>
         ) -> Int32
 
-    /// Opened at the first use: the command needs the encoder for its server alone.
+    /// Opened at the first use, because the command needs the encoder only for its server.
     private static let brotliEncoderCompress: BrotliEncoderCompress? =
         dlopen("libbrotlienc.so.1", RTLD_NOW | RTLD_LOCAL).flatMap { dlsym($0, "BrotliEncoderCompress") }
         .map { unsafeBitCast($0, to: BrotliEncoderCompress.self) }

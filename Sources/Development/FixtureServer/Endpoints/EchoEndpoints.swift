@@ -1,4 +1,4 @@
-// Endpoints that say what they received.
+// Endpoints that describe the request.
 
 import Foundation
 
@@ -75,7 +75,7 @@ final class FormParser {
     private(set) var files: [(name: String, value: String)] = []
     private(set) var isForm = false
 
-    /// Parses the content of a request where it is a form; anything else gives nothing.
+    /// Parses the content of a request if it is a form; other content gives no fields.
     static func parse(_ request: ReceivedRequest) -> FormParser {
         let parser = FormParser()
         guard let type = request.field("Content-Type") else { return parser }

@@ -1,4 +1,4 @@
-// Endpoints that take their time, and those that send much.
+// Endpoints that are slow, and endpoints that send much content.
 
 import Foundation
 
@@ -91,8 +91,8 @@ enum TimingEndpoints {
             }, delay: min(max(number("delay", default: 0), 0), 600))
     }
 
-    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the one that `Last-Event-ID`
-    /// names.
+    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the event that
+    /// `Last-Event-ID` names.
     private static func events(_ request: ReceivedRequest) -> FixtureResponse {
         let count = min(max(request.parameter("count").flatMap(Int.init) ?? 10, 0), 100_000)
         let duration = request.parameter("duration").flatMap(Double.init) ?? Double(count) / 2

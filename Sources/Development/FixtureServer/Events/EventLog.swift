@@ -5,13 +5,13 @@ import Synchronization
 
 /// An event did not come in time.
 public struct EventTimeout: Error, CustomStringConvertible {
-    /// What was waited for, and what came instead.
+    /// The events that came instead.
     public let description: String
 }
 
-/// Events in their order, and tests that wait for one of them.
+/// Events in order, for which tests can wait.
 ///
-/// A server may run for days: of many events the oldest are forgotten.
+/// A server may run for days: the oldest of many events are forgotten.
 public final class EventLog<Event: Sendable & Equatable>: Sendable {
     private struct Waiter {
         let id: Int
@@ -27,7 +27,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         var waiterCount = 0
     }
 
-    /// As many events are kept, or up to twice as many.
+    /// Minimum number of events that are kept; the maximum is twice as many.
     static var limit: Int { 100_000 }
 
     private let state = Mutex(State())
@@ -35,7 +35,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
     /// Makes an empty log.
     public init() {}
 
-    /// What has happened, at least the last 100,000 events.
+    /// The events so far, at least the last 100,000.
     public var events: [Event] { state.withLock { $0.events } }
 
     func record(_ event: Event) {
@@ -62,7 +62,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         try await nth(1, where: matches)
     }
 
-    /// Waits until so many events that match have happened, at least one, and gives the last of these.
+    /// Waits until `count` matching events have happened, at least one, and returns the last of these.
     @discardableResult
     public func nth(_ count: Int, where matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in

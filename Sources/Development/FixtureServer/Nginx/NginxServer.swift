@@ -10,9 +10,9 @@ public final class NginxServer: Sendable {
     public let url: URL
     /// Where the server is over TLS with HTTP/2, if it was given a certificate.
     public let secureURL: URL?
-    /// What was logged of each exchange that has ended; empty unless the server was told to log.
+    /// An entry for each exchange that has ended; empty unless the server logs accesses.
     public var accessLog: [AccessLogLine] { AccessLogLine.lines(of: folder.file("access.log")) }
-    /// Where the server is in clear text with HTTP/2 by prior knowledge, if it was told to be.
+    /// Where the server is in clear text with HTTP/2 by prior knowledge, if it speaks that.
     public let plainHTTP2URL: URL?
     /// The content of `/small` and `/small-fresh`, which are the same document.
     public static var smallContent: Data { DocumentEndpoints.small }
@@ -27,11 +27,11 @@ public final class NginxServer: Sendable {
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - workers: how many worker processes serve.
     ///   - core: the core that several workers stay on; `nil` for any.
-    ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then;
-    ///     `nil` for all.
+    ///   - pause: how many bytes of a document each response sends at full speed until `endPauses()`, before it slows
+    ///     down to 1 KiB a second; `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
     ///   - speaksPlainHTTP2: whether there is a `plainHTTP2URL`.
-    ///   - requestsPerConnection: after so many requests a connection takes no more (`keepalive_requests`).
+    ///   - requestsPerConnection: how many requests a connection takes (`keepalive_requests`).
     ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
     /// - Throws: `ServerError` when nginx is missing or does not listen.
     public init(
@@ -73,12 +73,12 @@ public final class NginxServer: Sendable {
         secureURL = certificate == nil ? nil : URL(string: "https://localhost:\(securePort)")
     }
 
-    /// Sends whole documents from now on.
+    /// Sends whole documents to later requests.
     public func endPauses() throws {
         try Data().write(to: folder.file("go-on"))
     }
 
-    /// Waits until so many exchanges have ended and stand in the log, which can be after the client has seen the end.
+    /// Waits until the log has `count` ended exchanges; an exchange may be logged after the client has seen its end.
     public func accessLog(count: Int) throws -> [AccessLogLine] {
         try ChildProcess.wait("\(count) lines in the access log of \(url)") { accessLog.count >= count }
         return accessLog

@@ -9,7 +9,7 @@ public final class OCSPResponder: Sendable {
     private let reservation: PortReservation
     private let process: ChildProcess
 
-    /// Starts a responder for one issuer, which signs answers itself or has another do it.
+    /// Starts a responder for one issuer; `signer` signs the responses, or else the issuer.
     public init(
         port reservation: PortReservation, register: URL, issuer: CertificateGenerator.Issued,
         signer: CertificateGenerator.Issued? = nil

@@ -1,4 +1,4 @@
-// `openssl s_server`, whose every switch can be turned.
+// `openssl s_server` with any options.
 
 public import Foundation
 
@@ -11,7 +11,7 @@ public final class OpenSSLServer: Sendable {
     private let reservation: PortReservation
     private let process: ChildProcess
 
-    /// Starts a server that shows a chain, the leaf first; `arguments` are switches of `openssl-s_server(1)`.
+    /// Starts a server that sends a chain, the leaf first; `arguments` are options of `openssl-s_server(1)`.
     public init(_ chain: [CertificateGenerator.Issued], _ arguments: [String] = []) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
         reservation = try PortReservation()
@@ -19,7 +19,7 @@ public final class OpenSSLServer: Sendable {
         let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
         try chain.dropFirst().map(\.pem).joined().write(to: file, atomically: true, encoding: .utf8)
         let rest = chain.count > 1 ? ["-cert_chain", file.path] : []
-        // What an auditor may call weak must be shown all the same: security level 0.
+        // Security level 0: tests also need keys and signatures that higher levels refuse as weak.
         let ciphers = arguments.contains("-cipher") ? [] : ["-cipher", "DEFAULT:@SECLEVEL=0"]
         process = try ChildProcess(
             "openssl",

@@ -1,6 +1,7 @@
 // The program behind `SecurePeer`.
 
-/// Python, for what no server out there does: TLS by hand, HTTP/2 in single frames, over TLS or in clear text.
+/// A Python program for behaviour that no real server has: TLS by hand, HTTP/2 frame by frame, over TLS or in clear
+/// text.
 enum PeerScript {
     static let text = #"""
         import json, select, socket, ssl, struct, sys, threading

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// It ends with its last reference, and with this process in any case.
 public final class RedisServer: Sendable {
-    /// The port, for clear text; 0 for a server with TLS alone.
+    /// The port for clear text.
     public var port: UInt16 { reservation.number }
     /// The port for TLS; 0 without a certificate.
     public var securePort: UInt16 { secureReservation?.number ?? 0 }
@@ -67,7 +67,7 @@ public final class RedisServer: Sendable {
         try start()
     }
 
-    /// Starts the server again, which has forgotten everything, on the same port.
+    /// Starts the server again on the same port, without its earlier data.
     public func start() throws {
         let made = try ChildProcess(program, arguments, package: "redis-server")
         process.withLock { $0 = made }
@@ -80,13 +80,13 @@ public final class RedisServer: Sendable {
         try ChildProcess.wait("the end of the redis-server on port \(port)") { kill(identifier, 0) != 0 }
     }
 
-    /// Stops the server's process, which then answers nothing, until `resume()`.
+    /// Suspends the server's process, which then answers nothing, until `resume()`.
     public func suspend() { kill(identifier, SIGSTOP) }
 
     /// Lets a suspended process continue.
     public func resume() { kill(identifier, SIGCONT) }
 
-    /// The process, which may have ended.
+    /// The identifier of the process, which may have ended.
     public var identifier: Int32 {
         let text = try? String(contentsOf: folder.file("redis.pid"), encoding: .utf8)
         return Int32((text ?? "").trimmingCharacters(in: .whitespacesAndNewlines)) ?? Int32.max

@@ -1,22 +1,22 @@
-// A server that says what it saw, and does what servers do not, over TLS as a rule.
+// A server that reports what it received and can misbehave, mostly over TLS.
 
 public import Foundation
 
 /// A peer on a loopback port, over TLS or in clear text, made with Python's standard library; it ends with its last
 /// reference.
 public final class SecurePeer: Sendable {
-    /// What it does once the handshake is done.
+    /// What the peer does after the handshake.
     public enum Role: Sendable {
-        /// Answers each request with these bytes, and closes after one that says so.
+        /// Answers each request with these bytes, and closes afterwards if they contain `close`.
         case answering(String)
-        /// Is a proxy: takes `CONNECT`, always to loopback.
+        /// Acts as a proxy: takes `CONNECT`, and always connects to loopback.
         case proxy
-        /// Speaks HTTP/2 until the request has come, and then does what has this name; to clients that offer HTTP/1.1
-        /// alone it answers "hello".
+        /// Speaks HTTP/2 until the request has come, and then performs the act with this name; answers "hello" to
+        /// clients that offer only HTTP/1.1.
         case http2(String)
     }
 
-    /// What it says, a line for each: `refused N why`, `connected N new|resumed protocol`, `request N line`,
+    /// The reports of the peer, one line each: `refused N why`, `connected N new|resumed protocol`, `request N line`,
     /// `bytes N count`, `connect N target`, `ping N`, `ended N why`, `closed N`.
     public let events = EventLog<String>()
     /// The port.
@@ -55,8 +55,8 @@ public final class SecurePeer: Sendable {
         try self.init(settings, scheme: "https")
     }
 
-    /// Starts a peer that speaks HTTP/2 in clear text, with prior knowledge (RFC 9113 §3.3), and then does what has
-    /// this name.
+    /// Starts a peer that speaks HTTP/2 in clear text, with prior knowledge (RFC 9113 §3.3), and then performs the act
+    /// with this name.
     public convenience init(plainHTTP2 act: String) throws {
         try self.init(["mode": "http2", "act": act, "plain": true], scheme: "http")
     }
@@ -83,9 +83,9 @@ public final class SecurePeer: Sendable {
         URL(string: "\(scheme)://localhost:\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// Waits until so many lines have come that begin with this word.
+    /// Waits until `count` lines have come that begin with this word.
     ///
-    /// The peer speaks before it answers, but a response can be here before the line is.
+    /// The peer reports before it answers, but the response can arrive before the line.
     public func waits(for count: Int, of word: String) async throws {
         try await events.nth(count) { $0.hasPrefix(word + " ") }
     }

@@ -1,4 +1,4 @@
-// TLS in front of servers that have none, and a wire that can be cut.
+// A relay that adds TLS to servers, or whose connections can be cut.
 
 import FireweedTesting
 public import Foundation
@@ -6,8 +6,8 @@ public import Foundation
 /// Relays connections on loopback ports to other ports, made with Python's standard library; it ends with its last
 /// reference.
 public final class SecureRelay: Sendable {
-    /// What it says, a line for each: `relayed N` when the server's first 700 bytes of a connection have been passed
-    /// on.
+    /// The reports of the relay, one line each: `relayed N` when the server's first 700 bytes on connection N have been
+    /// forwarded.
     public let events = EventLog<String>()
     private let process: ChildProcess
     private let ports: [UInt16: UInt16]
@@ -22,12 +22,12 @@ public final class SecureRelay: Sendable {
         try self.init(["certificate": file.path, "key": leaf.key.path], to: targets)
     }
 
-    /// Starts a relay that passes bytes on as they are.
+    /// Starts a relay that forwards bytes unchanged.
     ///
-    /// The first connections are closed after the byte counts in `cuts`, one each, of what the server sends; later
-    /// connections are not closed. Bytes are passed on in pieces of so many, a millisecond apart; all that has come at
-    /// once without a number. With `junk`, a connection is not closed after its count: the rest of what has come is
-    /// passed on a moment later, with so many other bytes behind it.
+    /// Connection N is closed after `cuts[N]` bytes from the server; connections without a cut are not closed. Bytes
+    /// are forwarded in pieces of at most `piece`, a millisecond apart, or without a pause for `nil`. With `junk`, a
+    /// connection is not closed at its cut: a moment later, the rest of the received bytes and `junk` other bytes are
+    /// forwarded.
     public convenience init(to target: UInt16, cuts: [Int] = [], piece: Int? = nil, junk: Int? = nil) throws {
         var settings: [String: Any] = ["cuts": cuts]
         settings["piece"] = piece

@@ -4,22 +4,24 @@ import CLinux
 public import Foundation
 import Glibc
 
-/// A program that is ended with us, however we end.
+/// A program that ends with this process, however this process ends.
 public final class ChildProcess: @unchecked Sendable {
     // SAFETY: `Process` is started in `init` and only told to stop afterwards, which it allows from any thread.
     private let process = Process()
 
-    /// Starts a program from the path; throws a sentence that names its Debian package when it is missing.
+    /// Starts a program from the system's folders; throws a `ServerError` that names its Debian package when it is
+    /// missing.
     ///
-    /// What it writes goes to `output`, or nowhere.
+    /// Its standard output goes to `output`, or is discarded.
     public init(_ program: String, _ arguments: [String], package: String, output: FileHandle? = nil) throws {
-        // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by
-        // KILL, since threads of Dispatch block the other signals, and a child inherits that.
+        // The shell waits for the end of its input, which comes with the end of this process, and then kills the
+        // program's whole session: with KILL, since threads of Dispatch block the other signals, and a child inherits
+        // the blocked signals.
         let script = "setsid \"$@\" & cat >/dev/null <&3; kill -KILL -$!"
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments =
             ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
-        // Closed on exec: no other child may hold the end that keeps this one alive.
+        // Closed on exec: no other child may hold the end of the pipe that keeps this child alive.
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw ServerError(description: "no pipe: errno \(errno)") }
         lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
@@ -32,7 +34,7 @@ public final class ChildProcess: @unchecked Sendable {
         try process.start()
     }
 
-    /// Its end is the program's.
+    /// Closing this handle ends the program.
     private let lifeline: FileHandle
 
     deinit { try? lifeline.close() }

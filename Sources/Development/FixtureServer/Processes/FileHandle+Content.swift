@@ -4,9 +4,10 @@ public import Foundation
 import Glibc
 
 extension FileHandle {
-    /// The next bytes, as soon as there are some, read with read(2); none at the end.
+    /// The next bytes, as soon as there are some, read with read(2); empty at the end.
     ///
-    /// Foundation's `availableData` ends the process when a signal comes meanwhile, as the end of another child does.
+    /// Foundation's `availableData` crashes when a signal interrupts it, such as the signal for the end of another
+    /// child.
     public func nextContent() -> Data {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

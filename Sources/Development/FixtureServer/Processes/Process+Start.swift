@@ -7,15 +7,16 @@ import Synchronization
 extension Process {
     fileprivate static let turn = Mutex(())
 
-    /// Runs the program, in turn with all others of this process.
+    /// Runs the program; this process starts one program at a time.
     ///
-    /// A child inherits what another `run()` has just opened and not yet marked: the end of the one process is then
-    /// seen only when the other one has ended too.
+    /// A child inherits descriptors that a concurrent `run()` has opened and not yet marked close-on-exec: the end of
+    /// one process would be seen only when the other process has ended too.
     ///
-    /// No turn helps against this: `run()` copies 256 bytes of each name in `/proc/self/fd`, and with some 1,360
-    /// descriptors open the last of them lie behind its memory. Tests run eight at a time, which keeps far below that.
+    /// The lock does not prevent another fault: `run()` copies 256 bytes of each name in `/proc/self/fd`, and with
+    /// about 1,360 open descriptors the last copies go beyond its buffer. Tests run eight at a time, which keeps far
+    /// below that number.
     ///
-    /// The turn watch of the tests' own process would write its reports into the program's errors, which tests compare.
+    /// `FIREWEED_TURN_LIMIT` is removed: the program would write reports into its error output, which tests compare.
     public func start() throws {
         var variables = environment ?? ProcessInfo.processInfo.environment
         variables["FIREWEED_TURN_LIMIT"] = nil
@@ -25,10 +26,10 @@ extension Process {
 }
 
 extension Pipe {
-    /// A pipe of which no child has an end, apart from those that are given one.
+    /// Makes a pipe that no child inherits, apart from children that are given one of its ends.
     ///
-    /// Foundation's own are inherited: a program that another test starts at the same moment keeps the writing end, and
-    /// this pipe then has no end until that program ends.
+    /// Foundation's pipes are inherited: a program that another test starts at the same moment keeps the writing end,
+    /// and reading from this pipe then does not end until that program ends.
     public static func closedOnExec() -> Pipe {
         Process.turn.withLock { _ in
             let pipe = Pipe()

@@ -1,13 +1,13 @@
-// The Python that servers written in it run in.
+// The Python environment of servers that are written in Python.
 
 import Foundation
 
-/// The environment that `Scripts/make-python` has made of PyPI's packages, or Debian's Python where there is none.
+/// The environment that `Scripts/make-python` has made from PyPI packages, or Debian's Python without that environment.
 public enum PythonEnvironment {
-    /// Whether packages of PyPI are there.
+    /// Whether the environment with PyPI packages exists.
     public static let isOwn = FileManager.default.isExecutableFile(atPath: own)
 
-    /// Whether the package that plays the Autobahn cases is there.
+    /// Whether `kosoku`, which runs the Autobahn cases, is installed.
     static let playsAutobahn = isOwn && FileManager.default.isExecutableFile(atPath: folder + "/kosoku")
 
     /// The interpreter.

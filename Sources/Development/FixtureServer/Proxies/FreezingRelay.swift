@@ -1,4 +1,4 @@
-// A relay whose connections can stand still, as they do when a router on the way forgets them.
+// A relay whose connections can be frozen, as if a router on the way had forgotten them.
 
 import FireweedTesting
 public import Foundation
@@ -7,8 +7,7 @@ import Synchronization
 
 /// Relays TCP connections on a loopback port to another, until they are frozen.
 ///
-/// A frozen connection stays open and takes what is sent to it, but forwards nothing any more. Later connections are
-/// relayed.
+/// A frozen connection stays open and accepts bytes, but no longer forwards them. Later connections are relayed.
 public final class FreezingRelay: Sendable {
     private struct State {
         var connectionCount = 0
@@ -18,7 +17,7 @@ public final class FreezingRelay: Sendable {
 
     /// The port.
     public let port: UInt16
-    /// A number for each connection that was closed by the client, counted from 0.
+    /// The number, from 0, of each connection that has ended.
     public let closings = EventLog<Int>()
     private let descriptors: ServerDescriptors
     private let state = Mutex(State())
@@ -45,7 +44,7 @@ public final class FreezingRelay: Sendable {
 
     deinit { stop() }
 
-    /// Lets the connections that are open now forward nothing any more.
+    /// Freezes the connections that are open now.
     public func freeze() {
         state.withLock { $0.firstRelayed = $0.connectionCount }
     }

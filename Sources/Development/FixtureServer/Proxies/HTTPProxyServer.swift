@@ -10,7 +10,7 @@ public final class HTTPProxyServer: Sendable {
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
-    /// The lines of tinyproxy's log that tell of requests: `CONNECT host:port HTTP/1.1` among them.
+    /// The lines of tinyproxy's log about requests, such as `CONNECT host:port HTTP/1.1`.
     public var requests: [String] {
         let text = (try? String(contentsOf: folder.file("log"), encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init).filter { $0.contains("Request (file descriptor") }

@@ -16,7 +16,7 @@ public final class SOCKSProxyServer: Sendable {
     /// How many connections went through.
     public var connectionCount: Int { requests.count }
 
-    /// What each of them was asked with: `5 localhost`, `4 user 127.0.0.1` or `4a user localhost`.
+    /// The request of each connection: `5 localhost`, `4 user 127.0.0.1` or `4a user localhost`.
     public var requests: [String] { connected.withLock { $0 } }
 
     /// Starts a proxy.
@@ -58,7 +58,7 @@ public final class SOCKSProxyServer: Sendable {
         return ("4a \(user) \(name)", port)
     }
 
-    /// Methods and request of SOCKS 5: the address is one of loopback (RFC 1928 §3–5).
+    /// Reads methods and request of SOCKS 5; the address must be of loopback (RFC 1928 §3–5).
     private static func readFive(_ client: Int32, _ methodCount: UInt8) -> (request: String, port: UInt16)? {
         guard read(client, Int(methodCount)) != nil, write(client, [5, 0]), let request = read(client, 4),
             request[1] == 1

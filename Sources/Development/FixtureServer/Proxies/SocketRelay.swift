@@ -4,7 +4,7 @@ import Glibc
 
 /// Passes bytes on between two connections, as proxies do.
 enum SocketRelay {
-    /// Passes bytes on in both directions until one side ends; what comes while `isFrozen` is dropped.
+    /// Forwards bytes in both directions until one side ends; bytes that arrive while `isFrozen` are dropped.
     static func run(_ client: Int32, _ server: Int32, isFrozen: () -> Bool = { false }) {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

@@ -17,7 +17,7 @@ struct ScriptedConnection: Sendable {
         for step in script where !perform(step) { return }
     }
 
-    /// False when the connection is over.
+    /// Performs a step; false when the connection is over.
     private func perform(_ step: ScriptedServer.Action) -> Bool {
         switch step {
         case .receiveHead: return receiveHead()
@@ -107,7 +107,7 @@ struct ScriptedConnection: Sendable {
         return true
     }
 
-    /// Sends as much as the client takes, and notes each time that it takes nothing for half a second.
+    /// Sends bytes `count` times, and records each time that the client takes nothing for half a second.
     private func sendRepeatedly(_ bytes: [UInt8], _ count: Int) -> Bool {
         let isWhole = LoopbackSocket.sendRepeatedly(bytes, count: count, on: descriptor) {
             events.record(.stalled(number, byteCount: $0))
@@ -115,7 +115,7 @@ struct ScriptedConnection: Sendable {
         return isWhole || ended()
     }
 
-    /// Waits on this thread for a signal of the test, as long as `TestTimeouts` has it.
+    /// Waits on this thread for a signal of the test, at most `TestTimeouts.limit`.
     private func wait(for name: String) -> Bool {
         let done = DispatchGroup()
         let cameInTime = Atomic<Bool>(false)

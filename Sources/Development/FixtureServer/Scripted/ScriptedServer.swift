@@ -1,4 +1,4 @@
-// A server whose script says which bytes go out and when: for what a correct server never sends.
+// A server with a script of bytes and pauses, also of bytes that a correct server never sends.
 
 import FireweedTesting
 public import Foundation
@@ -7,21 +7,21 @@ import Synchronization
 
 /// A raw-socket server on a loopback port.
 ///
-/// Each connection plays a script; the last script is for all further ones.
+/// Connection N plays script N; the last script is for all further connections.
 public final class ScriptedServer: Sendable {
     /// One step of a script.
     public enum Action: Sendable {
         /// Reads up to the empty line that ends a request's head.
         case receiveHead
-        /// Reads so many bytes of content.
+        /// Reads this many bytes of content.
         case receive(byteCount: Int)
-        /// Reads the content that the head before announced, to its end.
+        /// Reads the content of the last request head, to its end.
         case receiveContent
         /// Sends text as it is.
         case send(String)
         /// Sends bytes as they are.
         case sendData(Data)
-        /// Sends text again and again, until the client is gone or so many times.
+        /// Sends text `count` times, or until the client is gone.
         case sendRepeatedly(String, count: Int)
         /// Waits until the test calls `signal(_:)` with this name.
         case wait(for: String)
@@ -31,7 +31,7 @@ public final class ScriptedServer: Sendable {
         case close
         /// Closes with RST.
         case reset
-        /// Ends what the server sends; the server continues to read.
+        /// Shuts down the sending side; the server continues to read.
         case shutdownWrite
         /// Calls a closure on the connection's thread.
         case perform(@Sendable () -> Void)
@@ -45,7 +45,7 @@ public final class ScriptedServer: Sendable {
         case head(Int, String)
         /// The client closed.
         case closedByPeer(Int)
-        /// For half a second nothing could be sent by `sendRepeatedly`, which had sent so many bytes until then.
+        /// `sendRepeatedly` could send nothing for half a second, after it had sent `byteCount` bytes.
         case stalled(Int, byteCount: Int)
     }
 
@@ -106,7 +106,7 @@ public final class ScriptedServer: Sendable {
         URL(string: "http://\(address.rawValue):\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// Lets scripts go on that wait for this name.
+    /// Lets scripts continue that wait for this name.
     public func signal(_ name: String) {
         signals.record(name)
     }

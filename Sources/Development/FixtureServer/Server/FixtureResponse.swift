@@ -4,11 +4,11 @@ public import Foundation
 
 /// A response of the fixture server.
 public struct FixtureResponse: Sendable {
-    /// Gives content piece by piece.
+    /// A piece of content.
     public enum Piece: Sendable {
         /// The next bytes.
         case bytes(Data)
-        /// Nothing for so many seconds.
+        /// No bytes for this many seconds.
         case wait(Double)
         /// The end.
         case end
@@ -18,7 +18,7 @@ public struct FixtureResponse: Sendable {
     public enum Body: Sendable {
         /// Bytes.
         case data(Data)
-        /// Pieces by their number, with a length when it is known; otherwise in chunks.
+        /// Pieces by their number, from 0; in chunks if `byteCount` is `nil`.
         case pieces(byteCount: Int?, @Sendable (_ number: Int) -> Piece)
     }
 
@@ -28,7 +28,7 @@ public struct FixtureResponse: Sendable {
     public var fields: [(name: String, value: String)]
     /// The content.
     public var body: Body
-    /// Seconds to wait before the head goes out.
+    /// Seconds to wait before the head is sent.
     public var delay: Double
 
     /// Makes a response.

@@ -19,7 +19,7 @@ public final class FixtureServer: Sendable {
         case connectionClosed
         /// The head of a request came; the target as on the wire.
         case requestReceived(String)
-        /// The content of a response has begun to leave.
+        /// The content of a response has begun to be sent.
         case contentStarted(String)
         /// An exchange is over; whether its response went out whole.
         case completed(String, isWhole: Bool)
@@ -40,10 +40,10 @@ public final class FixtureServer: Sendable {
     private let keepsRequests: Bool
     private let daemon: Daemon
 
-    /// The closures that answer and watch.
+    /// The closures that answer and observe.
     ///
-    /// A closure that is itself the value of a `Mutex` gets a thunk around it each time that it is read: after 10,000
-    /// requests the thunks fill the stack. As a property of a struct it stays as it is.
+    /// A closure that is itself the value of a `Mutex` is wrapped in another thunk at each read: after 10,000 requests
+    /// the thunks overflow the stack. A closure in a property of a struct is not wrapped.
     private struct Closures {
         var fallback: Handler?
         var receiver: (@Sendable (ReceivedRequest) -> Reception)?
@@ -129,34 +129,34 @@ public final class FixtureServer: Sendable {
         URL(string: url.absoluteString + path) ?? url
     }
 
-    /// Answers a path in its own way, in place of an endpoint.
+    /// Answers a path with `handler`, instead of an endpoint.
     public func route(_ path: String, _ handler: @escaping Handler) {
         routes.withLock { $0[path] = handler }
     }
 
-    /// Answers every path that no route has, instead of the endpoints.
+    /// Answers every path that has no route, instead of the endpoints.
     public func answer(_ handler: @escaping Handler) {
         closures.withLock { $0.fallback = handler }
     }
 
-    /// Decides what becomes of the content of each request, when its head has come.
+    /// Decides where the content of each request goes, when its head has arrived.
     public func receive(_ handler: @escaping @Sendable (ReceivedRequest) -> Reception) {
         closures.withLock { $0.receiver = handler }
     }
 
-    /// Is told of each request and its answer, before the answer goes out, on a thread of the server.
+    /// Calls `observer` with each request and its response, before the response is sent, on a thread of the server.
     public func observe(_ observer: @escaping @Sendable (ReceivedRequest, FixtureResponse) -> Void) {
         closures.withLock { $0.observer = observer }
     }
 
-    /// Every request that has been answered, in order.
+    /// The requests, in order: at least the last 10,000; none for a server on a given socket.
     public var requests: [ReceivedRequest] { received.withLock { $0 } }
 
     /// How many connections have been opened.
     public var connectionCount: Int { events.events.count { $0 == .connectionOpened } }
 
     func answer(_ request: ReceivedRequest) -> FixtureResponse {
-        // A server for benchmarks answers millions: only the last ones are kept.
+        // A server for benchmarks answers millions of requests: only the last requests are kept.
         if keepsRequests {
             received.withLock { received in
                 if received.count >= 20_000 { received.removeFirst(10_000) }

@@ -10,7 +10,7 @@ public struct FormPart: Sendable, Equatable {
     public let name: String
     /// The name of the file, for a file.
     public let fileName: String?
-    /// The media type, where the part says one.
+    /// The media type, if the part has one.
     public let type: String?
     /// How many bytes of content it has.
     public internal(set) var byteCount: Int
@@ -20,9 +20,9 @@ public struct FormPart: Sendable, Equatable {
     public internal(set) var head: Data
 }
 
-/// Feeds a request's content to libmicrohttpd's post processor, piece by piece as it comes, and keeps what that finds.
+/// Feeds a request's content to libmicrohttpd's post processor, piece by piece as it comes, and keeps the parts.
 ///
-/// On its connection's thread.
+/// Used on its connection's thread.
 final class FormReader {
     private static let keptByteCount = 64 * 1024
     private var processor: OpaquePointer?
@@ -46,7 +46,7 @@ final class FormReader {
         isWellFormed = MHD_post_process(processor, bytes.bindMemory(to: CChar.self).baseAddress, bytes.count) == fw_yes
     }
 
-    /// Ends the form: the last part comes, or the processor says what was missing.
+    /// Ends the form: the processor reports the last part, or that the form is incomplete.
     func finish() {
         guard let processor else { return }
         if MHD_destroy_post_processor(processor) != fw_yes { isWellFormed = false }
@@ -54,7 +54,7 @@ final class FormReader {
     }
 
     fileprivate func take(_ part: FormPart, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) {
-        // A part may be announced before there is content of it, and then once more.
+        // libmicrohttpd may report a part first without content, and then again with content.
         let isAnnounced = parts.last == part && !bytes.isEmpty
         if offset == 0, !isAnnounced { parts.append(part) }
         guard var last = parts.popLast() else { return }
@@ -65,7 +65,7 @@ final class FormReader {
     }
 }
 
-/// libmicrohttpd's call about some bytes of a part; the reader owns the processor that makes it.
+/// Called by libmicrohttpd for some bytes of a part; the reader owns the calling processor.
 private func partArrived(
     _ owner: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
     _ fileName: UnsafePointer<CChar>?, _ type: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,

@@ -1,12 +1,12 @@
-// Sending to somebody who may have stopped reading.
+// Sending to a client that may have stopped reading.
 
 import Glibc
 
 extension LoopbackSocket {
-    /// Sends bytes again and again; `stalled` hears how much was sent each time that for half a second nothing could
-    /// be.
+    /// Sends bytes `count` times; calls `stalled` with the total sent, each time that nothing can be sent for half a
+    /// second.
     ///
-    /// False when the connection ended before.
+    /// Returns false when the connection ended before.
     static func sendRepeatedly(
         _ bytes: [UInt8], count: Int, on descriptor: Int32, stalled: (_ byteCount: Int) -> Void
     ) -> Bool {

@@ -1,12 +1,12 @@
-// Ports for programs that must be told theirs.
+// Reserved ports, for programs that take their port as an argument.
 
 import Glibc
 
 /// A port of 127.0.0.1 that only a server with `SO_REUSEADDR` can listen on, until the last reference is gone.
 ///
 /// A socket is bound to the port and never listens. Sockets without that option cannot be bound to the port, the kernel
-/// chooses it for none, and another reservation does not get it; a server that is told the port can listen on it,
-/// again and again. While no server does, connections are refused.
+/// never chooses the port for another socket, and no other reservation gets it. A server that is told the port can
+/// listen on it repeatedly. While no server listens, connections are refused.
 public final class PortReservation: Sendable {
     /// The port.
     public let number: UInt16
@@ -23,8 +23,8 @@ public final class PortReservation: Sendable {
         var yes: Int32 = 1
         let isReserved = withUnsafeMutableBytes(of: &address) { bytes in
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
-            // The option comes after the call of bind: the kernel then chooses a port that no other socket has, and
-            // shares it afterwards with sockets that have the option and listen later (socket(7)).
+            // The option is set after bind: the kernel then chooses a port that no other socket has, and shares the
+            // port afterwards with sockets that have the option and listen later (socket(7)).
             return bind(descriptor, pointer, length) == 0
                 && setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0
                 && getsockname(descriptor, pointer, &length) == 0

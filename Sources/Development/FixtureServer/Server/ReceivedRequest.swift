@@ -2,11 +2,11 @@
 
 public import Foundation
 
-/// A request that the fixture server has received whole.
+/// A request as the fixture server received it.
 public struct ReceivedRequest: Sendable {
     /// The method.
     public let method: String
-    /// The target as it stood on the wire, with its query.
+    /// The target as it was on the wire, with its query.
     public let target: String
     /// The path, percent-decoded.
     public let path: String
@@ -14,17 +14,16 @@ public struct ReceivedRequest: Sendable {
     public let query: [(name: String, value: String)]
     /// The fields in their order.
     public let fields: [(name: String, value: String)]
-    /// The content; empty for `/upload`, which only counts, and for `/parts`.
+    /// The content; empty for `/upload`, which only counts, for `/parts`, and with a receiver.
     public internal(set) var body: Data
     /// How many bytes of content came.
     public internal(set) var bodyByteCount: Int
     /// The CRC-32 of the content.
     public internal(set) var bodyChecksum: UInt
-    /// For `/parts`: the parts of the form, as libmicrohttpd's post processor reads it; `nil` when that finds no whole
-    /// form.
+    /// For `/parts`: the parts of the form, as libmicrohttpd's post processor reads it; `nil` without a complete form.
     public internal(set) var parts: [FormPart]?
 
-    /// What has taken the content, where `FixtureServer.receive(_:)` says so.
+    /// The receiver of the content, if `FixtureServer.receive(_:)` chose one.
     public internal(set) var receiver: (any ContentReceiver)?
 
     /// The value of the first field of this name, compared without case.

@@ -10,7 +10,7 @@ public protocol ContentReceiver: AnyObject, Sendable {
 public enum Reception: Sendable {
     /// Into the request, in memory.
     case memory
-    /// To a receiver, which the request has when it is answered; released when the exchange is over, whole or not.
+    /// To a receiver, which the handler finds in the request; released when the exchange is over, whole or not.
     case receiver(any ContentReceiver)
     /// Nowhere: this is the response, and the connection is closed after it.
     case refused(FixtureResponse)

@@ -1,4 +1,4 @@
-// Between libmicrohttpd and the answers.
+// The callbacks between libmicrohttpd and the handlers.
 
 import CMicrohttpd
 import CZlib
@@ -7,7 +7,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The daemon of libmicrohttpd, owned.
+/// Owns the daemon of libmicrohttpd.
 final class Daemon: @unchecked Sendable {
     // SAFETY: set in `init`, taken once by `stop`.
     private let daemon: Mutex<UInt>
@@ -44,17 +44,16 @@ final class Daemon: @unchecked Sendable {
     }
 }
 
-/// What the callbacks work with.
+/// The state that the callbacks use.
 ///
-/// The daemon keeps it until it has stopped.
+/// `Daemon` keeps it until libmicrohttpd has stopped.
 final class ServerCore: Sendable {
     let events: EventLog<FixtureServer.Event>
     let sockets = UpgradedSockets()
     private let answering = Mutex(Answering())
     private let suspended = Mutex<(isStopping: Bool, connections: Set<UInt>)>((false, []))
 
-    /// A struct, since a closure that is itself the value of a `Mutex` gets a thunk around it each time that it is
-    /// read.
+    /// A struct, since a closure that is itself the value of a `Mutex` is wrapped in another thunk at each read.
     private struct Answering {
         var handler: FixtureServer.Handler = { _ in FixtureResponse(status: 503) }
         var receiver: @Sendable (ReceivedRequest) -> Reception = { _ in .memory }
@@ -79,7 +78,7 @@ final class ServerCore: Sendable {
         answering.withLock { $0 }.handler(request)
     }
 
-    /// Lets a connection rest for some seconds; false when the server is stopping.
+    /// Suspends a connection for some seconds; false when the server is stopping.
     func rest(_ connection: OpaquePointer, seconds: Double) -> Bool {
         let identity = UInt(bitPattern: connection)
         let isResting = suspended.withLock { suspended in
@@ -130,7 +129,7 @@ final class ServedExchange {
         self.connection = connection
     }
 
-    /// Reads the head; begins the answer, where the content is not taken.
+    /// Reads the head; queues the response already if the content is refused.
     func begin(method: String) -> MHD_Result {
         var fields: [(name: String, value: String)] = []
         withUnsafeMutablePointer(to: &fields) { pointer in
@@ -165,7 +164,7 @@ final class ServedExchange {
         self.request = request
     }
 
-    /// Answers the whole request; called again after a rest.
+    /// Answers the complete request; called again after a delay.
     func finish() -> MHD_Result {
         guard var request else { return fw_no }
         if let form {
@@ -205,7 +204,7 @@ final class ServedExchange {
         return MHD_queue_response(connection, UInt32(response.status), made)
     }
 
-    /// Gives the next bytes of content that is made in pieces.
+    /// Copies the next bytes of content that is made in pieces.
     func content(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while piece.isEmpty {
             guard case .pieces(_, let next) = response?.body else { return Int(fw_end_of_stream) }

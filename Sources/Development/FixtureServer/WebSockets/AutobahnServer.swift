@@ -2,12 +2,12 @@
 
 public import Foundation
 
-/// The case files of the Autobahn test suite, played by `kosoku` from PyPI, since their own runner needs Python 2.
+/// The case files of the Autobahn test suite, run by `kosoku` from PyPI, since their own runner needs Python 2.
 ///
 /// A testee asks `getCaseCount` how many cases there are, runs each (`runCase?case=N&agent=NAME`) by sending back every
 /// message, and connects to `updateReports`, upon which the server writes its verdicts and ends.
 public final class AutobahnServer: Sendable {
-    /// What the suite says about one case.
+    /// The suite's verdict on one case.
     public struct Verdict: Decodable, Sendable {
         /// `OK`, `NON-STRICT`, `INFORMATIONAL`, `UNIMPLEMENTED` or `FAILED`: the messages.
         public let behavior: String
@@ -15,7 +15,7 @@ public final class AutobahnServer: Sendable {
         public let behaviorClose: String
     }
 
-    /// Whether the package is there: `Scripts/make-python` installs it where PyPI can be reached.
+    /// Whether `kosoku` is installed: `Scripts/make-python` installs it where PyPI can be reached.
     public static var isAvailable: Bool { PythonEnvironment.playsAutobahn }
 
     private let reservation: PortReservation
@@ -40,7 +40,7 @@ public final class AutobahnServer: Sendable {
         URL(string: "ws://127.0.0.1:\(reservation.number)/\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// What the suite says, by case number; `nil` until the reports are written.
+    /// The verdicts by case number; `nil` until the reports are written.
     public var verdicts: [String: Verdict]? {
         guard let data = try? Data(contentsOf: folder.file("index.json")) else { return nil }
         return (try? JSONDecoder().decode([String: [String: Verdict]].self, from: data))?.first?.value

@@ -62,7 +62,7 @@ final class UpgradedSockets: Sendable {
         running.enter()
         Thread { [self] in
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
-            // A client that ends without a close frame has ended all the same.
+            // Errors are ignored: a client may end without a close frame.
             try? WebSocketEcho.run(on: WebSocketPeerConnection(descriptor: descriptor, seconds: 0))
             open.withLock { _ = $0.remove(descriptor) }
             close()
@@ -70,7 +70,7 @@ final class UpgradedSockets: Sendable {
         }.start()
     }
 
-    /// Ends all of them, and waits for that.
+    /// Shuts down all sockets, and waits until their threads have ended.
     func endAll() {
         open.withLock { open in
             for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -79,7 +79,7 @@ final class UpgradedSockets: Sendable {
     }
 }
 
-// On a thread of the daemon. What the client sent before it had our answer is lost: RFC 6455 §4.1 lets it send nothing.
+// On a daemon thread. Bytes that the client sent before our response are lost: RFC 6455 §4.1 does not let it send any.
 private func protocolSwitched(
     _ owner: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafeMutableRawPointer?, _: UnsafePointer<CChar>?,
     _: Int, _ descriptor: Int32, _ upgrade: OpaquePointer?

@@ -1,11 +1,11 @@
-// A peer whose script says which frames go out: for what a correct server never sends.
+// A WebSocket peer with a script of frames, also of frames that a correct server never sends.
 
 import FireweedTesting
 public import Foundation
 
-/// A server that makes the handshake of RFC 6455 and then runs a script of the test's, once for each connection.
+/// A server that makes the handshake of RFC 6455 and then runs the test's script, once for each connection.
 public final class WebSocketPeer: Sendable {
-    /// A frame as it stands on the wire (RFC 6455 §5.2).
+    /// A frame as it is on the wire (RFC 6455 §5.2).
     public struct Frame: Sendable, Equatable {
         /// The FIN bit.
         public var isFinal = true
@@ -38,15 +38,15 @@ public final class WebSocketPeer: Sendable {
 
     /// How the peer answers the handshake.
     public struct Answer: Sendable {
-        /// Lines to put into the place of the right ones, by field name; empty takes a field away.
+        /// Values that replace the correct ones, by field name; an empty value removes the field.
         public var fields: [String: String] = [:]
         /// The status line.
         public var statusLine = "HTTP/1.1 101 Switching Protocols"
-        /// Gives the whole response to a request that is refused, by its head; the next request may come on the same
-        /// connection.
+        /// Returns the whole response to a request that is refused, by its head, or `nil`; the next request may come on
+        /// the same connection.
         public var refusal: @Sendable (String) -> String?
 
-        /// Makes a right answer, apart from these fields.
+        /// Makes a correct answer, apart from these values.
         public init(
             fields: [String: String] = [:], statusLine: String = "HTTP/1.1 101 Switching Protocols",
             refusal: @escaping @Sendable (String) -> String? = { _ in nil }
@@ -76,7 +76,7 @@ public final class WebSocketPeer: Sendable {
                 do {
                     try connection.shakeHands(answer) { handshakes.record($0) }
                     try script(connection)
-                } catch {}  // the client is gone: what the script still wanted is the test's to miss
+                } catch {}  // the client is gone: the test notices if steps of the script are missing
             }
         }
     }

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Reads and writes frames on a thread that may wait.
+/// Reads and writes frames on a thread that may block.
 public final class WebSocketPeerConnection: Sendable {
     /// The client closed the connection.
     public struct Ended: Error {}
@@ -15,7 +15,7 @@ public final class WebSocketPeerConnection: Sendable {
 
     /// Makes a connection of a socket that blocks.
     ///
-    /// A read waits for `seconds`; 0 waits for ever. A silent client of a test must not keep the thread.
+    /// A read times out after `seconds`, so that a silent client does not hold the thread; 0 waits for ever.
     init(descriptor: Int32, seconds: Int = TestTimeouts.seconds) {
         self.descriptor = descriptor
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
@@ -44,8 +44,8 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
-    /// Sends a frame again and again; `stalled` hears how much was sent each time that for half a second nothing could
-    /// be.
+    /// Sends a frame `count` times; calls `stalled` with the total sent, each time that nothing can be sent for half a
+    /// second.
     public func sendRepeatedly(
         _ frame: WebSocketPeer.Frame, count: Int, stalled: (_ byteCount: Int) -> Void
     ) throws {
@@ -54,13 +54,13 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
-    /// Lets the end of the script close with RST.
+    /// Makes the connection close with RST at the end of the script.
     public func resetAtEnd() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Ends what the peer sends.
+    /// Shuts down the sending side.
     public func endWriting() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
@@ -124,7 +124,7 @@ public final class WebSocketPeerConnection: Sendable {
 
     // MARK: The handshake
 
-    /// Refuses as long as the answer says so, then agrees; `note` is told of each head that came.
+    /// Refuses requests as long as `answer` has a refusal, then accepts one; calls `note` with each head.
     func shakeHands(_ answer: WebSocketPeer.Answer, note: (String) -> Void) throws {
         while true {
             var head: [UInt8] = []
@@ -151,7 +151,7 @@ public final class WebSocketPeerConnection: Sendable {
     }
 }
 
-/// SHA-1 (FIPS 180-4 §6.1), written out so that the peer owes nothing to the client that it judges.
+/// SHA-1 (FIPS 180-4 §6.1), written out so that the peer does not depend on the client under test.
 enum FixtureSHA1 {
     static func digest(_ message: [UInt8]) -> [UInt8] {
         var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]

@@ -7,12 +7,12 @@ public import Foundation
 /// Paths: `/echo` sends back what comes, in fragments with `?fragment=256`; `/headers` sends the handshake's fields as
 /// JSON; `/close?code=4000&reason=x` closes; `/flood?count=9&size=10` sends messages; `/fragments` sends one message in
 /// three frames; `/deaf` never answers pings or closes; `/ping` pings and then sends `pong`; `/redirect?to=URL`,
-/// `/status?code=404`, `/basic` and `/digest?algorithm=MD5&qop=auth` (for `user` and `secret`; `stale=2` calls as many
-/// nonces stale) answer the handshake otherwise; `/cookie` sets one; `/peer` sends the subject of the client's
-/// certificate.
+/// `/status?code=404`, `/basic` and `/digest?algorithm=MD5&qop=auth` (for `user` and `secret`; `stale=2` declares the
+/// first two nonces stale) refuse the handshake or ask for credentials; `/cookie` sets a cookie; `/peer` sends the
+/// subject of the client's certificate.
 ///
-/// It is PyPI's present version in the environment of `PythonEnvironment`, else Debian's, which has other names for
-/// much of it.
+/// The package is PyPI's current version in the environment of `PythonEnvironment`, else Debian's, whose API has other
+/// names.
 public final class WebSocketServer: Sendable {
     /// A plain server that all tests of a process share: Python takes a while to start.
     public static var shared: WebSocketServer { get throws { try plain.get() } }
