@@ -49,7 +49,7 @@ package struct Item: Sendable, Equatable {
         }
     }
 
-    /// True for a file that is sent as a file.
+    /// True for `name@file`, whose file becomes a body part.
     package var isFile: Bool { kind == .file }
 
     /// True when the value is the path of a file to read.
@@ -66,9 +66,9 @@ package struct Item: Sendable, Equatable {
         (Array("@"), .file),
     ]
 
-    /// The characters without the backslashes before separators, and which of them had one.
+    /// The characters without the backslashes before separators, and which characters were escaped.
     ///
-    /// Every other backslash stays: JSON and paths of Windows have them.
+    /// Every other backslash stays, since JSON and Windows paths contain backslashes.
     private static func unescaped(_ word: String) -> (characters: [Character], isEscaped: [Bool]) {
         var characters: [Character] = []
         var isEscaped: [Bool] = []

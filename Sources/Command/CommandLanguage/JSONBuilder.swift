@@ -1,13 +1,13 @@
 // A JSON value that is made of fields.
 
-/// A JSON value that grows field by field, each in a time that does not depend on how many there are.
+/// A JSON value that is built field by field; the cost of a field does not depend on the number of fields.
 package final class JSONBuilder {
     private let root = Branch()
 
     /// Makes a builder without a value.
     package init() {}
 
-    /// The value: an object without members before there is a field.
+    /// The value; an empty object before the first field.
     package var value: JSONNode { root.isEmpty ? .object([]) : root.node }
 
     /// Sets the value at the path of a name; throws `UsageError` when a value of another type is there.
@@ -47,7 +47,7 @@ private final class Branch {
     private var kind = Kind.empty
     private var elements: [Branch] = []
     private var members: [(name: String, value: Branch)] = []
-    /// The places of members by their names; of names that are there more than once, the last place.
+    /// The index in `members` by name; for a duplicate name, the last index.
     private var places: [String: Int] = [:]
 
     init() {}
@@ -56,7 +56,7 @@ private final class Branch {
         become(node)
     }
 
-    /// Whether nothing has been set here: such a value is `null`, and becomes what is needed.
+    /// Whether nothing has been set here: the value is then `null`, and can still become an array or an object.
     var isEmpty: Bool { if case .empty = kind { true } else { false } }
 
     var node: JSONNode {
@@ -73,7 +73,7 @@ private final class Branch {
         (elements, members, places) = ([], [], [:])
     }
 
-    /// The member of a name, which is made where there is none; `nil` when this is no object.
+    /// The member with a name, created if missing; `nil` when this value is not an object.
     func member(_ name: String) -> Branch? {
         switch kind {
         case .object: break
@@ -94,7 +94,7 @@ private final class Branch {
         return value
     }
 
-    /// The element of an index, or a new one behind all others; `nil` when this is no array.
+    /// The element at an index, created if missing, or a new last element for `nil`; `nil` when this is not an array.
     func element(_ index: Int?) -> Branch? {
         switch kind {
         case .array: break
@@ -106,7 +106,7 @@ private final class Branch {
         }
         let index = index ?? elements.count
         while elements.count <= index { elements.append(Branch()) }
-        // An element that was set to `null` may become an object or an array, as one that was not set.
+        // An element that was set to `null` may become an object or an array, like an element that was never set.
         if case .leaf(.null) = elements[index].kind { elements[index].kind = .empty }
         return elements[index]
     }

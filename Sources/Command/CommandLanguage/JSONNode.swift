@@ -40,7 +40,7 @@ package indirect enum JSONNode: Equatable, Sendable {
         }
     }
 
-    /// The value of a member; the last one when a name is there more than once, as most readers take it.
+    /// The value of a member; of duplicate names the last, as in most JSON parsers.
     package func member(_ name: String) -> JSONNode? {
         guard case .object(let members) = self else { return nil }
         return members.last { JSONEscapes.unescaped($0.name) == name }?.value
@@ -88,7 +88,7 @@ package indirect enum JSONNode: Equatable, Sendable {
 
 /// The escapes of JSON strings (RFC 8259 §7).
 package enum JSONEscapes {
-    /// Plain text with its escapes, for the inside of quotes.
+    /// Plain text, escaped for the inside of quotes.
     package static func escaped(_ text: String) -> String {
         guard text.utf8.contains(where: isEscaped) else { return text }
         var bytes: [UInt8] = []
@@ -96,7 +96,7 @@ package enum JSONEscapes {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends plain text with its escapes, in UTF-8.
+    /// Appends plain text, escaped, in UTF-8.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { text in

@@ -3,7 +3,7 @@
 /// Why a text is not JSON: what was expected, and where.
 package struct JSONReadingError: Error, Equatable {
     package let message: String
-    /// Bytes of UTF-8 before the place.
+    /// The position of the error, in bytes of UTF-8.
     package let offset: Int
 }
 
@@ -19,7 +19,7 @@ package struct JSONReader {
         bytes = Array(text.utf8)
     }
 
-    /// The value that a text is; throws `JSONReadingError`.
+    /// Parses a text that is one JSON value; throws `JSONReadingError`.
     package static func read(_ text: String) throws -> JSONNode {
         var reader = JSONReader(text)
         reader.skipSpace()
@@ -29,13 +29,13 @@ package struct JSONReader {
         return value
     }
 
-    /// The values of a text with one value after the other, as in NDJSON; `nil` when a part of the text is not JSON.
+    /// Parses values on separate lines, as in NDJSON; `nil` when a part is not JSON, or two values share a line.
     package static func sequence(_ text: String) -> [JSONNode]? {
         var reader = JSONReader(text)
         var values: [JSONNode] = []
         reader.skipSpace()
         while reader.position < reader.bytes.count {
-            // Two values on one line are no sequence.
+            // Two values on one line are not a sequence.
             if !values.isEmpty, !reader.bytes[..<reader.position].hasLineBreakAtEnd { return nil }
             guard let value = try? reader.value() else { return nil }
             values.append(value)

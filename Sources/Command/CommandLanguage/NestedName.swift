@@ -10,7 +10,7 @@ package struct NestedName: Equatable {
         case end
     }
 
-    /// A step and where it stands in the name, in characters.
+    /// A step, and its range in the name in characters.
     package struct Part: Equatable {
         package var step: Component
         package var range: Range<Int>
@@ -19,9 +19,9 @@ package struct NestedName: Equatable {
     package let parts: [Part]
     package let text: String
 
-    /// The largest index: an array has that many elements at once.
+    /// The largest index, since setting an element creates all elements before it.
     package static let maximumIndex = 9_999
-    /// The largest number of brackets: values are built and written by recursive functions.
+    /// The largest number of brackets, since recursive functions build and write the values.
     private static let maximumDepth = 512
 
     /// Parses `a[b][0][]`, `[0][x]` or `[]`; a backslash makes a bracket literal, or a number a name.
@@ -83,7 +83,7 @@ package struct NestedName: Equatable {
         return (literal, position)
     }
 
-    /// The error with the name below it, and the place marked.
+    /// An error that shows the name, with the faulty part marked.
     package static func error(_ message: String, _ text: String, _ range: Range<Int>) -> UsageError {
         let marks = String(repeating: " ", count: range.lowerBound) + String(repeating: "^", count: max(1, range.count))
         return UsageError(message: "\(message):\n  \(text)\n  \(marks)")

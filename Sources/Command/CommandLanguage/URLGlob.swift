@@ -4,11 +4,11 @@
 ///
 /// Other brackets and braces are literal, as in `[::1]` and `filter[name]`.
 package struct URLGlob: Sendable, Equatable {
-    /// A part that stands for itself, or for one of several texts.
+    /// A literal part, or a part with several values.
     package enum Part: Sendable, Equatable {
         case text(String)
         case choices([String])
-        /// Numbers with at least so many digits.
+        /// Numbers, padded with zeros to at least `width` digits.
         case numbers(first: Int, step: Int, count: Int, width: Int)
         case letters(first: UInt8, step: Int, count: Int)
 
@@ -37,7 +37,7 @@ package struct URLGlob: Sendable, Equatable {
     /// The number of URLs.
     package let count: Int
 
-    /// The largest number of URLs of one command line.
+    /// The largest number of URLs of one pattern.
     package static let maximumCount = 10_000_000
 
     /// A literal URL.
@@ -53,7 +53,7 @@ package struct URLGlob: Sendable, Equatable {
         var rest = word[...]
         while let character = rest.popFirst() {
             let end: Character? = character == "{" ? "}" : character == "[" ? "]" : nil
-            // No pattern has its own opening bracket in it; the look ends there, and each character is looked at twice.
+            // A pattern cannot contain its own opening bracket: the search stops there, which keeps the parse linear.
             guard let end, let close = rest.firstIndex(where: { $0 == end || $0 == character }), rest[close] == end,
                 let part = Self.part(rest[..<close], in: character)
             else {
@@ -102,7 +102,7 @@ package struct URLGlob: Sendable, Equatable {
         return .choices(text.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
     }
 
-    /// `1-9`, `a-z` and `0-100:10`, or `1..9`, `a..z` and `0..100..10`; `nil` for another text.
+    /// `1-9`, `a-z` and `0-100:10`, or `1..9`, `a..z` and `0..100..10`; `nil` for any other text.
     private static func range(_ text: Substring, separator: String, stepSeparator: String) -> Part? {
         guard let middle = text.firstRange(of: separator) else { return nil }
         let first = text[..<middle.lowerBound]

@@ -1,7 +1,7 @@
 // Paths into JSON values.
 
-/// A path such as `.items[0].name`: `.name` a member, `."a name"` one with other characters, `[0]` an element, `[-1]`
-/// the last one, `[]` every element or every member's value.
+/// A path such as `.items[0].name`: `.name` is a member, `."a name"` a member whose name has other characters, `[0]` an
+/// element, `[-1]` the last element, `[]` every element or every member's value.
 package struct ValuePath: Equatable, Sendable {
     /// One step.
     package enum Component: Equatable, Sendable {
@@ -84,7 +84,8 @@ package struct ValuePath: Equatable, Sendable {
         return values
     }
 
-    /// The values at the path in a text of one or several JSON values; throws `UsageError` where there are none.
+    /// The values at the path in a text of JSON values; throws `UsageError` when the text is not JSON, or a JSON value
+    /// has nothing at the path.
     package func selected(from text: String) throws -> [JSONNode] {
         guard let roots = JSONReader.sequence(text), !roots.isEmpty else {
             throw UsageError(message: "--select: the content is not JSON")
