@@ -1,4 +1,4 @@
-// Parse, then run.
+// The program: parsing, then the run.
 
 import CommandLanguage
 import Fireweed
@@ -6,7 +6,7 @@ import Foundation
 
 /// The program, from its arguments to its exit code.
 enum Program {
-    /// Does what the arguments say; an error is told on standard error.
+    /// Runs the command line; prints an error on standard error.
     static func run() async -> ExitCode {
         var configured: [OptionUse] = []
         do {
@@ -24,7 +24,7 @@ enum Program {
 
     /// Parses the command line; `configured` gets the options of the configuration file.
     private static func invocation(_ configured: inout [OptionUse]) throws -> Invocation {
-        // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
+        // Under the name `fws`, a URL without a scheme gets https, even for a loopback host.
         let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
         let words = Array(CommandLine.arguments.dropFirst())
         do {
@@ -32,7 +32,7 @@ enum Program {
             let alias = isSecureAlias ? try OptionReader.read(["--default-scheme", "https"]).options : []
             return try ArgumentParser.parse(words, defaults: configured + alias)
         } catch {
-            // Help is there whatever the configuration file says.
+            // Help, version and generated files work even if the configuration file is wrong.
             guard let plain = try? ArgumentParser.parse(words, defaults: []) else { throw error }
             switch plain.task {
             case .help, .version, .generate: return plain
@@ -71,7 +71,7 @@ enum Program {
             return try await SeveralRequests(invocation, standardInput: input).run()
         }
         let runner = try RequestRunner(invocation, standardInput: input)
-        // The process ends after this run. Taking the session apart first would be a twelfth of a short run.
+        // The process ends after this run: deallocating the session first would take a twelfth of a short run.
         _ = Unmanaged.passRetained(runner)
         return await runner.run()
     }

@@ -1,31 +1,31 @@
-// From words to an invocation; pure.
+// Parsing of words into an invocation; pure, except for `checkEncoding()`.
 
 import CommandLanguage
 import Foundation
 
 /// Reads command lines.
 enum ArgumentParser {
-    /// Refuses an argument that is not UTF-8: what Swift makes of it would name another file, or send another value.
+    /// Refuses an argument that is not UTF-8: Swift replaces invalid bytes, which would name another file or value.
     static func checkEncoding() throws {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index], String(validatingCString: argument) == nil else {
                 continue
             }
-            // It is not shown: it may be a password.
+            // The argument is not shown: it may be a password.
             throw UsageError(message: "argument \(index) is not UTF-8")
         }
     }
 
-    /// Understands a command line without its first word; throws `UsageError`.
+    /// Parses a command line without the program's name; throws `UsageError`.
     ///
     /// The options in `defaults` come from the configuration file, and apply where the command line says nothing else.
     static func parse(_ arguments: [String], defaults: [OptionUse] = []) throws -> Invocation {
         let (given, words) = try OptionReader.read(arguments)
         let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
-        // A default that does not go with what is asked for is not meant for it.
+        // A default whose scope excludes this kind of command line is ignored.
         let configured = defaults.filter { $0.option.scope.contains(kind) }
         var invocation = Invocation()
-        // The command line goes before a curl command, which goes before the defaults.
+        // Precedence: the command line, then the curl command, then the defaults.
         let cancelled = given.filter(\.isCancellation)
         for use in OptionReader.cancelling(configured + cancelled) { try use.apply(to: &invocation) }
         let command = given.last { $0.option.names.contains("--from-curl") }?.value
@@ -38,7 +38,7 @@ enum ArgumentParser {
             try use.apply(to: &invocation)
             for index in invocation.following.indices { try use.apply(to: &invocation.following[index]) }
         }
-        // As a word, as of other commands: a host of that name has a scheme, or a path.
+        // `help` is also accepted as a word, as in other commands; for a host named `help`, type a scheme or a path.
         if let topic = try helpTopic(of: words) {
             invocation.task = .help(topic: topic.isEmpty ? nil : topic)
             return invocation
@@ -60,7 +60,7 @@ enum ArgumentParser {
         }
     }
 
-    /// The topic of `help`, `help TOPIC` and `SUBCOMMAND help`: empty for the first; `nil` for other words.
+    /// The topic of `help` (empty), `help TOPIC` or `SUBCOMMAND help`; `nil` for other words; an unknown topic throws.
     private static func helpTopic(of words: [String]) throws -> String? {
         if words.count == 2, words[1] == "help", Subcommand(rawValue: words[0]) != nil { return words[0] }
         guard words.first == "help", words.count <= 2 else { return nil }
@@ -125,7 +125,7 @@ enum ArgumentParser {
     private static func webSocket(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
         guard var url = words.first else { throw UsageError(message: "usage: fireweed ws URL [ITEM ...]") }
-        // The URL of a page, as it is copied: the handshake is a GET of that scheme (RFC 6455 §4.1).
+        // People copy the http or https URL of a page: its scheme is that of the handshake's GET (RFC 6455 §4.1).
         for scheme in ["http", "https"] where url.lowercased().hasPrefix("\(scheme)://") {
             url = (scheme == "http" ? "ws" : "wss") + url.dropFirst(scheme.count)
             break
@@ -143,7 +143,7 @@ enum ArgumentParser {
         return try InvocationRules.checked(invocation)
     }
 
-    /// URLs and fields in any order: every request gets the fields.
+    /// Parses the words of `fetch`: URLs and fields in any order; every request gets the fields.
     private static func fetch(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
         invocation.task = .fetch
@@ -161,7 +161,7 @@ enum ArgumentParser {
         return try InvocationRules.checkedFetch(invocation)
     }
 
-    /// `X-Version:2` and `depth:1` are fields, and `localhost:8080` a URL: names of hosts are written in lower case.
+    /// Whether `NAME:NUMBER` is a field, not a host: a known field's name, or a name with a capital first and no dot.
     private static func isField(_ word: String) -> Bool {
         guard let item = Item(word), item.kind == .header, Int(item.value) != nil else { return false }
         let isKnown = Completions.fields.contains { $0.dropLast().lowercased() == item.name.lowercased() }
@@ -216,26 +216,27 @@ enum ArgumentParser {
         return try InvocationRules.checked(invocation)
     }
 
-    /// Whether a word behind a URL is one more: it has a scheme or is `:8080/x`, or it is no item and has a path.
+    /// Whether a word after a URL is another URL: it begins with a scheme, `:/` or `:8080`, or is no item and has a
+    /// slash.
     private static func isFurtherURL(_ word: String) -> Bool {
         if word.hasPrefix("http://") || word.hasPrefix("https://") || word.hasPrefix(":/") { return true }
         if word.hasPrefix(":"), word.dropFirst().first?.isNumber == true { return true }
         return Item(word) == nil && !word.hasPrefix("@") && word.contains("/")
     }
 
-    /// Methods that are understood in lower case too.
+    /// Methods that are accepted in lower case too.
     private static let commonMethods = [
         "get", "head", "post", "put", "patch", "delete", "options", "trace", "propfind",
     ]
 
-    /// Upper case is a method, and a common name in lower case unless an item follows it; every other word is a host.
+    /// Whether a word is a method, not a host: in upper case, or a common method in lower case unless an item follows.
     private static func isMethod(_ word: String, before next: String) -> Bool {
         guard !word.isEmpty, word.allSatisfy({ $0.isASCII && ($0.isLetter || $0 == "-") }) else { return false }
         if word == word.uppercased() { return word != "LOCALHOST" }
         return commonMethods.contains(word.lowercased()) && !isItem(next)
     }
 
-    /// `a=b` after `get` is an item, and `h.example/?a=b` a URL.
+    /// Whether a word is an item and not a URL: `a=b` is an item, `h.example/?a=b` is a URL.
     private static func isItem(_ word: String) -> Bool {
         guard let item = Item(word) else { return false }
         return !item.name.contains("/") && !item.name.contains("?") && !item.name.contains(".") && item.kind != .file

@@ -1,6 +1,6 @@
-// Completions of bash, made of the table of options.
+// Completions of bash, generated from the table of options.
 
-/// A function for `complete -F`, without the package bash-completion.
+/// A function for `complete -F`, which does not need the package bash-completion.
 enum BashCompletion {
     static var text: String {
         """
@@ -91,7 +91,7 @@ enum BashCompletion {
         options.flatMap(\.names).joined(separator: " ")
     }
 
-    /// Cases for the word before the cursor: the options with a value.
+    /// Cases by the word before the cursor: `help`, and the options with a value.
     private static var values: String {
         let help =
             "        help|--help) COMPREPLY=($(compgen -W \"\(Completions.topics.joined(separator: " "))\" -- \"$word\")); return ;;"

@@ -1,10 +1,10 @@
 // The common part of the completions of all shells.
 
-/// Words that shells complete beside the names of options.
+/// Words that shells complete besides the names of options.
 enum Completions {
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-    /// Fields that people type, with the colon that makes a word an item.
+    /// Common field names, with the colon that makes a word an item.
     static let fields = [
         "Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Content-Disposition",
         "Content-Encoding", "Content-Language", "Content-Type", "Cookie", "Depth", "Expect", "Forwarded", "Host",
@@ -14,13 +14,13 @@ enum Completions {
         "X-Requested-With",
     ].map { "\($0):" }
 
-    /// The folder of the sessions, for a shell of POSIX.
+    /// The folder of the saved sessions, in the syntax of a POSIX shell.
     static let sessionFolder = "${XDG_CONFIG_HOME:-$HOME/.config}/fireweed/sessions"
 
-    /// What may follow `--help`.
+    /// The topics that may follow `--help`.
     static var topics: [String] { ["all"] + Subcommand.allCases.map(\.rawValue) + Help.groupTopics }
 
-    /// A line of help for a list of candidates: the first sentence, without what is in parentheses.
+    /// The option's help for a list of candidates: up to the first full stop, semicolon or colon, without parentheses.
     static func summary(_ option: Option) -> String {
         var text = option.help.replacing(#/ \([^)]*\)/#, with: "")
         for end in [". ", "; ", ": "] {

@@ -4,16 +4,16 @@ import CommandLanguage
 import Foundation
 import Glibc
 
-/// `~/.config/fireweed/config`: options that every run begins with, as they stand on a command line.
+/// `~/.config/fireweed/config`: options that apply to every run, written as on a command line.
 enum ConfigurationFile {
-    /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else the one in the home folder; `nil` where
+    /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else `~/.config/fireweed/config`; `nil` when
     /// `$FIREWEED_CONFIG` is empty.
     static func path(environment: [String: String] = ConfigurationFolder.environment) -> String? {
         if let path = environment["FIREWEED_CONFIG"] { return path.isEmpty ? nil : path }
         return ConfigurationFolder.path(environment: environment) + "/config"
     }
 
-    /// The options of the file; none when it is not there; throws `UsageError`, which names the file and the line.
+    /// The options in the file, none if no file exists; throws `UsageError`, which names the file and a wrong line.
     static func options(environment: [String: String] = ConfigurationFolder.environment) throws -> [OptionUse] {
         guard let path = path(environment: environment), FileManager.default.fileExists(atPath: path) else { return [] }
         guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
@@ -46,9 +46,9 @@ enum ConfigurationFile {
         return options
     }
 
-    /// The words of a line: an option, with its value behind a space or `=`.
+    /// The words of a line: an option, with its value after a space or `=`.
     ///
-    /// `#` begins a comment, also behind a space and outside of quotes.
+    /// `#` begins a comment at the start of the line, or after white space outside quotes.
     static func words(of line: some StringProtocol) -> [String] {
         let line = line.trimmingCharacters(in: .whitespaces)
         guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
@@ -63,7 +63,7 @@ enum ConfigurationFile {
 
     /// A line up to its comment.
     ///
-    /// A quote begins a value, behind a space or `=`: an apostrophe in a word is none.
+    /// A quotation mark counts only after white space or `=`: an apostrophe in a word is not one.
     private static func withoutComment(_ line: String) -> Substring {
         var quote: Character?
         var last: Character = "-"
@@ -82,16 +82,16 @@ enum ConfigurationFile {
     }
 }
 
-/// Where the command keeps what belongs to a user.
+/// The folder of the user's settings, and the environment variables that move it.
 enum ConfigurationFolder {
-    /// The variables that name folders; `ProcessInfo` would copy all that there are.
+    /// The variables that name files and folders; `ProcessInfo` would copy the whole environment.
     static var environment: [String: String] {
         ["FIREWEED_CONFIG", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "HOME"].reduce(into: [:]) { found, name in
             if let value = getenv(name) { found[name] = String(cString: value) }
         }
     }
 
-    /// `$XDG_CONFIG_HOME/fireweed`, or `~/.config/fireweed`.
+    /// `$XDG_CONFIG_HOME/fireweed` if the variable is an absolute path, else `~/.config/fireweed`.
     static func path(environment: [String: String] = environment) -> String {
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/fireweed" }
         return "\(environment["HOME"] ?? NSHomeDirectory())/.config/fireweed"

@@ -1,6 +1,6 @@
-// Completions of fish, made of the table of options.
+// Completions of fish, generated from the table of options.
 
-/// A file `fireweed.fish` of commands `complete`.
+/// The file `fireweed.fish`, which consists of `complete` commands.
 enum FishCompletion {
     static var text: String {
         let commands = Subcommand.allCases.map(\.rawValue).joined(separator: " ")
@@ -21,7 +21,7 @@ enum FishCompletion {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Words that fish makes when it completes: sessions, files of items, and names of fields.
+    /// Functions that fish calls for candidates: sessions, files of items, and names of fields.
     private static let functions = """
         function __fireweed_sessions
             set -l folder $HOME/.config
@@ -64,7 +64,7 @@ enum FishCompletion {
         return words.joined(separator: " ")
     }
 
-    /// Where the option goes; `nil` for everywhere.
+    /// The condition under which fish offers the option; `nil` for always.
     private static func condition(_ option: Option) -> String? {
         let commands = Subcommand.allCases.filter { option.scope.contains($0.scope) }.map(\.rawValue)
         let isForRequests = !option.scope.isDisjoint(with: .response)

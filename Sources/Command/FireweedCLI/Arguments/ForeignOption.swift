@@ -1,8 +1,8 @@
-// Options of curl and HTTPie that are something else here; pure.
+// Options of curl and HTTPie that are written differently here; pure.
 
 /// What to type instead of an option that another command has.
 enum ForeignOption {
-    /// The words for an option's name; `nil` for a name that no other command has.
+    /// The hint for an option's name; `nil` for a name without a hint.
     static func hint(for name: String) -> String? { hints[name] }
 
     private static let hints: [String: String] = {

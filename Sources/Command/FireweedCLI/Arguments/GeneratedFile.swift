@@ -1,4 +1,4 @@
-// Files that an installation has beside the program, made of the table of options.
+// Files that are installed with the program, generated from the table of options.
 
 /// What `--generate` prints.
 enum GeneratedFile: String, Sendable, CaseIterable {
@@ -18,11 +18,11 @@ enum GeneratedFile: String, Sendable, CaseIterable {
     }
 }
 
-/// The words of a command line that are not options, as completions know them.
+/// The subcommands; a command line without one makes a request.
 enum Subcommand: String, CaseIterable {
     case ws, status, serve, fetch
 
-    /// The options that go with it.
+    /// The scope of the options that the subcommand takes.
     var scope: OptionScope {
         switch self {
         case .ws: .webSocket
@@ -32,7 +32,7 @@ enum Subcommand: String, CaseIterable {
         }
     }
 
-    /// What it does, in a few words.
+    /// What the subcommand does, in a few words.
     var summary: String {
         switch self {
         case .ws: "Open a WebSocket"
@@ -42,7 +42,7 @@ enum Subcommand: String, CaseIterable {
         }
     }
 
-    /// Its usage, without the name of the command.
+    /// The usage, without the name of the command.
     var usage: String {
         switch self {
         case .ws: "ws [OPTIONS] URL [ITEM ...]"
@@ -52,7 +52,7 @@ enum Subcommand: String, CaseIterable {
         }
     }
 
-    /// What it does, whole.
+    /// The full description.
     var text: String {
         switch self {
         case .ws: HelpText.webSocket
@@ -65,6 +65,6 @@ enum Subcommand: String, CaseIterable {
     /// The options of a command line without a subcommand.
     static let requestOptions = Option.all.filter { !$0.scope.isDisjoint(with: .response) }
 
-    /// The options that go with it, in the order of the table.
+    /// The options that the subcommand takes, in the order of the table.
     var options: [Option] { Option.all.filter { $0.scope.contains(scope) } }
 }

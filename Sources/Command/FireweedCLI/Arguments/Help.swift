@@ -1,14 +1,14 @@
-// The help, made of the table of options.
+// The help, generated from the table of options.
 
 import CommandLanguage
 
 /// What `--help` prints.
 enum Help {
-    /// Columns of a terminal.
+    /// The width of the text, in columns.
     static let width = 80
     private static let indentation = 26
 
-    /// Everything.
+    /// The text of `--help all`.
     static var whole: String {
         let groups = Option.Group.allCases.map { section($0.rawValue, options(of: $0)) }
         let commands = Subcommand.allCases.map { paragraph($0.text) }
@@ -16,7 +16,7 @@ enum Help {
         return ([usage, about, items, examples] + groups + commands + rest).joined(separator: "\n\n")
     }
 
-    /// What most people need.
+    /// The text of `--help`, which most people need.
     static var short: String {
         [usage, about, items, examples, section("The options that are used most", common), more].joined(
             separator: "\n\n")
@@ -39,7 +39,7 @@ enum Help {
         word.lowercased() == "all" || Subcommand(rawValue: word.lowercased()) != nil || group(word) != nil
     }
 
-    /// The group of options whose title begins with a word, without case.
+    /// The group of options whose title begins with a word, ignoring case.
     private static func group(_ word: String) -> Option.Group? {
         guard !word.isEmpty else { return nil }
         return Option.Group.allCases.first { $0.rawValue.lowercased().hasPrefix(word.lowercased()) }
@@ -63,7 +63,7 @@ enum Help {
                 + groupTopics.joined(separator: ", ") + ".")
     }
 
-    /// The words that `--help` takes for groups of options.
+    /// The words that `--help` accepts for groups of options.
     static var groupTopics: [String] {
         Option.Group.allCases.map { String($0.rawValue.split(separator: ",")[0].split(separator: " ")[0]) }
             .filter { !["fireweed", "The"].contains($0) }
@@ -88,7 +88,7 @@ enum Help {
         return ([first] + (isShort ? lines.dropFirst() : lines[...]).map { space + $0 }).joined(separator: "\n")
     }
 
-    /// Text in lines of at most so many columns.
+    /// Text in lines of at most `width` columns; a longer word has its own line.
     static func wrapped(_ text: String, to width: Int) -> [String] {
         text.split(separator: " ").reduce(into: []) { lines, word in
             if let last = lines.last, last.count + word.count < width {

@@ -83,7 +83,7 @@ enum HelpText {
         ("129, 130 and 143", "ended by SIGHUP, Ctrl-C and SIGTERM"),
     ]
 
-    /// Files that the command reads or writes without being given their names.
+    /// Files that the command reads or writes under fixed names.
     static let files = [
         ("~/.config/fireweed/config", "Options that every run begins with; $XDG_CONFIG_HOME moves it."),
         ("~/.config/fireweed/sessions/", "What --session NAME keeps."),

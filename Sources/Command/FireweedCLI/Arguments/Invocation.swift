@@ -1,4 +1,4 @@
-// A command line, understood.
+// A parsed command line.
 
 import CommandLanguage
 import Fireweed
@@ -16,7 +16,7 @@ struct Invocation: Sendable, Equatable {
         /// The topic is the word that `--help` was given with, such as `all` or `ws`; `nil` for the short help.
         case help(topic: String?)
         case version
-        /// A file for those who install the command.
+        /// Print a file that is installed with the command.
         case generate(GeneratedFile)
     }
 
@@ -25,7 +25,7 @@ struct Invocation: Sendable, Equatable {
         case json, form, multipart
     }
 
-    /// What is done to JSON and colours on their way to standard output.
+    /// Whether output is coloured, formatted, both or neither.
     enum Prettiness: String, Sendable, CaseIterable {
         case all, colors, format, none
 
@@ -38,7 +38,7 @@ struct Invocation: Sendable, Equatable {
         case pem, p12
     }
 
-    /// How credentials are shown.
+    /// The authentication scheme for the credentials.
     enum AuthenticationType: String, Sendable, CaseIterable {
         case basic, digest, bearer, negotiate, ntlm
     }
@@ -46,25 +46,25 @@ struct Invocation: Sendable, Equatable {
     var task = Task.request
     var method: String?
     var url = ""
-    /// `url`, where it has been parsed.
+    /// `url`, if it has been parsed.
     var parsedURL: URL?
-    /// The words for URLs, where they stand for more than one; `url` is the first one then.
+    /// The URL patterns of `fetch`, or of a request with several URLs, whose first URL is in `url`; else empty.
     var urlPatterns: [URLGlob] = []
     /// The texts of the URL's ranges and alternatives, for `#1` in `outputFile`.
     var patternValues: [String] = []
-    /// Leave ranges and alternatives of URLs alone.
+    /// Take brackets and braces in URLs literally.
     var takesURLsLiterally = false
-    /// How many requests run at a time, where there are several URLs.
+    /// How many requests run at a time, if there are several URLs.
     var parallelCount = 1
     /// User and password of the URL, decoded, as `USER:PASSWORD`.
     var userInfo: String?
     var items: [Item] = []
-    /// As it was asked for; `nil` leaves the type of other content than items to that content.
+    /// The form that an option asked for; with `nil`, items become JSON, and other content keeps its own media type.
     var givenForm: BodyForm?
     var boundary: String?
     var rawBody: String?
     var uploadFile: String?
-    /// The media type of `uploadFile`, where the command line has one.
+    /// The media type of `uploadFile`, if given.
     var uploadType: String?
     var sendsChunks = false
     var defaultScheme: String?
@@ -72,11 +72,11 @@ struct Invocation: Sendable, Equatable {
     var print: String?
     /// Print the request, and send nothing.
     var isOffline = false
-    /// Say nothing on standard error but failures.
+    /// Print nothing but failures.
     var isQuiet = false
-    /// Print every exchange, those before a redirect, a challenge or a retry too.
+    /// Print every exchange, including those before a redirect, a challenge or a retry.
     var showsAll = false
-    /// Tell what the libraries are and do.
+    /// Print the libraries' versions and what they do.
     var showsDebugging = false
     var prettiness: Prettiness?
     var style = ColourStyle.standard
@@ -90,7 +90,7 @@ struct Invocation: Sendable, Equatable {
     var outputFile: String?
     /// Save content whatever the status is: `--any-status`.
     var savesAnyStatus = false
-    /// Fail with the status, and print or save the content all the same: `--fail-with-body`.
+    /// Fail for a failure status, and still print or save the content: `--fail-with-body`.
     var failsWithContent = false
     var ignoresStandardInput = false
     var isDownload = false
@@ -116,7 +116,7 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var proxyAuthentication: AuthenticationSchemes?
     var alwaysTunnels = false
-    /// Proxies for one scheme alone, by the scheme.
+    /// Proxies for URLs of one scheme, by scheme.
     var schemeProxies: [String: String] = [:]
     var bypassedHosts: [String] = []
     var unixSocket: String?
@@ -139,11 +139,11 @@ struct Invocation: Sendable, Equatable {
     var usesCache = false
     /// Print the request as a curl command, and send nothing.
     var printsCURL = false
-    /// A curl command instead of URL and items.
+    /// The curl command that replaces URL and items.
     var curlCommand: String?
-    /// The curl command of `--from-curl`, up to its `--next`.
+    /// The parsed curl command of `--from-curl`, up to its first `--next`.
     var curl: CURLTransfer?
-    /// The invocations of what follows each `--next` of the curl command.
+    /// The invocations for the parts after each `--next` of the curl command.
     var following: [Invocation] = []
     /// `USER:PASSWORD`, or a token.
     var authentication: String?
@@ -171,18 +171,18 @@ struct Invocation: Sendable, Equatable {
     var fleetURL: String?
     /// The name of the shared list.
     var queueName: String?
-    /// How long an item of a shared list belongs to a run that is not heard of.
+    /// Seconds after which other runs take an item of a shared list, unless its run has renewed the lease.
     var leaseSeconds = 30.0
     /// How many requests `fireweed fetch` makes at a time.
     var jobCount = 8
-    /// How many of them go to one origin; `nil` for no limit.
+    /// How many requests of `fireweed fetch` go to one origin at a time; `nil` for no limit.
     var originLimit: Int?
-    /// The time from the start of one request to an origin to the next.
+    /// The least time between the starts of two requests to one origin.
     var requestInterval: Duration?
-    /// The folder for contents; without one they are in the records.
+    /// The folder where contents are saved; with `nil`, the records have the contents.
     var saveFolder: String?
     var omitsContent = false
-    /// Bytes of content beyond which a response is a failure.
+    /// The most bytes of content, in a response or in an upload to `fireweed serve`.
     var maximumContentLength: Int?
     /// The address that `fireweed serve` listens at.
     var servedHost = "127.0.0.1"
@@ -206,10 +206,10 @@ struct Invocation: Sendable, Equatable {
         !writesToStandardOutput && (isDownload || goesOn || outputFile != nil)
     }
 
-    /// Whether content may come in a coding, which is taken off.
+    /// Whether the request offers content codings, which are decoded on receipt.
     ///
-    /// A file gets content as it is: the coding of an archive is no coding for the way. curl has to be asked for
-    /// codings, but a terminal shows text.
+    /// A file gets the content as it was sent, since its coding may be that of an archive. A curl command offers
+    /// codings only with `--compressed`, or when the output has to be text.
     var asksForCodings: Bool {
         guard let curl else { return !savesToFile }
         return curl.asksForCodings || !savesToFile && (Terminal.isOutput || selection != nil || !expectations.isEmpty)
@@ -218,13 +218,13 @@ struct Invocation: Sendable, Equatable {
     /// Whether a file gets the content of every status.
     var savesEveryStatus: Bool { savesAnyStatus || failsWithContent }
 
-    /// Whether a status decides about the exit code.
+    /// Whether the status decides the exit code.
     var failsWithStatus: Bool { checksStatus || failsWithContent }
 
     /// How data items become content.
     var bodyForm: BodyForm { givenForm ?? .json }
 
-    /// Bytes that a file may have which `fireweed serve` takes; `nil` where it takes none.
+    /// The most bytes of a file that `fireweed serve` accepts, by default 1 GiB; `nil` if it accepts none.
     var uploadLimit: Int? { takesUploads ? maximumContentLength ?? 1 << 30 : nil }
 
     /// The method to send: as given, else POST for requests with content, else GET.
@@ -237,7 +237,7 @@ extension Invocation {
     /// How many URLs the command line stands for.
     var urlCount: Int { max(1, urlPatterns.reduce(0) { $0 + $1.count }) }
 
-    /// Takes one of the URLs; throws `UsageError` for a word that is not a URL.
+    /// Sets the URL at an index, and what belongs to it; throws `UsageError` for a word that is not a URL.
     mutating func takeURL(at index: Int) throws {
         var rest = index
         for (number, pattern) in urlPatterns.enumerated() {
@@ -253,7 +253,7 @@ extension Invocation {
         }
     }
 
-    /// Takes the file and the credentials that a curl command has for one of its URLs.
+    /// Sets the file and the credentials that a curl command gives for one of its URLs.
     private mutating func take(_ curl: CURLTransfer, _ number: Int, _ text: String) throws {
         outputFile = try curl.file(ofURL: number, text)
         isDownload = curl.isNamedByResponse(number)
@@ -270,7 +270,7 @@ extension Invocation {
         return invocation
     }
 
-    /// A file that `--output` names for two of the URLs, among the first 100,000; `nil` where each has its own.
+    /// A file name that `--output` gives to two of the URLs, among the first 100,000; `nil` if there is none.
     var sharedFile: String? {
         guard curl == nil, let outputFile, !["/dev/null", "-", "/dev/stdout"].contains(outputFile) else { return nil }
         var names: Set<String> = []
@@ -283,7 +283,7 @@ extension Invocation {
         return nil
     }
 
-    /// A file name with the texts of a URL for `#1`, `#2` and so on; what has no text stays.
+    /// A file name in which a URL's texts replace `#1`, `#2` and so on; a number without a text stays.
     private static func fileName(_ name: String, _ values: [String]) -> String {
         name.replacing(/#([0-9]+)/) { match in
             guard let number = Int(match.1), values.indices.contains(number - 1) else { return String(match.0) }
@@ -292,7 +292,7 @@ extension Invocation {
     }
 }
 
-/// `HOST:PORT:ADDRESS`, as `--resolve` says it.
+/// A rule of `--resolve`: the addresses to connect to for a host.
 struct AddressRule: Sendable, Equatable {
     let host: String
     /// The port that the rule is for; `nil` for every port.
@@ -305,7 +305,7 @@ struct AddressRule: Sendable, Equatable {
         guard halves.count == 2, !halves[0].isEmpty else { return nil }
         host = halves[0]
         let rest = halves[1].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        // A group of an IPv6 address can look like a port; what follows a port is an address of its own.
+        // A group of an IPv6 address can look like a port: it is a port only if complete addresses follow.
         if rest.count == 2, let number = UInt16(rest[0]), Self.addresses(rest[1]) != nil {
             port = Int(number)
         } else {

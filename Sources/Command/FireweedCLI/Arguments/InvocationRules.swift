@@ -5,7 +5,7 @@ import Fireweed
 
 /// Refuses invocations in which one option contradicts another, or has no effect beside it.
 enum InvocationRules {
-    /// The invocation, when all of it goes together; throws `UsageError`.
+    /// Returns the invocation if its options can be combined; throws `UsageError`.
     static func checked(_ invocation: Invocation) throws -> Invocation {
         if let name = invocation.writeOut.flatMap(WriteOut.unknownName) {
             let known = WriteOut.names.joined(separator: ", ")
@@ -23,7 +23,7 @@ enum InvocationRules {
         return invocation
     }
 
-    /// The same for the requests of a list.
+    /// Returns the invocation of `fireweed fetch` if its options can be combined; throws `UsageError`.
     static func checkedFetch(_ invocation: Invocation) throws -> Invocation {
         let hasFile = invocation.outputFile != nil && !invocation.writesToStandardOutput
         let rules = [
@@ -123,7 +123,7 @@ enum InvocationRules {
         ]
     }
 
-    /// What does not go with several URLs, or with several requests at a time.
+    /// Options that cannot be combined with several URLs, or with several requests at a time.
     private static func several(_ invocation: Invocation) -> [(Bool, String)] {
         guard invocation.urlCount > 1 else { return [] }
         let isParallel = invocation.parallelCount > 1

@@ -1,4 +1,4 @@
-// The manual page, made of the table of options.
+// The manual page, generated from the table of options.
 
 import Fireweed
 
@@ -66,12 +66,12 @@ enum ManPage {
         rows.flatMap { [".TP", ".B \(quoted($0.0))", escaped($0.1)] }
     }
 
-    /// Lines of a shell, which are not filled.
+    /// Shell commands, whose line breaks roff must keep.
     private static func code(_ lines: [String]) -> [String] { [".nf"] + lines.map(escaped) + [".fi"] }
 
     private static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 
-    /// Text in which nothing is a request or an escape of roff, and every sign is the one of ASCII.
+    /// Text in which roff finds no request and no escape, and which prints in ASCII characters.
     static func escaped(_ text: String) -> String {
         var result = text.first.map { ".'".contains($0) } == true ? "\\&" : ""
         for character in text {

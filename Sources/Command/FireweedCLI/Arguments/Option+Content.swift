@@ -72,7 +72,7 @@ extension Option {
             help: "Send what this curl command would send, instead of URL and items."),
     ]
 
-    /// RFC 2046 §5.1.1, without the space.
+    /// Whether a text is a boundary by RFC 2046 §5.1.1; spaces are not accepted.
     private static func isBoundary(_ text: String) -> Bool {
         (1...70).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy {

@@ -200,7 +200,7 @@ extension Option {
             scope: .anyRequest),
     ]
 
-    /// A number of bytes with curl's suffixes; `nil` for another text and for less than one byte.
+    /// A number of bytes with curl's suffixes; `nil` for any other text, and outside 1 to 10^18 bytes.
     static func byteCount(_ text: String) -> Int? {
         let factors: [Character: Double] = [
             "b": 1, "k": 1024, "m": 1_048_576, "g": 1_073_741_824, "t": 1_099_511_627_776, "p": 1_125_899_906_842_624,
@@ -214,9 +214,9 @@ extension Option {
         return (1...1e18).contains(count) ? Int(count) : nil
     }
 
-    /// The schemes of curl's `--proto`: words after `=` replace what is allowed, after `-` they are taken away.
+    /// The schemes that curl's `--proto` allows: `=` replaces them, `-` removes a scheme, `+` or no sign adds a scheme.
     ///
-    /// `nil` for another text. Words for what is not HTTP change nothing.
+    /// The start is http and https. Other schemes are left out, so that `=ftp` allows none. `nil` for invalid text.
     static func schemes(_ text: String) -> Set<String>? {
         var allowed: Set<String> = ["http", "https"]
         for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {

@@ -1,4 +1,4 @@
-// Options about who the server is, and who we are.
+// Options about the server's and the client's certificate, and about TLS.
 
 import Fireweed
 

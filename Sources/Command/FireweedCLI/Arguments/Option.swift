@@ -1,4 +1,4 @@
-// The options of the command: one table that makes the parser, the help, the man page and the completions.
+// The options of the command: one table, from which the parser, the help, the man page and the completions are made.
 
 import CommandLanguage
 
@@ -6,9 +6,9 @@ import CommandLanguage
 enum OptionEffect: Sendable {
     /// A switch.
     case flag(@Sendable (inout Invocation) -> Void)
-    /// An option with a value: what the help calls it, what an error says is expected, and what sets it.
+    /// An option with a value: its name in the help, the expected value in an error, and the closure that sets it.
     ///
-    /// `choices` are the words that a shell completes. The closure gives false for a text that is not expected.
+    /// `choices` are the words that a shell completes. The closure returns false for an invalid value.
     case value(String, expected: String, choices: [String] = [], @Sendable (inout Invocation, String) -> Bool)
 }
 
@@ -24,7 +24,7 @@ enum ValueCompletion: Equatable, Sendable {
     case nothing
 }
 
-/// What the command can be asked to do, as far as options are concerned.
+/// The kinds of command lines that an option may be used in.
 struct OptionScope: OptionSet, Sendable {
     let rawValue: Int
 
@@ -37,9 +37,9 @@ struct OptionScope: OptionSet, Sendable {
     /// The requests of a list.
     static let fetch = OptionScope(rawValue: 1 << 5)
 
-    /// Every exchange whose origin the command line names.
+    /// Every kind whose origin the command line names.
     static let single: OptionScope = [.request, .webSocket, .fromCURL]
-    /// Every exchange, whatever describes it.
+    /// Every kind that makes exchanges.
     static let exchange: OptionScope = [.request, .webSocket, .fromCURL, .fetch]
     /// Every request whose response is printed or saved.
     static let response: OptionScope = [.request, .fromCURL]
@@ -50,7 +50,7 @@ struct OptionScope: OptionSet, Sendable {
 
 /// One row of the table.
 struct Option: Sendable {
-    /// Where an option stands in the help.
+    /// The section of the help that lists an option.
     enum Group: String, CaseIterable, Sendable {
         case content = "Content"
         case output = "Output"
@@ -103,7 +103,7 @@ struct Option: Sendable {
         + connectionOptions + trustOptions + curlOptions + socketOptions + serveOptions + fetchOptions
         + generalOptions
 
-    /// The option of a name, or of the beginning of one that no other has; throws `UsageError`.
+    /// The option with a name, or with an unambiguous prefix of a long name; throws `UsageError`.
     static func named(_ name: String) throws -> Option {
         if let exact = all.first(where: { $0.names.contains(name) }) { return exact }
         let candidates = name.hasPrefix("--") && name.count > 2 ? all.filter { $0.hasName(beginningWith: name) } : []
@@ -149,7 +149,7 @@ extension OptionEffect {
         }
     }
 
-    /// A time in seconds; 0, and `nil` for the setter, is none.
+    /// A time in seconds; 0 means no limit, for which the setter gets `nil`.
     static func limit(_ set: @escaping @Sendable (inout Invocation, Double?) -> Void) -> OptionEffect {
         .value("SECONDS", expected: "a number of seconds, or 0 for none") { invocation, text in
             guard let seconds = Double(text), seconds >= 0, seconds <= 1e9 else { return false }

@@ -1,28 +1,29 @@
-// From words to options and their values; pure.
+// Parsing of words into options and their values; pure.
 
 import CommandLanguage
 
-/// An option as it was given.
+/// One use of an option, on the command line or in the configuration file.
 struct OptionUse: Sendable {
     let option: Option
-    /// As it was written, for messages.
+    /// The option's name as written, for messages.
     let written: String
     /// `nil` for a switch.
     let value: String?
-    /// True for `--no-NAME`, which takes earlier uses back.
+    /// True for `--no-NAME`, which cancels earlier uses.
     var isCancellation = false
-    /// The line of the configuration file that has it; `nil` for the command line.
+    /// The file and line of an option in the configuration file; `nil` on the command line.
     var place: String?
 
-    /// A message with the line of the configuration file in front of it.
+    /// A message, prefixed with the line of the configuration file that it is about.
     ///
-    /// The message stays as it is unless it names an option, or a value, of `configured` that is not among `words`.
+    /// The message is unchanged unless it contains the name or the value of an option in `configured`, and `words` does
+    /// not have that option.
     static func placed(_ message: String, in configured: [OptionUse], beside words: [String]) -> String {
         let named = Set(message.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
         let use = configured.last { use in
             let isGiven = words.contains { word in use.option.names.contains { word == $0 || word.hasPrefix("\($0)=") }
             }
-            // A message about a file names the file.
+            // A message about a file contains the option's value, and not its name.
             let isFile = use.value.map { $0.count > 3 && message.contains($0) } ?? false
             return !isGiven && (isFile || use.option.names.contains(where: named.contains))
         }
@@ -62,7 +63,7 @@ struct OptionUse: Sendable {
     }
 }
 
-/// Reads options: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vb`, beginnings of long names, `--no-name`.
+/// Reads options: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vb`, prefixes of long names, `--no-name`.
 enum OptionReader {
     /// The options and the other words, each in their order; throws `UsageError`.
     static func read(_ arguments: [String]) throws -> (options: [OptionUse], words: [String]) {
@@ -84,7 +85,7 @@ enum OptionReader {
         return (options, words)
     }
 
-    /// The uses that are left when every `--no-NAME` has taken back what came before it.
+    /// The uses that remain after each `--no-NAME` has cancelled the earlier uses of its option.
     static func cancelling(_ uses: [OptionUse]) -> [OptionUse] {
         uses.reduce(into: []) { kept, use in
             if use.isCancellation {
@@ -112,7 +113,7 @@ enum OptionReader {
         return OptionUse(option: option, written: name, value: value)
     }
 
-    /// The option that `--no-NAME` takes back, unless that is the name of an option itself.
+    /// The option that `--no-NAME` cancels; `nil` if `--no-NAME` is itself the name of an option.
     private static func cancelled(_ name: String) -> Option? {
         guard name.hasPrefix("--no-"), (try? Option.named(name)) == nil else { return nil }
         return try? Option.named("--" + name.dropFirst(5))

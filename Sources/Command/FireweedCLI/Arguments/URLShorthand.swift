@@ -6,19 +6,19 @@ import Foundation
 
 /// Makes URLs of what people type.
 enum URLShorthand {
-    /// `:8080/x` and hosts of loopback are http, everything else without a scheme is https; throws `UsageError`.
+    /// The full URL: without a scheme, `:8080/x` and loopback hosts get http, all others https; throws `UsageError`.
     ///
-    /// `schemes` are those that a URL may have. `scheme` is the one that every URL without a scheme gets, loopback
-    /// hosts too; `nil` applies the rule above.
+    /// `schemes` are the schemes that a URL may have. Every URL without a scheme gets `scheme`, even for a loopback
+    /// host; `nil` applies the rule above.
     static func expanded(
         _ text: String, schemes: (clear: String, secure: String) = ("http", "https"), default scheme: String? = nil
     ) throws -> String {
         try parsed(text, schemes: schemes, default: scheme).text
     }
 
-    /// The URL without user and password, as a text and parsed, and these, decoded, as `USER:PASSWORD`.
+    /// The URL without user and password, as text and parsed; user and password decoded, as `USER:PASSWORD`.
     ///
-    /// Understands what `expanded(_:schemes:default:)` understands; throws `UsageError`.
+    /// Accepts what `expanded(_:schemes:default:)` accepts; throws `UsageError`.
     static func read(_ text: String, default scheme: String?) throws -> (text: String, url: URL?, userInfo: String?) {
         let (full, url) = try parsed(text, schemes: ("http", "https"), default: scheme)
         let (address, userInfo) = withoutUserInfo(full)
@@ -72,9 +72,9 @@ enum URLShorthand {
         return (full, url)
     }
 
-    /// What stands before `://`, where that is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.
+    /// The text before `://`, if it is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.
     private static func scheme(of text: String) -> String? {
-        // The first colon: a scheme has none in it.
+        // A scheme contains no colon, so only the first colon can end it.
         guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[end...].starts(with: "://".utf8) else {
             return nil
         }
@@ -94,9 +94,9 @@ enum URLShorthand {
             || place.hasPrefix("[::1]")
     }
 
-    /// The URL without user and password, and these, decoded, as `USER:PASSWORD`.
+    /// The URL without user and password; user and password decoded, as `USER:PASSWORD`.
     static func withoutUserInfo(_ text: String) -> (url: String, userInfo: String?) {
-        // Most have none, and a list may have millions of URLs.
+        // The fast path: most URLs have no user, and a list may have millions of URLs.
         guard text.utf8.contains(UInt8(ascii: "@")),
             let start: String.Index = text.firstRange(of: "://")?.upperBound
         else { return (text, nil) }

@@ -1,6 +1,6 @@
-// Completions of zsh, made of the table of options.
+// Completions of zsh, generated from the table of options.
 
-/// A file `_fireweed` for the function path.
+/// The file `_fireweed`, for a folder of zsh's `fpath`.
 enum ZshCompletion {
     static var text: String {
         """
@@ -50,7 +50,7 @@ enum ZshCompletion {
             + ["help\\:\"Print help\""] + Completions.methods.map { "\($0)\\:\"Method\"" }).joined(separator: " ")
     }
 
-    /// `_arguments` counts the subcommand as the first word.
+    /// What completes the words after the subcommand, which `_arguments` counts as the first word.
     private static func rest(of command: Subcommand) -> String {
         switch command {
         case .serve: "'*: :_files -/'"
@@ -82,7 +82,7 @@ enum ZshCompletion {
         }
     }
 
-    /// Text for a description: within single quotes, brackets and colons mean something to `_arguments`.
+    /// Text escaped for a description in single quotes, where `_arguments` gives brackets and colons a meaning.
     private static func described(_ text: String) -> String {
         text.replacing("\\", with: "").replacing("'", with: "'\\''").replacing("\"", with: "").replacing(
             "[", with: "\\["

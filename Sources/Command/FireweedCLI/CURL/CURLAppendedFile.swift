@@ -4,15 +4,15 @@ import Fireweed
 import Foundation
 import Glibc
 
-/// A file, and what comes behind the bytes that it has.
+/// A file to which responses append the bytes that it lacks.
 ///
-/// Content is written as it arrives, so that an interruption loses none of it, and the same command continues.
+/// Content is written as it arrives, so that an interruption loses none, and the same command continues from there.
 struct CURLAppendedFile: Sendable {
     let path: String
-    /// The number of bytes before what is asked for: those of the file, or those that `-C` names.
+    /// The offset of the first requested byte: the length of the file, or the number that `-C` names.
     let offset: Int64
 
-    /// Whether a response is what comes behind the bytes that are there.
+    /// Whether a response is a 206 whose range of bytes begins at `offset`.
     func isContinued(by response: HTTPURLResponse) -> Bool {
         guard response.statusCode == 206, let range = response.value(forHTTPHeaderField: "Content-Range") else {
             return false
@@ -24,11 +24,11 @@ struct CURLAppendedFile: Sendable {
     /// Opens the file to append to it; throws what opening throws.
     func open() throws -> Output {
         let handle = try Self.open(path, O_APPEND)
-        // A device has no end.
+        // A device cannot seek, and has no end.
         return Output(handle: handle, end: try? handle.seekToEnd())
     }
 
-    /// Opens the file that a path leads to, or makes it; throws `POSIXError`.
+    /// Opens the file at a path, following links, or creates it; throws `POSIXError`.
     ///
     /// `mode` is `O_APPEND` or `O_TRUNC`.
     static func open(_ path: String, _ mode: Int32) throws -> FileHandle {
@@ -45,7 +45,7 @@ struct CURLAppendedFile: Sendable {
         /// Appends content; throws what writing throws.
         func append(_ content: Data) throws { try handle.write(contentsOf: content) }
 
-        /// Takes away what was appended, since the same is sent again; throws what that throws.
+        /// Removes what was appended, since a retry sends the content again; throws what truncating a file throws.
         func startAgain() throws {
             guard let end, isFile else { return }
             try handle.truncate(atOffset: end)
@@ -57,8 +57,9 @@ struct CURLAppendedFile: Sendable {
         }
     }
 
-    /// Writes heads and then the content of a file, which is removed, to where a path leads (`-i`): links are followed,
-    /// and devices written to.
+    /// Writes heads and then the content of a temporary file to a path (`-i`), and removes the temporary file.
+    ///
+    /// Links are followed, and devices can be written to.
     ///
     /// Throws what reading and writing throw.
     static func write(_ heads: [[UInt8]], _ content: URL, to path: String) throws {

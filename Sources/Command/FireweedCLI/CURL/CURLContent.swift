@@ -8,11 +8,11 @@ import Foundation
 ///
 /// Files are read when the request is made.
 struct CURLContent: Sendable, Equatable {
-    /// The way from a value to content.
+    /// How the value of an option becomes content.
     enum Form: Sendable, Equatable {
-        /// `@file` names a file, whose line breaks and NULs are left out.
+        /// `@file` names a file; its line breaks and NULs are left out.
         case text
-        /// As it is.
+        /// The value, unchanged.
         case raw
         /// `@file` names a file.
         case binary
@@ -38,7 +38,7 @@ struct CURLContent: Sendable, Equatable {
     private(set) var pieces: [Piece] = []
     /// The files of `-T`, for the URLs in their order; `-` and `.` are standard input.
     var uploads: [String] = []
-    /// The file of `-T` where there is one; `CURLTransfer.parts()` makes a transfer of each.
+    /// The first file of `-T`; `CURLTransfer.parts()` makes a transfer of each file.
     var upload: String? { uploads.first }
     var escapesByBackslash = false
 
@@ -65,7 +65,7 @@ struct CURLContent: Sendable, Equatable {
 
     // MARK: Data
 
-    /// The content of `-d` and its kin; throws `UsageError` for a file that cannot be read.
+    /// The content of `-d`, `--data-raw` and the like; throws `UsageError` for a file that cannot be read.
     func data() throws -> [UInt8] {
         var data: [UInt8] = []
         for (index, piece) in pieces.enumerated() {
@@ -83,7 +83,7 @@ struct CURLContent: Sendable, Equatable {
         return piece.form == .text ? content.filter { ![0x0D, 0x0A, 0x00].contains($0) } : Array(content)
     }
 
-    /// `content`, `=content`, `name=content`, `@file`, `name@file`.
+    /// Encodes a value of `--data-urlencode`: `content`, `=content`, `name=content`, `@file` or `name@file`.
     static func escaped(_ value: [UInt8]) throws -> [UInt8] {
         let separator =
             value.firstIndex(of: UInt8(ascii: "=")) ?? value.firstIndex(of: UInt8(ascii: "@")) ?? value.endIndex
@@ -96,7 +96,7 @@ struct CURLContent: Sendable, Equatable {
         return separator == 0 ? encoded : value[..<separator] + [UInt8(ascii: "=")] + encoded
     }
 
-    /// As in a form: a space is "+".
+    /// Percent-encodes bytes as in a form: a space is "+".
     private static func formEncoded(_ bytes: [UInt8]) -> [UInt8] {
         Array(
             bytes.split(separator: 0x20, omittingEmptySubsequences: false).map { percentEncoded(Array($0)) }
@@ -117,7 +117,7 @@ struct CURLContent: Sendable, Equatable {
 
     /// The form of `-F`; throws `UsageError`.
     ///
-    /// Parts of a content type that is not a form's, such as `multipart/mixed`, are attachments.
+    /// With a content type other than `multipart/form-data`, such as `multipart/mixed`, the parts are attachments.
     func multipart(contentType: String?) throws -> MultipartFormData {
         let isForm = contentType.map { $0.lowercased().hasPrefix("multipart/form-data") } ?? true
         let form = MultipartFormData(boundary: Self.boundary())
@@ -132,7 +132,7 @@ struct CURLContent: Sendable, Equatable {
         return form
     }
 
-    /// As long as curl's, so that a form is as long as curl's.
+    /// A boundary as long as that of curl 7.88, so that a form has the same length.
     private static func boundary() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "-", count: 24) + String(repeating: "0", count: 16 - digits.count) + digits
@@ -184,13 +184,13 @@ struct CURLContent: Sendable, Equatable {
         form.append(InputStream(data: data), withLength: UInt64(data.count), headers: headers)
     }
 
-    /// A name in quotes, as browsers write it (WHATWG HTML §4.10.21.8), or with backslashes.
+    /// A name escaped for quotes: as browsers do it (WHATWG HTML §4.10.21.8), or with backslashes (`--form-escape`).
     private func escapedName(_ text: String) -> String {
         if escapesByBackslash { return text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") }
         return text.replacing("\"", with: "%22").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
     }
 
-    /// The media types that curl knows by the end of a name.
+    /// The media type that curl derives from the extension of a file's name; `nil` for other extensions.
     private static func type(ofFile name: String) -> String? {
         let types = [
             "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "svg": "image/svg+xml",

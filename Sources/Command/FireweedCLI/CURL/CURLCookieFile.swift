@@ -1,15 +1,15 @@
-// Files of cookies, as curl reads and writes them.
+// Cookie files, as curl reads and writes them.
 
 import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Netscape's form, a line of seven fields for each cookie; or lines of `Set-Cookie`.
+/// Netscape's format, a line of seven fields for each cookie; or lines of `Set-Cookie`.
 enum CURLCookieFile {
-    /// The cookies of a file; none where it is not there, as with curl.
+    /// The cookies in a file; none if no file exists, as with curl.
     ///
-    /// A line `Set-Cookie` has no host of its own: it belongs to that of `url`. `dropsSession` leaves out cookies that
-    /// end with their session. Throws `UsageError` for a file that cannot be read.
+    /// `Set-Cookie` lines are read as those of a response from `url`. `dropsSession` leaves out session cookies. Throws
+    /// `UsageError` for a file that cannot be read.
     static func cookies(in path: String, for url: URL, dropsSession: Bool) throws -> [HTTPCookie] {
         guard !path.isEmpty, path == "-" || FileManager.default.fileExists(atPath: path) else { return [] }
         let text = String(decoding: try LocalFile.data(path), as: UTF8.self)

@@ -4,7 +4,7 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// `name=content`, `name=@file,file`, `name=<file`, each with `;type=…`, `;filename=…` and `;headers=…` behind it.
+/// `name=content`, `name=@file,file` or `name=<file`, each with optional `;type=…`, `;filename=…` and `;headers=…`.
 struct CURLFormField: Equatable {
     /// A file with its own parameters.
     struct File: Equatable {
@@ -15,9 +15,9 @@ struct CURLFormField: Equatable {
 
     enum Source: Equatable {
         case text(String)
-        /// Files as files.
+        /// Files that are sent as files.
         case files([File])
-        /// A file's content as text.
+        /// A file whose content is sent as text.
         case textOfFile(path: String)
     }
 
@@ -36,7 +36,8 @@ struct CURLFormField: Equatable {
 
     /// Reads a value of `-F`; `nil` without a name, and for parameters that curl does not know.
     ///
-    /// Throws `UsageError` for forms within forms, and encodings of parts, which cannot be made.
+    /// Throws `UsageError` for nested forms and for `encoder=`, which are not supported, and for a file of `headers=@`
+    /// that cannot be read.
     init?(_ text: String, _ use: CURLUse) throws {
         guard let literal = CURLFormField(literally: text), case .text(let value) = literal.source else { return nil }
         self = literal
@@ -66,7 +67,7 @@ struct CURLFormField: Equatable {
         if !rest.isEmpty { return nil }
     }
 
-    /// `;type=…`, `;filename=…` and `;headers=…`; what follows a type is its own parameter.
+    /// Reads `;type=…`, `;filename=…` and `;headers=…`; false for other parameters, unless they belong to a type.
     private mutating func readParameters(_ rest: inout Substring, _ use: CURLUse, ending: String) throws -> Bool {
         var followsType = false
         while rest.first == ";" {

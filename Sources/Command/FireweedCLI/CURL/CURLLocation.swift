@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// A `Location` with characters that no URL can have, and so has an escape for in curl's way.
+/// A `Location` with characters that a URL cannot contain, percent-encoded as curl does it.
 enum CURLLocation {
-    /// The target of a redirect from `base`: a space of the query is `+`, and escapes are in lower case.
+    /// The target of a redirect from `base`: a space in the query becomes `+`, and percent-encodings are in lower case.
     ///
-    /// `nil` where nothing has to be escaped: the target is that of RFC 3986 then.
+    /// `nil` if nothing has to be encoded: the rules of RFC 3986 apply then; and if the result is not a URL.
     static func url(_ location: String, from base: URL) -> URL? {
         var (text, isInQuery) = ("", false)
         for byte in location.utf8 {

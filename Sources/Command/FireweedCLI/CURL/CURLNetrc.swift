@@ -6,15 +6,15 @@ import Foundation
 
 /// The file that a curl command takes credentials from.
 struct CURLNetrc: Sendable, Equatable {
-    /// `nil` for the user's.
+    /// The path of the file; `nil` for the user's own.
     var file: String?
-    /// Whether credentials of the URL are taken instead of the file's.
+    /// Whether credentials in the URL take precedence over the file (`--netrc-optional`).
     var isOptional = false
 
-    /// `USER:PASSWORD` for a host; throws `UsageError` for a file that cannot be understood.
+    /// `USER:PASSWORD` for a host; throws `UsageError` for a file that cannot be parsed.
     ///
-    /// `user` is the one that the URL names: only an entry of that user, or without one, is for it. An entry without a
-    /// login has an empty user.
+    /// `user` is the URL's user: only an entry with this login, or without a login, matches. If neither the URL nor the
+    /// entry names a user, the user is empty. `nil` without an entry.
     func credentials(forHost host: String, user: String?) throws -> String? {
         guard let netrc = try read() else { return nil }
         let host = CanonicalHost.identity(of: host)
@@ -26,13 +26,13 @@ struct CURLNetrc: Sendable, Equatable {
         return "\(user ?? entry.login ?? ""):\(entry.password ?? "")"
     }
 
-    /// The entries; `nil` without a file that can be read.
+    /// The parsed file; `nil` if it cannot be read; throws `UsageError` if it cannot be parsed.
     func read() throws -> Netrc? {
         do {
             if let file { return try Netrc(contentsOf: URL(fileURLWithPath: file)) }
             return try Netrc.ofUser()
         } catch NetrcError.unreadable {
-            // curl sends the request without one.
+            // curl sends the request without credentials then.
             return nil
         } catch {
             throw UsageError(message: error.plainText)

@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// Options of curl for what an invocation says about the exchange, and not about the message.
+/// curl's options for what an invocation says about the exchange; the library writes those for the message.
 struct CURLOptions {
     private let invocation: Invocation
     private let plan: RequestPlan
@@ -13,7 +13,7 @@ struct CURLOptions {
         self.plan = plan
     }
 
-    /// The command with these options behind its `-v`.
+    /// The command with these options after its `-v`.
     func adding(to command: String) -> String {
         let command = withoutMethod(command)
         let lines = options.map { option in option.map(Self.quoted).joined(separator: " ") }
@@ -22,16 +22,16 @@ struct CURLOptions {
         return command[..<range.upperBound] + added + command[range.upperBound...]
     }
 
-    /// The command without `-X POST`, where redirects are followed.
+    /// The command without `-X POST` if redirects are followed.
     ///
-    /// Content makes curl send a POST anyway. With `-X`, curl repeats the method after a 303 too, which asks for a GET
+    /// Content makes curl send a POST anyway. With `-X`, curl repeats the method even after a 303, where a GET is due
     /// (RFC 9110 §15.4.4).
     private func withoutMethod(_ command: String) -> String {
         guard invocation.followsRedirects, plan.method == .post else { return command }
         return command.replacing(" \\\n\t-X POST", with: "", maxReplacements: 1)
     }
 
-    /// What curl does differently with the command, for people; `nil` when there is nothing.
+    /// A warning about what curl does differently with the command; `nil` without a difference.
     var warning: String? {
         let isRepeated = ![.get, .head, .post].contains(plan.method)
         guard invocation.followsRedirects, isRepeated else { return nil }
@@ -43,11 +43,11 @@ struct CURLOptions {
         if invocation.followsRedirects {
             options.append(["-L"])
             options.append(["--max-redirs", "\(invocation.maximumRedirectCount ?? 20)"])
-            // Without it, curl sends no cookie that a redirect has set.
+            // Without `-b`, curl does not send cookies that a redirect has set.
             if invocation.curl?.keepsCookies != false { options.append(["-b", ""]) }
         }
         if let seconds = invocation.maximumTime { options.append(["-m", "\(seconds)"]) }
-        // curl has no time-out for silence; a speed below one byte a second for so long is one.
+        // curl has no idle time-out; a speed below one byte a second for the same time has that effect.
         if let seconds = invocation.timeout {
             options.append(["--speed-limit", "1", "--speed-time", "\(Int(seconds.rounded(.up)))"])
         }
@@ -119,7 +119,7 @@ struct CURLOptions {
 
     private static func minimum(_ version: TLSVersion) -> String { "--tlsv\(text(version))" }
 
-    /// A word for a POSIX shell.
+    /// A word, quoted for a POSIX shell if necessary.
     private static func quoted(_ word: String) -> String {
         let isPlain = word.unicodeScalars.allSatisfy {
             $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0))

@@ -1,4 +1,4 @@
-// From the text of a curl command to its options; pure, apart from the files of `-K` and `--variable`.
+// Parsing of curl commands, with the files and environment variables that their options name.
 
 import CommandLanguage
 import Fireweed
@@ -14,9 +14,9 @@ struct CURLReader {
     private var variables = CURLVariables()
     private var configurationDepth = 0
 
-    /// The invocations of a command, one for each part between `--next`; throws `UsageError`.
+    /// The invocations of a command, one or more for each part between `--next`; throws `UsageError`.
     ///
-    /// Options that curl has beside those of the command are added to `base`.
+    /// The command's options are added to `base`, after curl's own defaults for redirects and time-outs.
     static func invocations(of command: String, base: Invocation) throws -> [Invocation] {
         var reader = CURLReader(base)
         try reader.read(words(of: command))
@@ -26,7 +26,7 @@ struct CURLReader {
 
     private init(_ base: Invocation) {
         var base = base
-        // curl follows redirects when it is asked to, fifty of them, and waits as long as it takes.
+        // curl's defaults: redirects only with `-L`, at most 50 of them, and no time-out.
         base.followsRedirects = false
         base.maximumRedirectCount = 50
         base.timeout = nil
@@ -70,7 +70,7 @@ struct CURLReader {
         }
     }
 
-    /// Browsers copy commands for other shells too, with other quotes.
+    /// Refuses commands that a browser has copied for PowerShell or cmd.exe, which have other quotes.
     private static func refuseOtherShells(_ command: String) throws {
         let text = command.trimmingCharacters(in: .whitespacesAndNewlines)
         let isPowerShell =
@@ -102,7 +102,7 @@ struct CURLReader {
     }
 
     private mutating func readLong(_ word: [UInt8], _ rest: inout ArraySlice<[UInt8]>) throws {
-        // curl refuses `--data=x`, which documents write.
+        // Accepts `--data=x`, which curl refuses, since documentation often has it.
         let nameBytes = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
         let attached = nameBytes.count + 2 < word.count ? Array(word.dropFirst(nameBytes.count + 3)) : nil
         var name = String(decoding: nameBytes, as: UTF8.self)
@@ -139,7 +139,7 @@ struct CURLReader {
             let row = CURLRow.lettered(letter)
             guard row != nil || letter == "K" else { throw Self.unknown(written) }
             if let row, !row.takesValue {
-                // `-N` is the letter of `--no-buffer`.
+                // In curl, `-N` means `--no-buffer`; the row `buffer` has no effect here, on or off.
                 try apply(row, CURLUse(written: written, value: []))
                 continue
             }
@@ -161,7 +161,8 @@ struct CURLReader {
     }
 
     private mutating func endTransfer(isLast: Bool = false) throws {
-        // A --next before the first URL begins nothing.
+        // A `--next` without a URL since the previous part ends no part: its options apply to the next. A last part
+        // without a URL is dropped, unless it is the only one.
         if transfer.urls.isEmpty, !isLast || !invocations.isEmpty { return }
         for part in try transfer.parts() { try invocations.append(part.applied(to: invocation)) }
         (invocation, transfer) = (base, CURLTransfer())
@@ -170,7 +171,7 @@ struct CURLReader {
     // MARK: Files of options
 
     private mutating func readConfiguration(_ path: String) throws {
-        // A file can name itself.
+        // A file can include itself.
         guard configurationDepth < 8 else { throw UsageError(message: "-K: the files of options name each other") }
         configurationDepth += 1
         defer { configurationDepth -= 1 }
@@ -188,7 +189,7 @@ struct CURLReader {
 
 /// The lines of a file for curl's `-K`.
 enum CURLConfiguration {
-    /// The option of a line, and its value behind a space, `=` or `:`; `nil` for an empty line and a comment.
+    /// The option of a line, and its value after a space, `=` or `:`; `nil` for an empty line and a comment.
     static func option(_ line: some StringProtocol) -> (name: String, value: String?)? {
         let line = line.drop { $0.isWhitespace }
         guard let first = line.first, first != "#" else { return nil }
@@ -200,7 +201,7 @@ enum CURLConfiguration {
         return (String(name), String(rest.prefix { !$0.isWhitespace }))
     }
 
-    /// Text up to a quote, with `\\`, `\"`, `\t`, `\n`, `\r` and `\v`.
+    /// The text up to the closing quote, with the escapes `\\`, `\"`, `\t`, `\n`, `\r` and `\v` replaced.
     private static func quoted(_ text: some StringProtocol) -> String {
         var value = ""
         var isEscaped = false
@@ -225,7 +226,7 @@ enum CURLConfiguration {
 struct CURLVariables {
     private var values: [String: [UInt8]] = [:]
 
-    /// Takes `name=text`, `name@file`, `%NAME` and `%NAME=default` of the environment.
+    /// Sets a variable: `name=text`, `name@file`, or from the environment `%NAME` and `%NAME=default`.
     mutating func set(_ definition: [UInt8], _ option: String) throws {
         let use = CURLUse(written: option, value: definition)
         var text = try use.text

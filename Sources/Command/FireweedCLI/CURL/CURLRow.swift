@@ -3,11 +3,11 @@
 import CommandLanguage
 import Fireweed
 
-/// An option of a curl command, as it was given.
+/// One use of an option in a curl command.
 struct CURLUse: Sendable {
-    /// As it was written, for messages.
+    /// The option's name as written, for messages.
     let written: String
-    /// Empty for an option without a value; bytes, because content may be anything.
+    /// Empty for an option without a value; bytes, because content need not be UTF-8.
     let value: [UInt8]
     /// False for `--no-NAME`.
     var isOn = true
@@ -22,7 +22,7 @@ struct CURLUse: Sendable {
         }
     }
 
-    /// The error for a value that is not expected.
+    /// The error for an invalid value.
     func wrongValue(_ reason: String = "") -> UsageError {
         let shown = String(decoding: value, as: UTF8.self)
         let detail = reason.isEmpty ? "" : ": \(reason)"
@@ -30,12 +30,12 @@ struct CURLUse: Sendable {
     }
 }
 
-/// One option that curl has, and what it is here.
+/// One of curl's options, and its effect here.
 struct CURLRow: Sendable {
     /// Changes an invocation and its transfer.
     typealias Effect = @Sendable (inout Invocation, inout CURLTransfer, CURLUse) throws -> Void
 
-    /// Without the dashes.
+    /// The long name, without the dashes.
     let name: String
     let letter: Character?
     let takesValue: Bool
@@ -46,7 +46,7 @@ struct CURLRow: Sendable {
         CURLRow(name: name, letter: letter, takesValue: true, effect: effect)
     }
 
-    /// An option whose value is a text for the transfer.
+    /// An option whose value is kept as text in the transfer.
     static func text(
         _ name: String, _ letter: Character? = nil, _ set: @escaping @Sendable (inout CURLTransfer, String) -> Void
     ) -> CURLRow {
@@ -61,9 +61,9 @@ struct CURLRow: Sendable {
         CURLRow(name: name, letter: letter, takesValue: false) { set(&$0, &$1, $2.isOn) }
     }
 
-    /// An option with a value that means the same here, under a name of our own.
+    /// An option that means the same as our option `ownName`.
     ///
-    /// `change` makes our value of curl's.
+    /// `change` converts curl's value to ours; `nil` ignores the option.
     static func own(
         _ name: String, _ letter: Character? = nil, _ ownName: String,
         _ change: @escaping @Sendable (String) -> String? = { $0 }
@@ -88,7 +88,7 @@ struct CURLRow: Sendable {
         names.map { value($0) { _, _, _ in } }
     }
 
-    /// The row of a long name, or of the beginning of one alone, as curl takes it.
+    /// The row with a long name, or with an unambiguous prefix of one, as curl accepts it.
     static func named(_ name: String) -> CURLRow? {
         if let exact = all.first(where: { $0.name == name }) { return exact }
         let candidates = name.isEmpty ? [] : all.filter { $0.name.hasPrefix(name) }

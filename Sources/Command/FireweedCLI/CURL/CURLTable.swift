@@ -1,4 +1,4 @@
-// The table of curl's options that the command carries out; every other one is refused by its name.
+// The table of curl's options that are supported; all others are refused by name.
 
 import CommandLanguage
 import Fireweed
@@ -70,7 +70,7 @@ extension CURLRow {
 
     private static let cookieRows: [CURLRow] = [
         .text("cookie", "b") { transfer, text in
-            // Without "=" the value names a file of cookies. An empty name makes curl keep the cookies of responses.
+            // Without "=" the value names a cookie file. Even an empty name makes curl keep the cookies of responses.
             if text.contains("=") { transfer.cookies.append(text) } else { transfer.cookieFiles.append(text) }
         },
         .text("cookie-jar", "c") { $0.cookieJar = $1 },
@@ -117,7 +117,7 @@ extension CURLRow {
                 invocation.writeOut = text
                 return
             }
-            // Line breaks of the file do not count, as in curl.
+            // Line breaks in the file are dropped, as curl does.
             invocation.writeOut = try LocalFile.text(String(text.dropFirst()), for: "w").filter { !$0.isNewline }
         },
     ]
@@ -130,11 +130,11 @@ extension CURLRow {
         },
         .flag("post301") { $1.keepPOST(after: 301, $2) }, .flag("post302") { $1.keepPOST(after: 302, $2) },
         .flag("post303") { $1.keepPOST(after: 303, $2) },
-        // A negative number is no limit.
+        // To curl a negative number means unlimited; here that is 10,000, the most that `--max-redirects` takes.
         .own("max-redirs", nil, "--max-redirects") { Int($0).map { $0 < 0 ? "10000" : "\(min($0, 10_000))" } ?? $0 },
         .own("max-time", "m", "--max-time"), .own("connect-timeout", nil, "--connect-timeout"),
         .own("retry", nil, "--retry") { Int($0).map { "\(min($0, 100))" } ?? $0 },
-        // curl takes a retry without a pause for a number of seconds.
+        // To curl 0 means the default: increasing delays, and no time limit for retries.
         .own("retry-delay", nil, "--retry-delay") { Double($0) == 0 ? nil : $0 },
         .own("retry-max-time", nil, "--retry-max-time") { Double($0) == 0 ? nil : $0 },
         .flag("parallel", "Z") { $0.parallelCount = $2 ? max(50, $0.parallelCount) : 1 },
@@ -160,7 +160,7 @@ extension CURLRow {
         .value("noproxy") { invocation, _, use in
             let hosts = try use.text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             invocation.bypassedHosts = hosts
-            // An empty list has no exceptions, those of the environment included.
+            // An empty list means no exceptions, not even those of the environment.
             if hosts.isEmpty { for name in ["no_proxy", "NO_PROXY"] { unsetenv(name) } }
         },
         .own("unix-socket", nil, "--unix-socket"),
@@ -187,17 +187,17 @@ extension CURLRow {
         .flag("tlsv1.3") { invocation, _, _ in invocation.minimumTLSVersion = .tls13 },
     ]
 
-    /// Output that is not shown here, and what concerns the connection and no message.
+    /// Options without effect here: output that is never shown, and details of connections that change no message.
     private static let ignoredRows: [CURLRow] =
         ignored([
             ("buffer", "N"), ("progress-bar", "#"),
             ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
             ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
             ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
-            // Of other protocols, and of other libraries for TLS.
+            // For other protocols and other TLS libraries.
             ("ssl", nil), ("ssl-reqd", nil), ("ssl-no-revoke", nil), ("ssl-revoke-best-effort", nil),
             ("ssl-allow-beast", nil), ("ssl-auto-client-cert", nil),
-            // Done without being asked for: what is not whole is no file, and a refused connection is tried again.
+            // Already the default: an incomplete download leaves no file, and a refused connection is retried.
             ("remove-on-error", nil), ("retry-connrefused", nil), ("suppress-connect-headers", nil),
         ])
         + ignoredValues([

@@ -1,4 +1,4 @@
-// From a curl command to an invocation, and to the request of each URL.
+// Conversion of a curl command to an invocation, and to the URL and credentials of each request.
 
 import CommandLanguage
 import Fireweed
@@ -14,7 +14,7 @@ extension CURLTransfer {
         if let proxy {
             guard Proxy(proxy) != nil else { throw UsageError(message: "the proxy of the curl command is not a URL") }
             invocation.proxy = proxy
-            // The environment's exceptions hold for it too.
+            // The environment's exceptions apply to this proxy too.
             if invocation.bypassedHosts.isEmpty {
                 let names: [String] = ["no_proxy", "NO_PROXY"]
                 let lists = names.compactMap { name in getenv(name).map { String(cString: $0) } }
@@ -29,7 +29,7 @@ extension CURLTransfer {
         invocation.urlPatterns = try urls.map {
             takesURLsLiterally || !Self.hasPattern($0) ? URLGlob(literal: Self.withoutEscapes($0)) : try URLGlob($0)
         }
-        // curl saves a response of any status, unless -f is there.
+        // curl saves a response of any status, unless `-f` is given.
         invocation.savesAnyStatus = !invocation.failsWithStatus
         invocation.curl = self
         try invocation.takeURL(at: 0)
@@ -37,14 +37,14 @@ extension CURLTransfer {
             invocation.outputFile = try invocation.invocation(at: 0).outputFile
             invocation.urlPatterns = []
         }
-        // Without credentials, curl sends none.
+        // curl ignores `--digest` and the like when there are no credentials; Negotiate needs none here.
         if invocation.authentication == nil, invocation.userInfo == nil, invocation.authenticationType != .negotiate {
             invocation.authenticationType = nil
         }
         return invocation
     }
 
-    /// Whether a URL has brackets or braces that are not escaped, and not those of an IPv6 address.
+    /// Whether a URL has brackets or braces that are not escaped, other than the brackets of an IPv6 address.
     private static func hasPattern(_ text: String) -> Bool {
         let start = CURLScheme.end(of: text)?.upperBound ?? text.startIndex
         let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
@@ -61,14 +61,14 @@ extension CURLTransfer {
         return false
     }
 
-    /// The URL without the backslashes before brackets and braces, as browsers write them.
+    /// The URL without the backslashes that browsers write before brackets and braces.
     private static func withoutEscapes(_ text: String) -> String {
         text.replacing(/\\([\[\]{}])/) { String($0.1) }
     }
 
     // MARK: URLs
 
-    /// The URL of a word as curl makes it, as a text and parsed, and its user and password, decoded.
+    /// The URL that curl makes of a word, as text and parsed; user and password decoded.
     ///
     /// Throws `UsageError` for a word that is not a URL of HTTP.
     func read(_ word: String) throws -> (text: String, url: URL?, userInfo: String?) {
@@ -110,7 +110,7 @@ extension CURLTransfer {
         UsageError(message: "\"\(URLShorthand.withoutUserInfo(word).url)\" is not a URL")
     }
 
-    /// The name of the file of `-T`, which completes a path that ends with a slash; `nil` for standard input.
+    /// The encoded name of the file of `-T`, which is added to a path that ends with a slash; `nil` for standard input.
     private var uploadName: String? {
         get throws {
             guard let path = content.upload, path != "-", path != "." else { return nil }
@@ -120,14 +120,14 @@ extension CURLTransfer {
         }
     }
 
-    /// Escapes as curl writes them in a URL.
+    /// Percent-encodings in lower case, as curl writes them in a URL.
     private static func lowerCase(_ text: String) -> String { text.replacing(/%[0-9A-F]{2}/) { $0.0.lowercased() } }
 
     // MARK: Credentials
 
-    /// `USER:PASSWORD` for a URL; the password may be missing, to be asked for.
+    /// `USER:PASSWORD` for a URL, where both may be empty; `nil` without credentials.
     ///
-    /// A netrc file goes before the URL's own, unless it is optional.
+    /// A netrc file takes precedence over the URL, unless the file is optional and the URL has a password.
     func credentials(for url: URL, ofURL own: String?) throws -> String? {
         guard let netrc, let host = url.host else { return own }
         let user = own.map { String($0.prefix { $0 != ":" }) }

@@ -7,7 +7,7 @@ import Glibc
 import Synchronization
 
 extension CURLTransfer {
-    /// A cookie of the part before a `--next`.
+    /// A cookie that the part before a `--next` has left.
     struct EarlierCookie: Sendable, Equatable {
         let cookie: HTTPCookie
 
@@ -19,7 +19,7 @@ extension CURLTransfer {
 
     // MARK: Cookies
 
-    /// Puts the cookies of `-b` into a configuration; without a file, a session of curl keeps no cookies.
+    /// Puts the cookies of `-b` into a configuration; without `-b FILE` or `-c` the session keeps none, as in curl.
     ///
     /// Throws `UsageError` for a file that cannot be read.
     func prepareCookies(of configuration: URLSessionConfiguration, for url: URL) throws {
@@ -33,7 +33,7 @@ extension CURLTransfer {
         for cookie in ownCookies(for: url) { storage.setCookie(cookie) }
     }
 
-    /// The cookies of the files for a `Host` of the user's, which curl takes for the host of the URL.
+    /// The cookies of the files for the host in the user's `Host` field, which curl uses instead of the URL's host.
     func cookieText(forHost host: String, _ url: URL) throws -> String? {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
         parts?.host = host.split(separator: ":").first.map(String.init)
@@ -42,7 +42,7 @@ extension CURLTransfer {
         return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
-    /// The cookies of the files in curl's order: those with longer paths, domains and names first, then later ones.
+    /// The cookies of the files in curl's order: longer paths first, then longer domains, longer names, later cookies.
     private func fileCookies(for url: URL) throws -> [HTTPCookie] {
         let all = try cookieFiles.flatMap {
             try CURLCookieFile.cookies(in: $0, for: url, dropsSession: dropsSessionCookies)
@@ -50,7 +50,7 @@ extension CURLTransfer {
         let ranked = all.enumerated().map { index, cookie in
             (cookie, rank: (cookie.path.count, cookie.domain.count, cookie.name.count, index))
         }
-        // Equally long paths are sent in the order of their creation.
+        // Cookies with equally long paths are sent in the order of creation, so the rank becomes the creation time.
         return ranked.sorted { $0.rank > $1.rank }.enumerated().compactMap { index, ranked in
             var properties = ranked.0.properties ?? [:]
             properties[HTTPCookiePropertyKey("Created")] = Double(index)
@@ -58,7 +58,7 @@ extension CURLTransfer {
         }
     }
 
-    /// The cookies of `-b NAME=VALUE` where others are kept: both go with each message.
+    /// The cookies of `-b NAME=VALUE` if the session keeps cookies, which are then sent with them; otherwise none.
     private func ownCookies(for url: URL) -> [HTTPCookie] {
         guard keepsCookies, let host = url.host else { return [] }
         return cookies.joined(separator: ";").split(separator: ";").compactMap { pair in
@@ -69,7 +69,7 @@ extension CURLTransfer {
         }
     }
 
-    /// Writes the cookies of a session where `-c` asks for it; throws what writing throws.
+    /// Writes a session's cookies, but not those of `-b NAME=VALUE`, to the file of `-c`; throws what writing throws.
     func writeCookies(of storage: HTTPCookieStorage?, for url: URL) throws {
         guard let cookieJar else { return }
         let own = Set(ownCookies(for: url).map { "\($0.name)=\($0.value)" })
@@ -79,28 +79,28 @@ extension CURLTransfer {
 
     // MARK: Redirects
 
-    /// The message that the first redirect answers, as far as later ones can be like it.
+    /// The parts of the first message that messages after a redirect may repeat.
     struct FirstMessage: Sendable {
         let isPOST: Bool
-        /// Content in memory.
+        /// The content, if it is in memory.
         let content: Data?
         let headers: HTTPHeaders
-        /// User and password.
+        /// `USER:PASSWORD`, or a token.
         let secret: String?
 
         init(_ plan: RequestPlan, _ invocation: Invocation) {
             isPOST = plan.method == .post
             content = if case .data(let data, _) = plan.content { data } else { nil }
             headers = plan.headers
-            // Credentials of one of several URLs are for that URL alone.
+            // Credentials in one of several URLs are for that URL alone.
             secret = invocation.authentication ?? (invocation.urlCount > 1 ? nil : invocation.userInfo)
         }
     }
 
-    /// The message after a redirect, as curl makes it of ours.
+    /// The message that curl would send after a redirect.
     ///
     /// - Parameters:
-    ///   - request: the message that would follow.
+    ///   - request: the message that the library would send.
     ///   - response: the redirect.
     ///   - first: the first message.
     /// - Returns: the message to send.
@@ -113,11 +113,11 @@ extension CURLTransfer {
         }
         if let method {
             request.httpMethod = method
-            // The method stays, but not the content that made the message a POST.
+            // With `-X` the method stays, but curl drops the content after a 301, 302 or 303 (unless `--post301` etc.).
             if !content.pieces.isEmpty, (301...303).contains(response.statusCode),
                 !statusesThatKeepPOST.contains(response.statusCode)
             {
-                request.httpBody = Data()  // `nil` is the same content again
+                request.httpBody = Data()  // `nil` would send the same content again
                 for name in ["Content-Type", "Content-Length", "Transfer-Encoding"] { request.headers[name] = nil }
             }
         }
@@ -151,7 +151,7 @@ extension CURLTransfer {
 
     // MARK: Files
 
-    /// The file that `-C` appends to; `nil` without `-C`.
+    /// The file that `-C` appends to; `nil` without `-C`, with `-T`, and for standard output.
     var appendedFile: CURLAppendedFile? {
         get throws {
             guard content.upload == nil, offset != nil, let path = try file(ofURL: 0, urls[0]) else { return nil }
@@ -159,13 +159,12 @@ extension CURLTransfer {
         }
     }
 
-    /// Makes the folder of a file where `--create-dirs` asks for it, and gives a name that is free where an existing
-    /// file is not to be replaced.
+    /// Creates a file's folder for `--create-dirs`, and returns the file, or a free name if no file may be replaced.
     ///
-    /// `file` is `nil` where the response names it.
+    /// `file` is `nil` when the response names it. Throws `OutputError`.
     func prepared(_ file: String?) throws -> String? {
         let manager = FileManager.default
-        // Not by NSString, which ends the process for names of one letter (Foundation 6.3).
+        // Without NSString, which crashes for names of one letter (Foundation 6.3).
         let folder = file.map { file in file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "" } ?? outputFolder
         if createsFolders, let folder, !folder.isEmpty {
             do {
@@ -182,7 +181,7 @@ extension CURLTransfer {
         return free
     }
 
-    /// Writes the heads of the responses to a file (`-D`), behind those of earlier URLs; throws what writing throws.
+    /// Writes the heads of the responses to a file (`-D`), after those of earlier URLs; throws what writing throws.
     func writeHeads(_ heads: [[UInt8]]) throws {
         guard let headFile, headFile != "-" else { return }
         let isFirst = Self.headFiles.withLock { $0.insert(headFile).inserted }
@@ -190,10 +189,10 @@ extension CURLTransfer {
         try CURLAppendedFile.open(headFile, mode).write(contentsOf: Data(heads.joined()))
     }
 
-    /// The files that have heads of this run.
+    /// The files that this run has written heads to.
     private static let headFiles = Mutex<Set<String>>([])
 
-    /// Writes the validator of a response (`--etag-save`).
+    /// Writes the `ETag` of a response to the file of `--etag-save`; without one, an existing file stays as it is.
     func writeTag(of response: HTTPURLResponse?) {
         guard let savedTagFile else { return }
         let tag = response?.value(forHTTPHeaderField: "ETag").map { "\($0)\n" } ?? ""
@@ -201,7 +200,7 @@ extension CURLTransfer {
         do {
             try Data(tag.utf8).write(to: URL(fileURLWithPath: savedTagFile))
         } catch {
-            // As with curl, the response counts.
+            // As in curl, the request does not fail because of this.
             Terminal.tell("fireweed: \(savedTagFile) cannot be written\n")
         }
     }

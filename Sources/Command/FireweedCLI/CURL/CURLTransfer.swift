@@ -4,7 +4,7 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// The part of a curl command's meaning that our own options do not have.
+/// The options of a curl command that `Invocation` has no property for.
 struct CURLTransfer: Sendable, Equatable {
     /// The destination of a URL's content.
     enum Output: Sendable, Equatable {
@@ -27,14 +27,14 @@ struct CURLTransfer: Sendable, Equatable {
 
     /// The lines of `-H`.
     var fieldLines: [String] = []
-    /// `nil` for ours; empty for none.
+    /// `nil` for our own value; empty for no `User-Agent`.
     var userAgent: String?
     var referer: String?
-    /// Each message after a redirect says where it comes from.
+    /// Each message after a redirect gets the previous URL as its `Referer`.
     var updatesReferer = false
     /// Credentials go to the hosts of redirects too.
     var trustsRedirects = false
-    /// The statuses after which a POST stays one.
+    /// The statuses of redirects after which a POST stays a POST.
     private(set) var statusesThatKeepPOST: Set<Int> = []
     var bearerToken: String?
     var waitsForChallenge = false
@@ -44,20 +44,20 @@ struct CURLTransfer: Sendable, Equatable {
     var cookieFiles: [String] = []
     var cookieJar: String?
     var dropsSessionCookies = false
-    /// Those that the part before a `--next` has left.
+    /// The cookies that the part before a `--next` has left.
     var earlierCookies: [EarlierCookie] = []
 
     var proxyUser: String?
     private var proxyText: String?
-    /// The URL of a proxy, with user and password of `--proxy-user`, which win over those of the URL.
+    /// The URL of a proxy, with user and password of `--proxy-user`, which replace those in the URL.
     var proxy: String? {
         get { proxyText.map { text in proxyUser.map { CURLProxy.adding(user: $0, to: text) } ?? text } }
         set { proxyText = newValue }
     }
 
-    /// Whether the content of a status that is a failure is not printed (`-f`).
+    /// Whether the content of a status of 400 or more is not printed (`-f`).
     var hidesFailures = false
-    /// Nothing is said on standard error (`-s`), but for failures where `-S` is there.
+    /// Nothing is printed on standard error (`-s`), except failures with `-S`.
     var isSilent = false
     var showsErrors = false
 
@@ -68,15 +68,15 @@ struct CURLTransfer: Sendable, Equatable {
     var outputFolder: String?
     var createsFolders = false
     var replacesFiles = true
-    /// `-`, or the number of bytes to leave out.
+    /// The value of `-C`: `-`, or the number of bytes to skip.
     var offset: String?
     var headFile: String?
-    /// Heads go where the content goes, in front of it.
+    /// Heads are written before the content, to the same place.
     var includesHeads = false
-    /// Content may come compressed, and is given without its codings.
+    /// Content codings are offered, and decoded on receipt.
     var asksForCodings = false
 
-    /// Whether cookies of responses are kept; without a file curl does not.
+    /// Whether cookies of responses are kept: curl does so only with a cookie file or a cookie jar.
     var keepsCookies: Bool { !cookieFiles.isEmpty || cookieJar != nil }
 
     mutating func setReferer(_ text: String) {
@@ -97,12 +97,12 @@ struct CURLTransfer: Sendable, Equatable {
         if isOn { statusesThatKeepPOST.insert(status) } else { statusesThatKeepPOST.remove(status) }
     }
 
-    /// The transfers of which this one consists: one, or with `-T` one for each file and URL, with `-C` for each URL.
+    /// The transfers of this one: with `-T` one for each file and URL, with `-C` one for each URL, else this one.
     ///
-    /// The files belong to the URLs in their order, and a URL without a file is fetched. Braces and brackets in the
-    /// name of a file stand for several. Throws `UsageError` for a file without a URL.
+    /// The first file is for the first URL, and so on; a URL without a file is fetched. Braces and brackets in a file's
+    /// name stand for several files. Throws `UsageError` for a file without a URL.
     func parts() throws -> [CURLTransfer] {
-        // The bytes that are there are counted for each file.
+        // Each file has its own offset.
         if offset != nil, content.uploads.isEmpty, urls.count > 1 {
             return urls.enumerated().map { index, url in
                 var part = self
@@ -133,7 +133,7 @@ struct CURLTransfer: Sendable, Equatable {
 
     // MARK: Files
 
-    /// The file of a URL; `nil` for standard output.
+    /// The file of a URL; `nil` for standard output; throws `UsageError` if `-O` finds no name.
     func file(ofURL number: Int, _ url: String) throws -> String? {
         let output = number < outputs.count ? outputs[number] : namesAllByURL ? .remoteName : nil
         let name: String
@@ -158,9 +158,9 @@ struct CURLTransfer: Sendable, Equatable {
     }
 }
 
-/// URLs as curl writes them.
+/// The schemes of URLs, as curl finds them.
 enum CURLScheme {
-    /// The `://` behind the scheme of a text; `nil` for a text without a scheme, which may have a URL in its query.
+    /// The `://` after the scheme of a text; `nil` for a text without a scheme, even if its query has a URL.
     static func end(of text: String) -> Range<String.Index>? {
         guard let end = text.firstRange(of: "://") else { return nil }
         let isScheme = text[..<end.lowerBound].allSatisfy {
@@ -172,7 +172,7 @@ enum CURLScheme {
 
 /// Proxies as curl writes them.
 enum CURLProxy {
-    /// The URL of a proxy: without a scheme it is `scheme`, without a port 1080.
+    /// The URL of a proxy, by default with `scheme` and port 1080, or 443 for https; `nil` for an empty text.
     static func url(_ text: String, scheme: String) -> String? {
         guard !text.isEmpty else { return nil }
         let full = CURLScheme.end(of: text) != nil ? text : "\(scheme)://\(text)"

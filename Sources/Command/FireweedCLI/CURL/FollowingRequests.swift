@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// Carries out the parts of a command one after the other; cookies of one are those of the next.
+/// Runs the parts of a command one after the other; each part gets the cookies of the part before it.
 struct FollowingRequests {
     private let invocations: [Invocation]
 
@@ -13,7 +13,7 @@ struct FollowingRequests {
         invocations = [first] + invocation.following
     }
 
-    /// Sends all of them; the exit code is the first that is not 0.
+    /// Sends all requests; the exit code is the first that is not 0, or that of an interruption, which ends the run.
     func run() async throws -> ExitCode {
         var (code, cookies): (ExitCode, [HTTPCookie]) = (.success, [])
         for var invocation in invocations {

@@ -14,16 +14,16 @@ struct CURLFields {
     /// would be added; throws `UsageError`.
     init(_ texts: [String]) throws {
         for text in texts {
-            // By scalars, as curl reads bytes: a character that combines with the colon does not hide it.
+            // Searched by scalars, as curl searches bytes: a combining character after the colon must not hide it.
             let scalars = text.unicodeScalars
-            // curl leaves out what has neither.
+            // curl ignores a line with neither a colon nor a semicolon.
             guard let end = scalars.firstIndex(where: { $0 == ":" || $0 == ";" }), end > scalars.startIndex else {
                 continue
             }
             let name = String(scalars[..<end])
             let value = String(scalars[scalars.index(after: end)...]).trimmingCharacters(in: .whitespaces)
             if scalars[end] == ";" {
-                // curl leaves out what has more behind the semicolon.
+                // curl ignores a line with text after the semicolon.
                 if text.hasSuffix(";"), value.isEmpty { lines.append(Field(name: name, value: "")) }
             } else if value.isEmpty {
                 removedNames.append(name)
@@ -31,7 +31,7 @@ struct CURLFields {
                 lines.append(Field(name: name, value: value))
             }
         }
-        // There is one host: curl takes the first.
+        // A message has one `Host`: curl takes the first.
         if let host = value("Host") {
             remove("Host")
             lines.append(Field(name: "Host", value: host))
@@ -40,10 +40,10 @@ struct CURLFields {
         removedNames.removeAll { names.contains($0.lowercased()) }
     }
 
-    /// The value of the first line of a name.
+    /// The value of the first line with a name.
     func value(_ name: String) -> String? { lines.first { $0.name.isEqualIgnoringASCIICase(name) }?.value }
 
-    /// Adds what curl adds, unless the command has it or removes it.
+    /// Adds a field that curl adds, unless the command has or removes it, or the value is empty.
     mutating func addDefault(_ name: String, _ value: String?) {
         guard let value, !value.isEmpty, self.value(name) == nil,
             !removedNames.contains(where: name.isEqualIgnoringASCIICase)
@@ -80,7 +80,7 @@ extension CURLTransfer {
         } else if let host = fields.value("Host") {
             fields.addDefault("Cookie", try cookieText(forHost: host, url))
         }
-        // The transport's own.
+        // The transport sends its own.
         if proxy != nil { fields.remove("Proxy-Connection") }
         if let range { fields.addDefault("Range", "bytes=\(range.contains("-") ? range : "\(range)-")") }
         if let offset = try startOffset, offset > 0, content.upload == nil {
@@ -107,7 +107,7 @@ extension CURLTransfer {
             if type?.lowercased().contains("boundary=") != true {
                 fields.replace("Content-Type", "\(type ?? "multipart/form-data"); boundary=\(form.boundary)")
             }
-            // In memory, so that it can be sent again: to another URL, and after a challenge.
+            // Encoded in memory, so that the form can be sent again: to another URL, and after a challenge.
             return .data(try form.encode(), type: "")
         }
         if content.isJSON { fields.addDefault("Accept", "application/json") }
@@ -122,7 +122,7 @@ extension CURLTransfer {
     ) throws -> RequestPlan.Content {
         fields.addDefault("Expect", "100-continue")
         guard path != "-", path != "." else {
-            // A length that is known makes chunks needless.
+            // With a `Content-Length` field, content in memory is sent with its length instead of in chunks.
             let hasLength = fields.value("Content-Length") != nil
             fields.remove("Content-Length")
             switch standardInput {
@@ -145,7 +145,7 @@ extension CURLTransfer {
         return .data(data.dropFirst(start), type: "")
     }
 
-    /// The number of bytes to leave out: that of `-C`, or the length of the file that is there.
+    /// The number of bytes to skip: that of `-C`, or for `-C -` the length of the existing file.
     var startOffset: Int64? {
         get throws {
             guard let offset else { return nil }
@@ -155,7 +155,7 @@ extension CURLTransfer {
         }
     }
 
-    /// `-z`: a date, or the file whose date is meant; a minus asks for what is older.
+    /// Adds the condition of `-z`: a date, or a file whose modification time is used; a minus asks for older content.
     private func addCondition(_ text: String, to fields: inout CURLFields) throws {
         let isOlder = text.hasPrefix("-")
         let word = text.first.map { "-+=".contains($0) } == true ? String(text.dropFirst()) : text
@@ -171,7 +171,7 @@ extension CURLTransfer {
 }
 
 extension RequestPlan {
-    /// Makes a plan of a curl command, for the first of its URLs; throws `UsageError`.
+    /// Makes the plan of a curl command, for the first of its URLs; throws `UsageError`.
     init(_ transfer: CURLTransfer, _ invocation: Invocation, _ standardInput: StandardInput.Content?) throws {
         guard let url = invocation.parsedURL else { throw UsageError(message: "the curl command has no URL") }
         var (fields, content) = try transfer.message(for: url, standardInput)
@@ -186,7 +186,7 @@ extension RequestPlan {
 enum CURLDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-    /// The date of a text with a day, a month, a year and perhaps a time, in any order, in UTC; `nil` for another text.
+    /// The date of a text with a day, a month, a year and perhaps a time, in any order, in UTC; `nil` for other text.
     static func date(of text: String) -> Date? {
         if let date = HTTPDate.parse(text) { return date }
         var time = tm()

@@ -5,7 +5,7 @@ import Foundation
 
 /// One fact of `--expect`: a subject, a comparison and a value.
 struct Expectation: Equatable, Sendable {
-    /// What is looked at.
+    /// What is checked.
     enum Subject: Equatable, Sendable {
         case status
         case header(String)
@@ -15,7 +15,7 @@ struct Expectation: Equatable, Sendable {
         case time
     }
 
-    /// How it is compared.
+    /// How the subject is compared with the value.
     enum Comparison: String, CaseIterable, Sendable {
         case equal = "=="
         case unequal = "!="
@@ -39,7 +39,7 @@ struct Expectation: Equatable, Sendable {
     let value: String
     let text: String
 
-    /// True when the content has to be kept to decide.
+    /// True when the check needs the content in memory.
     var needsContent: Bool {
         switch subject {
         case .json, .body: true
@@ -47,20 +47,21 @@ struct Expectation: Equatable, Sendable {
         }
     }
 
-    /// True when the fields are to be known as they came.
+    /// True when the check needs the fields as they were received.
     var needsFields: Bool {
         if case .header = subject { true } else { false }
     }
 
     /// Reads `status==200`, `header.content-type~=json`, `json.items[0].id==7`, `body~=text` or `time<1.5`.
     ///
-    /// A time may have the unit `s` or `ms`. `nil` for times and orders of status codes that are no numbers.
+    /// A time may have the unit `s` or `ms`. `nil` for other text, and when a time, or a value that a status is ordered
+    /// by, is not a number.
     init?(_ text: String) {
-        // The first comparison counts: what follows it may have others in it.
+        // The first operator counts, since the value may contain further ones.
         let starts = Comparison.allCases.compactMap { candidate in
             text.firstRange(of: candidate.rawValue).map { (candidate, $0) }
         }
-        // At one place the longer one wins, which stands first in the list.
+        // At the same position the longer operator wins, which comes first in `allCases`.
         guard let (comparison, range) = starts.min(by: { $0.1.lowerBound < $1.1.lowerBound }) else { return nil }
         guard let subject = Self.subject(text[..<range.lowerBound].trimmingCharacters(in: .whitespaces)) else {
             return nil
@@ -93,7 +94,7 @@ struct Expectation: Equatable, Sendable {
         return ValuePath(String(text.dropFirst(4))).map(Subject.json)
     }
 
-    /// What a response was.
+    /// The properties of a response that expectations check.
     struct CheckedResponse: Sendable {
         var status: Int?
         /// The values of a field of this name, in their order.
@@ -109,7 +110,7 @@ struct Expectation: Equatable, Sendable {
         }
     }
 
-    /// What was found, in a sentence, when it is not what is expected; `nil` when all is well.
+    /// A sentence that says what was found instead; `nil` when the expectation is met.
     func failure(_ facts: CheckedResponse) -> String? {
         switch subject {
         case .status:
@@ -160,7 +161,7 @@ struct Expectation: Equatable, Sendable {
     private func holds(_ found: Found) -> Bool {
         switch (found, Double(value)) {
         case (.number(let number, let text), let expected?) where comparison != .contains:
-            // Double has not every whole number above 2^53.
+            // A `Double` cannot represent every whole number above 2^53.
             if let whole = Int64(text), let expected = Int64(value) { return compare(whole, expected) }
             return compare(number, expected)
         case (.number(_, let text), _), (.text(let text), _): return holds(text)

@@ -3,7 +3,7 @@
 import CommandLanguage
 import Foundation
 
-/// Fills a format of curl's (curl(1), `--write-out`).
+/// Fills in a format of `--write-out`, as in curl(1).
 struct WriteOut {
     /// Names and values: texts and numbers.
     var values: [(name: String, value: JSONNode)]
@@ -18,7 +18,7 @@ struct WriteOut {
         var errors = ""
     }
 
-    /// The names that stand for values; `json` and `header_json` have all of them.
+    /// The names of variables with a value; `json` has all of these values.
     static let names = [
         "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_version", "local_ip",
         "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip",
@@ -78,7 +78,7 @@ struct WriteOut {
         return (String(name), rest.distance(from: rest.startIndex, to: end) + 1)
     }
 
-    /// The text of a format.
+    /// Fills in a format.
     func text(_ format: String) -> Text {
         var text = Text()
         var isForErrors = false
@@ -98,7 +98,7 @@ struct WriteOut {
             case .variable("header_json"): part = fieldsAsJSON
             case .variable(let name):
                 let value = values.first { $0.name == name }.map(\.value.plainText) ?? ""
-                // Statuses have three digits; scripts compare that of no response with 000.
+                // A status has three digits: without a response it is 000, which scripts test for.
                 part = ["http_code", "response_code"].contains(name) && value == "0" ? "000" : value
             }
             if isForErrors { text.errors += part } else { text.output += part }
@@ -108,7 +108,7 @@ struct WriteOut {
 
     private var json: String { Self.object(values) }
 
-    /// An array of texts for each name in lower case.
+    /// A JSON object with an array of values for each field name in lower case.
     private var fieldsAsJSON: String {
         let groups = Dictionary(grouping: fields) { $0.name.lowercased() }
         return Self.object(

@@ -1,4 +1,4 @@
-// One request of a list, made.
+// One request of a list.
 
 import CommandLanguage
 import Fireweed
@@ -13,11 +13,11 @@ struct FetchExchange: Sendable {
     /// Credentials of the command line, for every request without its own.
     private let givenAuthentication: Authentication?
     private let kept: SessionUse
-    /// Names of fields that no request has.
+    /// Names of fields that the command line removes from every request, in lower case.
     private let removedNames: Set<String>
     private let text: MessageText
 
-    /// The fields of the command line, as those of a request to nowhere: a list has many URLs.
+    /// The plan of what the command line gives every request, made with a placeholder URL: each item has its own URL.
     ///
     /// Throws `UsageError`, and what reading files of the command line throws.
     static func plan(_ invocation: Invocation) throws -> RequestPlan {
@@ -30,11 +30,11 @@ struct FetchExchange: Sendable {
 
     /// Makes the session; throws `UsageError`, and what reading files of the command line throws.
     ///
-    /// With a fleet, the limits and the cache are those of all its runs.
+    /// With a fleet, all its runs share the rate limit and the cache.
     init(_ invocation: Invocation, plan: RequestPlan, fleet: Fleet?) throws {
         var invocation = invocation
         invocation.parallelCount = invocation.jobCount
-        // What is kept in memory until its record is written has a limit; files have none.
+        // Content that stays in memory until its record is written has a default limit; saved content has none.
         if invocation.saveFolder == nil, invocation.maximumContentLength == nil {
             invocation.maximumContentLength = 10 << 20
         }
@@ -52,7 +52,7 @@ struct FetchExchange: Sendable {
         (session, cookies, self.kept) = (made.session, made.cookies, kept)
     }
 
-    /// Writes the session's file; what is wrong with that, in words.
+    /// Writes the session's file; returns the failure in words, `nil` on success.
     func keep() -> String? { kept.keep(cookies) }
 
     private static func limiter(_ invocation: Invocation, _ fleet: Fleet?) -> RateLimiter? {
@@ -76,7 +76,7 @@ struct FetchExchange: Sendable {
         return record
     }
 
-    /// The message of a request with content, or of one that goes to a file.
+    /// The message of a request that has content, or whose response is saved.
     private func message(_ request: FetchRequest, _ headers: HTTPHeaders) -> URLRequest {
         var message = URLRequest(url: request.url)
         message.method = request.method
@@ -103,7 +103,7 @@ struct FetchExchange: Sendable {
     private func fetch(_ request: FetchRequest, _ record: inout FetchRecord) async {
         let authentication = authentication(for: request)
         let headers = headers(of: request, authentication)
-        // Not a `URLRequest` where it is not needed: it takes microseconds to make, and as long to read.
+        // No `URLRequest` if there is no content: making one takes microseconds, and reading it as long.
         let task =
             request.content == nil
             ? session.request(request.url, method: request.method, headers: headers)
@@ -129,7 +129,7 @@ struct FetchExchange: Sendable {
         let file = file(of: record.item, request)
         let authentication = authentication(for: request)
         let message = message(request, headers(of: request, authentication))
-        // A killed run may have left a file without its record.
+        // A killed run may have left a file without a record, which a resumed run replaces.
         var options: DownloadRequest.Options = [.createIntermediateDirectories, .waitForValidation]
         if invocation.goesOn { options.insert(.removePreviousFile) }
         let task = session.download(message) { [options] _, _ in (URL(fileURLWithPath: file), options) }
@@ -144,7 +144,7 @@ struct FetchExchange: Sendable {
         check(response.context, nil, &record)
     }
 
-    /// Notes in a record which expectations its response does not meet.
+    /// Sets a record's error to the expectations that its response does not meet.
     private func check(_ response: any ResponseContext, _ content: Data?, _ record: inout FetchRecord) {
         guard !invocation.expectations.isEmpty, record.error == nil else { return }
         let headers = response.response?.headers
@@ -167,14 +167,14 @@ struct FetchExchange: Sendable {
         if invocation.isVerbose, let metrics = record.metrics {
             Terminal.tell(text.heads(of: metrics, omitting: removedNames))
         }
-        // A status that was tried again and stays is the response's, and no error.
+        // A status that remains after the last retry is a result, and not an error.
         guard let error, !(error.underlyingError is RequestRunner.RefusedStatus) else { return }
         if record.status == nil || !error.isResponseSerializationError {
             record.error = ErrorText(error, invocation, record.metrics).message
         }
     }
 
-    /// The file of an item: its number, and the last part of the URL's path as far as it is harmless.
+    /// The file of an item: its number, and the safe characters of the last component of the URL's path.
     private func file(of item: FetchItem, _ request: FetchRequest) -> String {
         let digits = String(item.index)
         let number = String(repeating: "0", count: max(0, 7 - digits.count)) + digits

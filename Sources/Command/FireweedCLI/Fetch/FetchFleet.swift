@@ -1,4 +1,4 @@
-// The part of `fireweed fetch` that works together with other machines.
+// The part of `fireweed fetch` that shares a list with other machines.
 
 import CommandLanguage
 import Fireweed
@@ -8,28 +8,28 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A list that several runs of `fireweed fetch` share: takes items of it, and says which are finished.
+/// A run's part in a list that several runs of `fireweed fetch` share: takes items, and marks them as finished.
 ///
-/// Once the server was reached, a server that fails is waited for, until the run is interrupted.
+/// After the server has answered once, transient errors are retried until the run is interrupted.
 final class FetchFleet: Sendable {
-    /// What came of asking for items.
+    /// The result of taking items.
     enum Answer: Sendable {
-        /// Items, perhaps none, and how many more have a record of this run already.
+        /// Items, perhaps none, and the number of further items that have a record in this run's file already.
         case items([FetchItem], earlierCount: Int)
         case end
         case failure(String)
     }
 
-    /// What the run has to say at its end.
+    /// Numbers that the run reports at its end.
     struct Counts: Sendable, Equatable {
-        /// Items that other runs had taken, and left.
+        /// Items that other runs had taken, and not finished.
         var reclaimed = 0
         /// Items that other runs have finished too.
         var repeated = 0
     }
 
     private struct State {
-        /// The items that are taken and not finished, by their names.
+        /// The ids of the items that this run has taken and not finished.
         var held: Set<String> = []
         var counts = Counts()
         var lastLook = ContinuousClock.now
@@ -43,9 +43,9 @@ final class FetchFleet: Sendable {
     private let state = Mutex(State())
     private let isStopped = Atomic(false)
 
-    /// How long a run waits before it asks again.
+    /// How long a run waits before it asks the server again.
     private static let pause = Duration.milliseconds(200)
-    /// No more items than these are in the list and not finished.
+    /// The most unfinished items in the shared list before a run waits to add more.
     private static let backlog = 10_000
 
     /// Makes the run's part in the list.
@@ -72,10 +72,10 @@ final class FetchFleet: Sendable {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// Waits for the server no longer.
+    /// Ends the retries of commands to the server.
     func stop() { isStopped.store(true, ordering: .releasing) }
 
-    /// What is wrong with the server; `nil` when it answers.
+    /// Tests the connection; returns the failure in words, `nil` if the server answers.
     func failureToConnect() async -> String? {
         do {
             try await fleet.command("PING", deadline: .seconds(5))
@@ -85,7 +85,7 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Calls `body` until the server answers; throws what is not a matter of time, and `CancellationError`.
+    /// Calls `body` again after transient errors, until `stop()`; throws the others, and `CancellationError`.
     private func persist<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do {
@@ -113,9 +113,9 @@ final class FetchFleet: Sendable {
 
     // MARK: Working
 
-    /// Takes up to so many items, and waits until there are some.
+    /// Takes up to `count` items; waits until there are some, or the list is finished.
     ///
-    /// Those that `finished` has need no request: their run was killed when it had written their record.
+    /// Items in `finished` need no request: an earlier run was killed after it had written their records.
     func next(_ count: Int, finished: FetchJournal) async -> Answer {
         do {
             while true {
@@ -135,7 +135,7 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Whether it is time to look for items that others left.
+    /// Whether it is time to look for items that other runs left: every half of a lease.
     private func looks() -> Bool {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -161,7 +161,7 @@ final class FetchFleet: Sendable {
         return .items(items, earlierCount: earlierCount)
     }
 
-    /// Says that an item has its record; why that failed, in words.
+    /// Marks an item as finished; returns the failure in words, `nil` on success.
     func finish(_ item: FetchItem) async -> String? {
         guard let id = item.entry else { return nil }
         do {
@@ -180,12 +180,12 @@ final class FetchFleet: Sendable {
         }
         state.withLock { state in
             state.held.remove(id)
-            // The command of an attempt whose reply was lost may have been performed: by this run, then.
+            // If the reply to an earlier attempt was lost, this run itself may have finished the item.
             if !isFirst, attemptCount == 1 { state.counts.repeated += 1 }
         }
     }
 
-    /// Keeps the items of this run from being taken by others, until the task is cancelled.
+    /// Renews the lease of this run's items, until the task is cancelled.
     func renew() async {
         while !Task.isCancelled {
             let ids = state.withLock { Array($0.held) }
@@ -194,17 +194,17 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Leaves the items that have no record to other runs, which need not wait for the lease.
+    /// Gives unfinished items back, so that other runs need not wait for the lease, and shuts the fleet down.
     func end() async {
         let ids = state.withLock { Array($0.held) }
-        // Without the server they are taken when the lease is over.
+        // If the server cannot be reached, other runs take these items when the lease expires.
         try? await queue.giveBack(ids)
         fleet.shutDown()
     }
 
     // MARK: Adding
 
-    /// Adds the lines of a list, unless another run does; why that failed, in words.
+    /// Adds the lines of a list, unless another run adds them; returns the failure in words, `nil` if there is none.
     ///
     /// A run that continues a killed run has the same list. The lines that are in the queue already are compared with
     /// the list, and the lines after them are added.
@@ -225,7 +225,7 @@ final class FetchFleet: Sendable {
 
     /// The next lines; `nil` at the end; throws `OutputError` and `CancellationError`.
     private func lines(of input: FetchInput) async throws -> [FetchLine]? {
-        // A stream, since a read from a pipe can last longer than the run.
+        // A stream ends on cancellation; a read from a pipe can outlast the run.
         let (answers, continuation) = AsyncStream<FetchInput.Answer>.makeStream()
         input.read {
             continuation.yield($0)
@@ -242,7 +242,7 @@ final class FetchFleet: Sendable {
     /// Adds a batch as soon as it is this run's turn and there is room; false when the list is complete already.
     private func add(_ batch: [[UInt8]], isEnd: Bool, _ position: inout FetchPosition) async throws -> Bool {
         var batch = batch[...]
-        // What is known to be in the queue is not sent.
+        // Lines that are known to be in the queue are not sent.
         position.skip(&batch)
         guard !batch.isEmpty || isEnd else { return true }
         while true {
@@ -261,7 +261,7 @@ final class FetchFleet: Sendable {
             position.knownChecksum = reply.checksum
             let fitted = position.fits
             position.skip(&batch)
-            // At the end the queue would be complete now, if it had the same list.
+            // At the end of the list, a queue with the same list would be complete by now.
             guard fitted, position.fits, !isEnd else {
                 throw OutputError(errorDescription: "it was begun with another list; another --queue begins anew")
             }
@@ -277,7 +277,7 @@ final class FetchFleet: Sendable {
     }
 }
 
-/// Where a run is in its list, beside what the queue has; pure.
+/// A run's position in its list, and how much of a list the queue has; pure.
 struct FetchPosition: Sendable, Equatable {
     /// How many lines were passed.
     private(set) var count = 0
@@ -290,7 +290,7 @@ struct FetchPosition: Sendable, Equatable {
     /// Whether the queue can have been filled from the same list.
     var fits: Bool { count < known || count == known && checksum == knownChecksum }
 
-    /// Passes the lines at the beginning of a batch that the queue has.
+    /// Drops the first lines of a batch, which the queue has already.
     mutating func skip(_ batch: inout ArraySlice<[UInt8]>) {
         while count < known, let line = batch.popFirst() { pass(line) }
     }
@@ -300,7 +300,7 @@ struct FetchPosition: Sendable, Equatable {
         checksum = String(FetchItem.hash(Array(checksum.utf8) + line), radix: 16)
     }
 
-    /// The position behind a batch.
+    /// The position after a batch.
     func advanced(by batch: ArraySlice<[UInt8]>) -> FetchPosition {
         var copy = self
         for line in batch { copy.pass(line) }

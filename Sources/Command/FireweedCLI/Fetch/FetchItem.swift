@@ -4,16 +4,16 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// A line of input that stands for a request, right or wrong.
+/// A line of input that describes a request, validly or not.
 struct FetchItem: Sendable {
     /// The number of the item in the input, from 1; empty lines and comments have none.
     let index: Int
-    /// What tells the line from others: a resumed run fetches a line again that has changed.
+    /// A hash of the line: a resumed run makes the request again if the line has changed.
     let key: UInt64
-    /// What the record says of the line, where it is not a request.
+    /// The line, shortened, for its record if the line is not a valid request.
     let text: String
     let request: Result<FetchRequest, UsageError>
-    /// What a shared list calls the item; `nil` for an item of this run's own list.
+    /// The item's id in a shared list; `nil` for an item of this run's own list.
     var entry: String?
 
     /// Reads a line.
@@ -52,7 +52,7 @@ struct FetchItem: Sendable {
         }
     }
 
-    /// FNV-1a of 64 bits: the same in every run.
+    /// The 64-bit FNV-1a hash: unlike that of `Hasher`, the same in every run.
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
@@ -60,7 +60,7 @@ struct FetchItem: Sendable {
 
 /// What the command line says of every request of a list.
 struct FetchDefaults: Sendable {
-    /// Of URLs without a scheme.
+    /// The scheme of URLs without one; `nil` for the usual rule.
     var scheme: String?
     /// The schemes that may be sent; `nil` for all.
     var allowedSchemes: Set<String>?
@@ -81,7 +81,7 @@ struct FetchRequest: Sendable {
     var method: HTTPMethod
     var headers: HTTPHeaders
     var content: Data?
-    /// What the user calls the request; comes back in its record.
+    /// The user's id for the request, which its record repeats.
     var id: JSONNode?
 
     /// Scheme, host and port.
@@ -101,7 +101,7 @@ struct FetchRequest: Sendable {
         headers = defaults.headers
     }
 
-    /// A request of a JSON object with `url`, and perhaps `method`, `headers`, `body` and `id`; throws `UsageError`.
+    /// A request from a JSON object with `url`, and perhaps `method`, `headers`, `body` and `id`; throws `UsageError`.
     init(json text: String, _ defaults: FetchDefaults) throws {
         let node: JSONNode
         do {
@@ -145,7 +145,7 @@ struct FetchRequest: Sendable {
         }
     }
 
-    /// Adds fields: an object of texts, or of arrays of texts.
+    /// Adds fields from an object whose values are strings, numbers, or arrays of these.
     private mutating func add(_ fields: JSONNode) throws {
         guard case .object(let members) = fields else {
             throw UsageError(message: "the member headers is \(fields.typeName), and not an object")

@@ -3,10 +3,10 @@
 import Foundation
 import Glibc
 
-/// The finished items of a file of records, which is the journal of a run too.
+/// The finished items in a file of records, or in a journal.
 ///
-/// A record is appended as a whole and begins with its item's number and key. A run that was killed can have left half
-/// a record at the end: it is cut off. Keeps eight bytes for each item.
+/// A record is appended as a whole and begins with its item's number and key. A killed run may have left half a record
+/// at the end, which is cut off. Each item takes eight bytes of memory.
 struct FetchJournal {
     /// The key of each item, by its number; 0 for an item that is not finished.
     private var keys: [UInt64] = []
@@ -14,7 +14,7 @@ struct FetchJournal {
     /// Where the last whole line ends.
     private(set) var end: off_t = 0
 
-    /// Items run at most so far ahead of the oldest one, so that no file has a number far beyond its count.
+    /// Numbers this far above `count` are ignored, to limit memory for a damaged file: items never run so far ahead.
     private static let maximumGap = 1_000_000
 
     func contains(_ item: FetchItem) -> Bool {
@@ -62,7 +62,7 @@ struct FetchJournal {
             head += rest.prefix(Self.headLength - head.count)
             position += off_t(read)
         }
-        // What is not ours is not cut off.
+        // A file without records is refused, so that nothing is cut off from a foreign file.
         guard hasRecords || lineCount == 0 && (head.isEmpty || head.starts(with: "{\"index\":".utf8)) else {
             throw OutputError(errorDescription: "\(name) has no records of fireweed fetch in it")
         }
@@ -75,7 +75,7 @@ struct FetchJournal {
 
     private static let errorMember = Array(", \"error\": \"".utf8)
 
-    /// Whether a record says that its request failed: quotes within its texts have backslashes.
+    /// Whether a record has the member `error`: in texts, quotes have backslashes and so do not match.
     private static func hasError(_ head: [UInt8]) -> Bool {
         head.indices.contains { head[$0] == errorMember[0] && head[$0...].starts(with: errorMember) }
     }

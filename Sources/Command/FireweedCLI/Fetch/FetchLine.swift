@@ -37,7 +37,7 @@ struct FetchLineSplitter {
         return lines
     }
 
-    /// The last line, where it has no line break.
+    /// The last line, if it has no line break.
     mutating func finish() -> [FetchLine] { takeLine().map { [$0] } ?? [] }
 
     private mutating func hold(_ bytes: ArraySlice<UInt8>) {
@@ -77,7 +77,7 @@ private final class FetchLineReader {
 
     /// Some lines, perhaps none; `nil` at the end.
     ///
-    /// Waits for a pipe. Throws `OutputError`.
+    /// Blocks while a pipe is empty. Throws `OutputError`.
     func next() throws -> [FetchLine]? {
         if let pattern = patterns.first {
             let end = min(pattern.count, patternIndex + 64)
@@ -100,7 +100,7 @@ private final class FetchLineReader {
 
 /// The list of a run, read on a queue of its own: reading a pipe can take any time.
 final class FetchInput: Sendable {
-    /// What came of reading.
+    /// The result of a read.
     enum Answer: Sendable {
         case lines([FetchLine])
         case end
@@ -154,9 +154,9 @@ final class FetchInput: Sendable {
         }
     }
 
-    /// How many items there are; `nil` where that is known at the end only.
+    /// The number of items; `nil` if it is known only at the end.
     ///
-    /// Reads a file once more.
+    /// Reads the whole file an additional time.
     func count() -> Int? {
         let known = patterns.reduce(0) { $0 + $1.count }
         var status = stat()

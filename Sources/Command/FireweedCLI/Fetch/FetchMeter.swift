@@ -1,10 +1,10 @@
 // The bar of a list.
 
-/// How far a run is.
+/// The progress of a run.
 struct FetchProgress: Equatable {
-    /// Items of the list; `nil` where that is known at the end only.
+    /// Items of the list; `nil` if the number is known only at the end.
     var total: Int?
-    /// Items that are finished, those of earlier runs among them.
+    /// Finished items, including those of earlier runs.
     var finished = 0
     var earlier = 0
     var failed = 0

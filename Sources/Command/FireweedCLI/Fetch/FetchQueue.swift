@@ -10,7 +10,7 @@ struct FetchQueue {
     let originLimit: Int
     /// How many items wait at most.
     private let waitingLimit: Int
-    /// A slice, since items go from its beginning.
+    /// A slice, since items are removed from its beginning.
     private var waiting: ArraySlice<FetchItem> = []
     private var running: [String: Int] = [:]
     private(set) var runningCount = 0
@@ -38,7 +38,7 @@ struct FetchQueue {
         return item
     }
 
-    /// An item has run.
+    /// Frees the place of an item that has run.
     mutating func finish(_ item: FetchItem) {
         runningCount -= 1
         guard let origin = item.origin, let count = running[origin] else { return }

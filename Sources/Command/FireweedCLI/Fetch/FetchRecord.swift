@@ -11,9 +11,9 @@ struct FetchRecord: Sendable {
     var attemptCount = 0
     var metrics: TaskMetrics?
     var contentType: String?
-    /// Where redirects have led; `nil` without any.
+    /// The URL after redirects; `nil` without any.
     var finalURL: URL?
-    /// The content, where it goes into the record.
+    /// The content, if it goes into the record.
     var content: Data?
     /// The part of the content that `--select` asks for, as JSON.
     private(set) var selection: String?
@@ -25,7 +25,7 @@ struct FetchRecord: Sendable {
 
     init(_ item: FetchItem) { self.item = item }
 
-    /// Takes the values at a path of the content: several, and those of a path with `[]`, are an array.
+    /// Selects the values at a path of the content: several values, and those of a path with `[]`, become an array.
     mutating func select(_ path: ValuePath, from content: Data) {
         do {
             let text = MessageText.text(content, type: contentType, charset: nil) ?? ""
@@ -37,7 +37,7 @@ struct FetchRecord: Sendable {
         }
     }
 
-    /// The line with its end.
+    /// The record's line, with its line break.
     ///
     /// The item's number and key come first: `FetchJournal` reads them there.
     var line: [UInt8] {
@@ -69,7 +69,7 @@ struct FetchRecord: Sendable {
         return line.bytes
     }
 
-    /// How long the request took, and its last exchange: until there was a connection, and until the response came.
+    /// Adds the total time, and of the last exchange the times to connect and from request to first byte.
     private func addSeconds(_ metrics: TaskMetrics, to line: inout RecordLine) {
         let last = metrics.transactionMetrics.last
         func span(_ start: Date?, _ end: Date?) -> TimeInterval? {
@@ -90,7 +90,7 @@ struct FetchRecord: Sendable {
     }
 }
 
-/// A JSON object on its way into bytes: a list may have millions of records.
+/// A JSON object that is written directly as bytes, since a list may have millions of records.
 private struct RecordLine {
     private(set) var bytes: [UInt8]
 
@@ -117,7 +117,7 @@ private struct RecordLine {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends seconds with six digits behind the point; not by a format, which takes as long as making a request.
+    /// Appends seconds with six decimals, without `String(format:)`, which takes as long as making a request.
     mutating func append(seconds: TimeInterval) {
         let microseconds = Int64((seconds * 1e6).rounded())
         let digits = String(1_000_000 + microseconds % 1_000_000)

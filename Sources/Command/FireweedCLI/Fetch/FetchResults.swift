@@ -12,10 +12,10 @@ import Synchronization
 /// A file of records is its own journal. For standard output a journal can be named: it gets the beginning of each
 /// record, after the record was written.
 final class FetchResults: Sendable {
-    /// What came of writing.
+    /// The result of a write.
     enum Answer: Sendable {
         case written
-        /// The reader of the pipe has gone.
+        /// The reader of the pipe has closed it.
         case readerGone
         case failure(String)
     }
@@ -26,7 +26,7 @@ final class FetchResults: Sendable {
     private final class Appender {
         let descriptor: Int32
         let name: String
-        /// Where the last whole record ends; `nil` for what is not a file.
+        /// Where the last whole record ends; `nil` if this is not a regular file.
         var end: off_t?
         var lastSynced = ContinuousClock.now
 
@@ -38,7 +38,7 @@ final class FetchResults: Sendable {
     /// What is to be written next.
     private struct Waiting {
         var records: [UInt8] = []
-        /// What the journal is to get.
+        /// What is to be written to the journal.
         var entries: [UInt8] = []
         var continuations: [CheckedContinuation<Answer, Never>] = []
     }
@@ -48,7 +48,7 @@ final class FetchResults: Sendable {
     // SAFETY: used on `queue` alone after `init`.
     private nonisolated(unsafe) let records: Appender
     private nonisolated(unsafe) let journal: Appender?
-    /// What earlier runs have finished.
+    /// The items that earlier runs have finished.
     let finished: FetchJournal
     /// Whether standard output gets the records of failures alone.
     private let omitsSuccesses: Bool
@@ -93,10 +93,10 @@ final class FetchResults: Sendable {
         OutputError(errorDescription: "\(path) cannot be written: \(reason)")
     }
 
-    /// Writes a record, given with its line end, and remembers that its item is finished.
+    /// Writes a record, given with its line end, and notes its item in the journal, if any.
     ///
-    /// Records that come while others are written are written together.
-    /// A failed one is not finished: the next run makes it again.
+    /// Records that arrive while others are written are written together. With `omitsSuccesses`, only the record of a
+    /// failure is written. A failed item is not noted in the journal: the next run requests it again.
     func write(_ record: [UInt8], index: Int, key: UInt64, isFailure: Bool = false) async -> Answer {
         await withCheckedContinuation { continuation in
             let entry = journal == nil || isFailure ? "" : "\(FetchJournal.head(index: index, key: key))}\n"
@@ -120,7 +120,7 @@ final class FetchResults: Sendable {
         for continuation in all.continuations { continuation.resume(returning: answer) }
     }
 
-    /// Has the disk keep what was written; what is wrong with that, in words.
+    /// Flushes what was written to the disk; returns the failure in words, `nil` on success.
     func finish() -> String? {
         queue.sync {
             [records, journal].compactMap { appender -> String? in
@@ -138,7 +138,7 @@ final class FetchResults: Sendable {
                 offset += count
             } else if errno != EINTR {
                 let reason = errno
-                // Half a record is no use to anyone who reads the file meanwhile.
+                // Half a record would be invalid for a reader of the file.
                 if let end = appender.end { ftruncate(appender.descriptor, end) }
                 if reason == EPIPE { return .readerGone }
                 return .failure("\(appender.name) cannot be written: \(String(cString: strerror(reason)))")
@@ -146,7 +146,7 @@ final class FetchResults: Sendable {
         }
         guard let end = appender.end else { return .written }
         appender.end = end + off_t(bytes.count)
-        // The kernel keeps what a killed process wrote; the disk is asked once a second, for the loss of power.
+        // The kernel keeps what a killed process wrote; a sync once a second limits what a loss of power destroys.
         if ContinuousClock.now - appender.lastSynced > .seconds(1) {
             fdatasync(appender.descriptor)
             appender.lastSynced = .now

@@ -7,11 +7,11 @@ import Synchronization
 
 /// Makes the requests of a list, some at a time, and writes a record of each.
 ///
-/// Everything that happens is an event for one loop, which reads lines as long as few wait, and begins requests as long
-/// as there is room. A request counts as running until its record is written: a slow reader slows the run down.
+/// One loop handles all events: it reads lines while few items wait, and begins requests while the limits allow it. A
+/// request counts as running until its record is written, so that a slow reader slows the run down.
 struct FetchRunner: Sendable {
     private let invocation: Invocation
-    /// The run's own list; `nil` for a run that takes items of a shared list alone.
+    /// The run's own list; `nil` for a run that only takes items of a shared list.
     private let input: FetchInput?
     /// The shared list; `nil` without `--fleet`.
     private let fleet: FetchFleet?
@@ -20,7 +20,7 @@ struct FetchRunner: Sendable {
     private let defaults: FetchDefaults
     private let sign = StopSign()
 
-    /// Set once requests are cancelled because there is no place for their records.
+    /// Set once requests are cancelled because their records cannot be written.
     private final class StopSign: Sendable {
         let isSet = Atomic(false)
     }
@@ -50,7 +50,7 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// What happens.
+    /// The events of the loop.
     private enum Event: Sendable {
         case read(FetchInput.Answer)
         case taken(FetchFleet.Answer)
@@ -63,7 +63,7 @@ struct FetchRunner: Sendable {
         case interrupted
     }
 
-    /// What the loop knows.
+    /// The state of the loop.
     private struct State {
         var queue: FetchQueue
         var progress = FetchProgress()
@@ -94,13 +94,13 @@ struct FetchRunner: Sendable {
         let draws = Terminal.canDraw && !isSilent && !(Terminal.isOutput && invocation.outputFile == nil)
         var meter = FetchMeter()
         let limit = invocation.jobCount
-        // What one run has taken the others cannot take.
+        // With a fleet few items wait here, since other runs cannot take them.
         var state = State(
             queue: FetchQueue(
                 limit: limit, originLimit: invocation.originLimit ?? limit, waitingLimit: fleet.map { _ in limit }))
         if draws, fleet == nil { state.progress.total = input?.count() }
-        // On the session's event loop: no thread hop between a request, its record and the next request. The disk can
-        // keep a file waiting, and the loop must not wait.
+        // On the session's event loop: no thread hop between a request, its record and the next request. With `--save`
+        // it is not used: the disk may block, and the loop must not.
         await withTaskExecutorPreference(invocation.saveFolder == nil ? exchange.session.executor : nil) {
             await withDiscardingTaskGroup { group in
                 share(&group, continuation)
@@ -119,7 +119,7 @@ struct FetchRunner: Sendable {
         return finish(state, interruption.code)
     }
 
-    /// Adds the run's own list to the shared one, and keeps what the run takes of it.
+    /// Starts the tasks that add the run's own list to the shared one, and renew the lease of taken items.
     private func share(_ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation) {
         guard let fleet else { return }
         group.addTask { await fleet.renew() }
@@ -129,12 +129,12 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Reads on, and begins what may run.
+    /// Begins the requests that may run, and reads more items if there is room.
     private func begin(
         _ state: inout State, _ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation,
         _ interruption: Interruption
     ) {
-        // A request that the signal has ended makes no room for another one.
+        // After a signal, the end of a request makes no room for another one.
         guard state.end == nil, interruption.code == nil else { return }
         while let item = state.queue.next() {
             group.addTask { [self] in events.yield(await finish(item, interruption)) }
@@ -193,7 +193,7 @@ struct FetchRunner: Sendable {
                 stop(&state, .readerGone)
             }
         case .interrupted:
-            // Requests that were about to be made when the signal came.
+            // Cancels requests again, for those that were begun as the signal arrived.
             exchange.session.cancelAllRequests()
             stop(&state, .interrupted)
         }
@@ -210,7 +210,7 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Begins nothing any more; the first reason holds.
+    /// Begins no more requests; the first reason is kept.
     private func stop(_ state: inout State, _ end: State.End) {
         if state.end == nil { state.end = end }
     }
@@ -243,7 +243,7 @@ struct FetchRunner: Sendable {
         return progress.failed > 0 || !failures.isEmpty ? .failure : .success
     }
 
-    /// Says what the user may not expect.
+    /// Reports what the user may not expect.
     private func tell(_ state: State) {
         if state.lineCount == 0 {
             Terminal.tell(fleet == nil ? "fireweed: the list is empty\n" : "fireweed: nothing was left to do\n")

@@ -6,7 +6,7 @@ import Glibc
 
 /// Reads files of every kind: regular ones, fifos, devices, and the `/dev/fd/N` that a shell makes of `<(…)`.
 enum LocalFile {
-    /// The whole content; throws `UsageError`.
+    /// The whole content of a file, of standard input for `-`; throws `UsageError`.
     static func data(_ path: String) throws -> Data {
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw error(path) }
@@ -38,8 +38,8 @@ enum LocalFile {
         return text
     }
 
-    /// Whether a path is that of a regular file, which has a length and can be read again; throws `UsageError` where it
-    /// cannot be read.
+    /// Whether a file is regular, so that it has a length and can be read again; throws `UsageError` for a folder, and
+    /// for a file that cannot be read.
     static func isRegular(_ path: String) throws -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else { throw error(path) }
@@ -49,7 +49,7 @@ enum LocalFile {
         return status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The status of the file that a path leads to, through links; `nil` without a file.
+    /// The status of the file at a path, following links; `nil` without a file.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return stat(path, &status) == 0 ? status : nil
@@ -67,7 +67,7 @@ struct FileReference: Equatable {
     let type: String?
     let fileName: String?
 
-    /// Reads the value of a file item; a file whose name has the `;` in it is taken whole.
+    /// Reads the value of a file item; a `;` in the name of an existing file begins no parameter.
     init(_ text: String, exists: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }) {
         var (type, fileName): (String?, String?)
         var path = text

@@ -1,4 +1,4 @@
-// From an invocation to what is sent.
+// Conversion of an invocation to the request that is sent.
 
 import CommandLanguage
 import Fireweed
@@ -23,7 +23,7 @@ struct RequestPlan {
     let headers: HTTPHeaders
     /// Names of fields that are never sent, no matter which part would add them.
     let removedHeaders: [String]
-    /// The fields of the command line, in its order; `headers` has those of one name joined.
+    /// The fields of the command line, in its order; `headers` has the fields with the same name joined.
     let lines: [Field]
     let content: Content
 
@@ -58,7 +58,7 @@ struct RequestPlan {
         self.headers = headers
     }
 
-    /// Makes a plan of what is known already.
+    /// Makes a plan from its parts.
     init(url: URL, method: HTTPMethod, lines: [Field], removedHeaders: [String], content: Content) {
         (self.url, self.method, self.lines, self.content) = (url, method, lines, content)
         self.removedHeaders = removedHeaders
@@ -66,9 +66,10 @@ struct RequestPlan {
         headers = HTTPHeaders(Self.joined(lines))
     }
 
-    /// The fields of some lines.
+    /// The lines, with those of the same name joined to one field.
     ///
-    /// Several of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265 §4.2).
+    /// The values of one name form a list, joined by "," (RFC 9110 §5.3); only cookies are joined by ";" (RFC 6265
+    /// §4.2).
     private static func joined(_ lines: [Field]) -> [HTTPHeader] {
         byName(lines).map { same in
             let separator = same[0].name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
@@ -76,7 +77,7 @@ struct RequestPlan {
         }
     }
 
-    /// The field that an item is; `nil` for other items.
+    /// The field that an item gives; `nil` for an item that gives none.
     private static func line(_ item: Item) throws -> Field? {
         switch item.kind {
         case .header: Field(name: item.name, value: item.value.trimmingCharacters(in: .whitespaces))
@@ -87,7 +88,7 @@ struct RequestPlan {
         }
     }
 
-    /// The lines of each name, in the order in which the names come first.
+    /// The lines grouped by name, in the order of the first line of each name.
     private static func byName(_ lines: [Field]) -> [[Field]] {
         var (groups, places): ([[Field]], [String: Int]) = ([], [:])
         for line in lines {
@@ -109,7 +110,7 @@ struct RequestPlan {
         return writing
     }
 
-    /// Refuses what no field can hold (RFC 9110 §5.1, §5.5): it would be left out, or begin a field of its own.
+    /// Refuses names and values that no field can have (RFC 9110 §5.1, §5.5), such as a value with a line break.
     static func check(_ headers: HTTPHeaders) throws {
         for header in headers {
             let isToken = header.name.utf8.allSatisfy { byte in
@@ -203,7 +204,7 @@ struct RequestPlan {
         }
     }
 
-    /// Whether a text is an object or an array of JSON: a word or a number is text for most people.
+    /// Whether a text is a JSON object or array: a single word or number counts as plain text.
     private static func isJSON(_ text: String) -> Bool {
         guard let first = text.first(where: { !$0.isWhitespace }), "{[".contains(first) else { return false }
         return (try? JSONReader.read(text)) != nil
@@ -246,7 +247,7 @@ struct RequestPlan {
             if file.path != "-", try LocalFile.isRegular(file.path) {
                 form.append(url, withName: item.name, fileName: name, mimeType: type)
             } else {
-                // What has no length is read first: a part announces none, but the whole form does.
+                // A file without a length is read into memory first, since the form announces its whole length.
                 form.append(try LocalFile.data(file.path), withName: item.name, fileName: name, mimeType: type)
             }
         }
@@ -259,10 +260,10 @@ struct RequestPlan {
     }
 }
 
-/// Content that is sent without its length: of a fifo, a device or a pipe of the shell's, read as it is sent.
+/// Content that is read as it is sent, and so has no length: of a fifo, a device or a pipe of the shell.
 struct FileStream: Sendable {
     let path: String
-    /// The content, where it has been read.
+    /// The content, if it has been read already.
     private var data: Data?
 
     init(path: String) { self.path = path }
@@ -274,7 +275,7 @@ struct FileStream: Sendable {
 }
 
 extension Invocation {
-    /// The method to send, when content comes from standard input too.
+    /// The method to send; `hasInput` says whether standard input has content.
     func effectiveMethod(hasInput: Bool) -> String {
         method ?? (hasInput ? "POST" : effectiveMethod)
     }

@@ -1,6 +1,6 @@
 // The tokens of style sheets (CSS Syntax Level 3), as far as colours need them; pure.
 
-/// Cuts a style sheet.
+/// Splits a style sheet into tokens.
 struct CSSTokens {
     private var scanner: CodeScanner
     /// The part of the sheet that the next token belongs to.
@@ -85,7 +85,7 @@ struct CSSTokens {
         case .prelude where scanner.scalar(count) != "(": scanner.take(count, .key)
         case .value where scanner.text(count).lowercased() == "url" && scanner.scalar(count) == "(":
             scanner.take(count + 1)
-            // An address without quotes.
+            // A URL without quotes.
             let address = scanner.count { $0 != ")" && !CodeScanner.isSpace($0) && $0 != "\"" && $0 != "'" }
             if address > 0 { scanner.take(address, .string) }
         case .start, .prelude, .value: scanner.take(count)
@@ -106,7 +106,7 @@ struct CSSTokens {
         return min(count, scanner.restCount - offset)
     }
 
-    /// A number with its unit.
+    /// The length of a number with its unit.
     private func numberCount() -> Int {
         // The first scalar is a digit, a sign or a point.
         let count = 1 + scanner.count(after: 1) { CodeScanner.isDigit($0) || $0 == "." }

@@ -3,15 +3,16 @@
 import Foundation
 import Glibc
 
-/// Decodes text piece by piece; what is not a character becomes U+FFFD.
+/// Decodes text piece by piece; bytes that are not a character become U+FFFD.
 final class CharacterSetDecoder {
     private let converter: iconv_t
-    /// The beginning of a character whose end has not come.
+    /// The first bytes of a character that is not complete yet.
     private var held: [UInt8] = []
 
-    /// A decoder for a character set by its IANA name; `nil` for one that is not known here.
+    /// A decoder for a character set by its IANA name; `nil` for an unknown name.
     init?(_ name: String) {
-        // "//IGNORE" and "//TRANSLIT" are no names, and a browser reads these two as the wider sets (WHATWG Encoding).
+        // Browsers read these character sets as wider ones (WHATWG Encoding). Names with a "/", such as "//IGNORE", are
+        // refused below: iconv takes them as flags.
         let wider = [
             "iso-8859-1": "WINDOWS-1252", "latin1": "WINDOWS-1252", "us-ascii": "WINDOWS-1252", "gb2312": "GBK",
         ]
@@ -24,13 +25,13 @@ final class CharacterSetDecoder {
 
     deinit { iconv_close(converter) }
 
-    /// The text of the next bytes, as far as its characters are whole.
+    /// The text of the next bytes, as far as its characters are complete.
     func append(_ bytes: some Sequence<UInt8>) -> String {
         held += bytes
         return convert(isLast: false)
     }
 
-    /// The text of what is left.
+    /// The text of the remaining bytes.
     func finish() -> String { convert(isLast: true) }
 
     private func convert(isLast: Bool) -> String {
@@ -43,7 +44,7 @@ final class CharacterSetDecoder {
             output += buffer.prefix(written).map { UInt8(bitPattern: $0) }
             consumed += taken
             guard failure != 0, failure != E2BIG else { continue }
-            // An unfinished character may be completed by the next piece.
+            // The next piece may complete the character.
             if failure == EINVAL, !isLast { break }
             output += [0xEF, 0xBF, 0xBD]
             consumed += 1
@@ -65,7 +66,7 @@ final class CharacterSetDecoder {
         }
     }
 
-    /// The character set that bytes say themselves by a byte order mark; else the one of the media type; else UTF-8.
+    /// The character set that a byte order mark names; else that of the media type; else UTF-8.
     static func name(of bytes: some Collection<UInt8>, type: String?) -> String {
         let marks: [([UInt8], String)] = [
             ([0xEF, 0xBB, 0xBF], "UTF-8"), ([0xFE, 0xFF], "UTF-16"), ([0xFF, 0xFE], "UTF-16"),

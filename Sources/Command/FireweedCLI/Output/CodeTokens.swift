@@ -23,7 +23,7 @@ enum CodeLanguage: Equatable {
         }
     }
 
-    /// Cuts a program; text that is no program of the language is cut too, and loses nothing.
+    /// Splits a program into tokens; invalid text is split too, without any loss.
     func tokens(of program: String) -> [CodeToken] {
         switch self {
         case .css:
@@ -36,12 +36,12 @@ enum CodeLanguage: Equatable {
     }
 }
 
-/// A place in a program, and the tokens in front of it.
+/// A position in a program, and the tokens before it.
 struct CodeScanner {
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var tokens: [CodeToken] = []
-    /// The beginning of the plain text in front of the place.
+    /// The beginning of the plain text before the position.
     private var plainStart = 0
 
     init(_ program: String) {
@@ -54,12 +54,12 @@ struct CodeScanner {
     /// The number of scalars up to the end.
     var restCount: Int { scalars.count - position }
 
-    /// The scalar so far behind the place; `nil` behind the end.
+    /// The scalar at an offset from the position; `nil` after the end.
     func scalar(_ offset: Int) -> Unicode.Scalar? {
         position + offset < scalars.count ? scalars[position + offset] : nil
     }
 
-    /// The distance to a text, looked for behind so many scalars; `nil` where it does not follow.
+    /// The distance to the next occurrence of a text from `offset` on; `nil` if there is none.
     func distance(to text: String, after offset: Int) -> Int? {
         let text = Array(text.unicodeScalars)
         var index = position + offset
@@ -72,7 +72,7 @@ struct CodeScanner {
         return nil
     }
 
-    /// The number of scalars behind `offset` ones, up to the first that does not fulfil a condition.
+    /// The number of scalars from `offset` on, up to the first that does not meet a condition.
     func count(after offset: Int = 0, while condition: (Unicode.Scalar) -> Bool) -> Int {
         var count = 0
         while let scalar = scalar(offset + count), condition(scalar) { count += 1 }
@@ -84,7 +84,7 @@ struct CodeScanner {
         String(String.UnicodeScalarView(scalars[position..<min(position + count, scalars.count)]))
     }
 
-    /// Makes a token of the next scalars, or plain text of them, and moves behind them.
+    /// Makes a token of the next scalars, or plain text without a `part`, and moves past them.
     mutating func take(_ count: Int, _ part: ColourStyle.Part? = nil) {
         let end = min(position + count, scalars.count)
         if let part {
@@ -100,7 +100,7 @@ struct CodeScanner {
         guard let quote = current else { return 0 }
         var count = 1
         while let scalar = scalar(count), !Self.isLineBreak(scalar) {
-            // A backslash in front of a line break continues the string.
+            // A backslash before a line break continues the string.
             count += scalar == "\\" ? 2 : 1
             if scalar == quote { break }
         }

@@ -72,7 +72,8 @@ struct Appearance: Sendable {
 }
 
 extension Appearance {
-    /// What an invocation asks for: on a terminal everything, unless it cannot or must not have colours.
+    /// The appearance for an invocation; by default everything on a terminal, with colours if allowed, and else
+    /// nothing.
     init(_ invocation: Invocation, isTerminal: Bool, allowsColours: Bool) {
         let chosen = invocation.prettiness ?? (!isTerminal ? .none : allowsColours ? .all : .format)
         isColoured = chosen.hasColours

@@ -1,10 +1,10 @@
-// Content on its way to standard output; pure.
+// Formatting of content for standard output; pure, apart from `Terminal.isOutput`.
 
 import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Says what to write for each piece of content.
+/// Returns the bytes to write for each piece of content.
 struct ContentPrinter {
     /// How content is written.
     enum Form {
@@ -12,13 +12,13 @@ struct ContentPrinter {
         case bytes
         /// As text, as it comes.
         case text
-        /// Text as it comes, but JSON, markup and programs when all of it is there, formatted and coloured.
+        /// Text as it comes; JSON, markup and programs formatted and coloured, when they are complete.
         case formatted
-        /// JSON values that follow one another, each formatted when it is there.
+        /// A JSON value on each line, formatted when the line is complete.
         case lines
         /// One server-sent event at a time: byte for byte, or as text.
         case events(areRaw: Bool)
-        /// The values at a path of JSON, each on a line, when all is there.
+        /// The values at a path of JSON, each on a line, when the content is complete.
         case selection(ValuePath)
     }
 
@@ -31,7 +31,7 @@ struct ContentPrinter {
     private var splitter = EventSplitter()
     private var hasGivenUp = false
     private var endsWithLineBreak = true
-    /// Why what was asked for cannot be printed.
+    /// Why the selected values cannot be printed.
     private(set) var failure: String?
 
     /// Makes a printer for content of a media type.
@@ -44,7 +44,7 @@ struct ContentPrinter {
         self.charset = charset
     }
 
-    /// What to write now that a piece came.
+    /// The bytes to write for the next piece.
     mutating func take(_ piece: Data) -> [UInt8] {
         switch form {
         case .bytes: return Array(piece)
@@ -55,7 +55,7 @@ struct ContentPrinter {
         case .formatted:
             held.append(piece)
             guard !isJSON, !text.needsWhole(type) else { return [] }
-            // The first visible byte tells; from here on text comes as it is.
+            // The first visible byte tells JSON from text; text is written as it comes from here on.
             guard held.contains(where: { $0 > 0x20 }) else { return [] }
             form = .text
             defer { held = Data() }
@@ -73,7 +73,7 @@ struct ContentPrinter {
         }
     }
 
-    /// What to write at the end.
+    /// The bytes to write at the end.
     mutating func finish() -> [UInt8] {
         switch form {
         case .bytes: return []
@@ -85,7 +85,7 @@ struct ContentPrinter {
             if let last = bytes.last { endsWithLineBreak = last == 0x0A }
             return endsWithLineBreak ? bytes : bytes + [0x0A]
         case .events(let areRaw):
-            // What is left is no event, but it came: a pipe gets every byte.
+            // The rest is not a complete event, but a pipe gets every byte.
             return areRaw ? splitter.rest : []
         case .selection(let path): return selected(path)
         }
@@ -129,7 +129,7 @@ struct ContentPrinter {
         }
     }
 
-    /// A string without quotes; other values as JSON is shown.
+    /// A string without quotes; other values formatted as JSON.
     private func line(_ value: JSONNode) -> [UInt8] {
         if case .string = value {
         } else if text.appearance.isFormatted || text.appearance.isColoured {
@@ -140,17 +140,17 @@ struct ContentPrinter {
     }
 }
 
-/// Cuts an event stream behind each empty line that ends a block (WHATWG HTML §9.2.5), and changes nothing.
+/// Splits an event stream after each empty line that ends a block (WHATWG HTML §9.2.5), and changes nothing.
 struct EventSplitter {
-    /// What came after the last whole block.
+    /// The bytes after the last complete block.
     private(set) var rest: [UInt8] = []
-    /// Up to where `rest` has been looked at, and where its present line begins.
+    /// How much of `rest` has been scanned, and where its current line begins.
     private var scanned = 0
     private var lineStart = 0
-    /// The last block ended with a CR; an LF that follows belongs to it.
+    /// The last block ended with a CR: an LF that follows ends no line of its own.
     private var followsCarriageReturn = false
 
-    /// The blocks that are whole now, each with the empty line that ends it.
+    /// The blocks that are complete now, each with the empty line that ends it.
     mutating func take(_ piece: Data) -> [[UInt8]] {
         rest.append(contentsOf: piece)
         var blocks: [[UInt8]] = []
@@ -162,7 +162,7 @@ struct EventSplitter {
             let isAfterReturn = scanned >= 2 ? rest[scanned - 2] == 0x0D : followsCarriageReturn
             let isSecondHalf = byte == 0x0A && isAfterReturn
             let isEmpty = scanned - 1 == lineStart
-            // The LF of a CRLF ends no line of its own: it goes where its CR went.
+            // The LF of a CRLF ends no line of its own.
             if isEmpty, !isSecondHalf {
                 if byte == 0x0D, scanned < rest.count, rest[scanned] == 0x0A { scanned += 1 }
                 blocks.append(Array(rest[blockStart..<scanned]))

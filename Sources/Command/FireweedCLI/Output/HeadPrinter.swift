@@ -1,24 +1,23 @@
-// Output around a response's content.
+// Output of heads around a response's content.
 
 import Fireweed
 import Foundation
 
-/// Prints requests and heads of responses as they were on the wire, as far as they are wanted.
+/// Prints requests and heads of responses as they were on the wire, if `--print` asks for them.
 struct HeadPrinter: Sendable {
     /// Letters of `--print`.
     let parts: [Character]
     /// Whether every exchange is shown, and not the last response alone.
     let showsAll: Bool
     let text: MessageText
-    /// The request's content, as text; empty where it is not to be shown.
+    /// The request's content, as text; empty if it is not shown.
     let contentText: TerminalText
-    /// Whether heads of responses go to standard output as they came, for programs.
+    /// Whether heads of responses go to standard output byte for byte, for programs.
     let isRaw: Bool
-    /// Where it is written.
+    /// Writes the output.
     let write: @Sendable (TerminalText) -> Void
 
-    /// Shows what is known before the end: every request when it has gone out, and answers that another request
-    /// follows.
+    /// Shows an event before the end: each request when it was sent, and each response that another request follows.
     func show(_ event: WireRecorder.Event) {
         switch event {
         case .sent(let exchange):
@@ -34,7 +33,7 @@ struct HeadPrinter: Sendable {
     func showResponse(_ response: HTTPURLResponse, _ recorder: WireRecorder) {
         recorder.flush()
         guard parts.contains("h") else { return }
-        // What the cache answers was not on the wire, or only as 304.
+        // A response from the cache was not on the wire, or only as a 304.
         guard let exchange = recorder.last, exchange.status == response.statusCode else {
             return write(text.head(of: response))
         }
@@ -45,7 +44,7 @@ struct HeadPrinter: Sendable {
         if isRaw { Terminal.write(head) } else { write(text.head(head)) }
     }
 
-    /// Shows what came after the content, or a head that was cut short.
+    /// Shows trailers, or an incomplete head.
     func showRest(_ recorder: WireRecorder) {
         recorder.flush()
         guard parts.contains("h"), let rest = recorder.last?.rest, !rest.isEmpty else { return }
@@ -56,7 +55,7 @@ struct HeadPrinter: Sendable {
 }
 
 extension RequestPlan.Content {
-    /// The content as it is sent, for people.
+    /// The content as readable text, or a note that names its source.
     func shown(_ text: MessageText) -> TerminalText {
         switch self {
         case .none: ""
@@ -65,7 +64,7 @@ extension RequestPlan.Content {
         case .input: "(the content of standard input)\n\n"
         case .stream(let stream, _): "(the content of \(stream.path))\n\n"
         case .multipart(let form):
-            // A form of short text is shown, one with large files is not read for that.
+            // A form below 64 KiB is shown; a larger one is not read into memory for this.
             form.contentLength < 64 * 1024
                 ? ((try? form.encode()).map { text.content($0, type: form.contentType) } ?? "") + "\n"
                 : "(\(form.contentLength) bytes of multipart content)\n\n"

@@ -6,8 +6,7 @@ import CommandLanguage
 struct JSONFormatter {
     let appearance: Appearance
 
-    /// The text on several lines, values that follow one another each on lines of its own; `nil` when it is not JSON,
-    /// as far as its tokens tell.
+    /// The formatted text, where each of several values begins a line; `nil` if its tokens show that it is not JSON.
     func formatted(_ text: String) -> TerminalText? {
         var text = text
         if appearance.isSorted, let node = try? JSONReader.read(text) { text = node.sorted.text }

@@ -1,16 +1,17 @@
 // The tokens of JavaScript (ECMA-262 §12), as far as colours need them; pure.
 
-/// Cuts a program.
+/// Splits a program into tokens.
 struct JavaScriptTokens {
     private var scanner: CodeScanner
-    /// For each `${…}` of a template that is open: how many braces are open in it.
+    /// For each open `${…}` of a template, the number of open braces in it.
     private var substitutions: [Int] = []
-    /// Whether a value can stand here: a `/` begins a regular expression then, and divides otherwise.
+    /// Whether a value can come next: then a `/` begins a regular expression, otherwise it divides.
     private var expectsValue = true
-    /// A word behind a dot is the name of a member.
+    /// True after a dot, where a word is the name of a member.
     private var followsDot = false
-    /// How much of the program is behind the last line that was searched for the end of an expression in vain: another
-    /// search of the same line would make long lines slow.
+    /// How many scalars follow the last line that was searched in vain for the end of a regular expression.
+    ///
+    /// That line is not searched again, which would be slow for long lines.
     private var searchedRest = Int.max
 
     private static let keywords: Set = [
@@ -20,7 +21,7 @@ struct JavaScriptTokens {
         "typeof", "var", "void", "while", "with", "yield",
     ]
     private static let literals: Set = ["true", "false", "null", "undefined", "NaN", "Infinity"]
-    /// Keywords that stand for a value.
+    /// Keywords that are values.
     private static let values: Set = ["super", "this"]
 
     init(_ program: String) {
@@ -86,7 +87,7 @@ struct JavaScriptTokens {
         scanner.take(1)
     }
 
-    /// The text of a template up to its end, or to its next `${`.
+    /// Takes the text of a template up to its end, or to its next `${`.
     private mutating func takeTemplate(from start: Int) {
         var count = start
         while let scalar = scanner.scalar(count) {
@@ -103,7 +104,7 @@ struct JavaScriptTokens {
         takeValue(scanner.restCount, .string)
     }
 
-    /// A regular expression with its flags; without an end on its line, the `/` divides.
+    /// Takes a regular expression with its flags; without an end on its line, the `/` divides.
     private mutating func takeExpression() {
         var (count, isInClass) = (1, false)
         while let scalar = scanner.scalar(count), !CodeScanner.isLineBreak(scalar) {
@@ -121,7 +122,7 @@ struct JavaScriptTokens {
         scanner.take(1)
     }
 
-    /// A number in any notation: `0x1F`, `1_000n`, `1.5e-3`.
+    /// The length of a number in any notation: `0x1F`, `1_000n`, `1.5e-3`.
     private func numberCount() -> Int {
         var count = 1
         while let scalar = scanner.scalar(count) {

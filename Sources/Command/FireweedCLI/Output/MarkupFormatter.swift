@@ -1,14 +1,16 @@
-// XML and HTML for people: laid out where white space means nothing, and coloured.
+// XML and HTML for people: laid out where white space is insignificant, and coloured.
 
 /// Lays out and colours markup; text, attributes and entities stay as they are.
 struct MarkupFormatter {
     let appearance: Appearance
     let isHTML: Bool
 
-    /// Elements may be within one another so deep.
+    /// The limit for the depth of nested elements.
     private static let maximumDepth = 512
 
-    /// The document; `nil` for what is not markup, is nested too deep, or whose tags do not match.
+    /// The document; `nil` for text that is not markup, and for XML that is nested too deep or whose tags do not match.
+    ///
+    /// Such HTML keeps its layout, and only gets colours.
     func formatted(_ document: String) -> TerminalText? {
         guard let tokens = MarkupToken.tokens(of: document, isHTML: isHTML),
             tokens.contains(where: { if case .text = $0 { false } else { true } })
@@ -19,7 +21,9 @@ struct MarkupFormatter {
         return laidOut(tokens, mixed)
     }
 
-    /// The positions of the tags whose elements have text beside tags, or whose white space counts.
+    /// The indices of the start tags whose elements contain text or significant white space.
+    ///
+    /// `nil` if tags do not match, or are nested too deep.
     private func mixedElements(_ tokens: [MarkupToken]) -> Set<Int>? {
         var open: [(index: Int, name: String)] = []
         var mixed: Set<Int> = []
@@ -32,7 +36,7 @@ struct MarkupFormatter {
                 if isVerbatim { mixed.insert(index) }
             case .close(let name, _):
                 guard let element = open.popLast(), element.name == name else { return nil }
-                // White space that is all of an element's content is its content.
+                // White space is significant if it is the whole content of an element.
                 if index == element.index + 2, case .text = tokens[index - 1] { mixed.insert(element.index) }
             case .text(let text), .code(let text, _):
                 if let last = open.last, !Self.isSpace(text) { mixed.insert(last.index) }
@@ -47,7 +51,7 @@ struct MarkupFormatter {
     private func laidOut(_ tokens: [MarkupToken], _ mixed: Set<Int>) -> TerminalText {
         var output: TerminalText = ""
         var isMixed: [Bool] = []
-        var follows = false  // the start tag of an element without content so far
+        var follows = false  // whether the last token is a start tag
         func begin(_ depth: Int) -> String {
             output.isEmpty ? "" : "\n" + String(repeating: " ", count: depth * appearance.indent)
         }
@@ -76,7 +80,7 @@ struct MarkupFormatter {
         return output
     }
 
-    /// Whether a start tag of XML says that white space counts in its element (XML 1.0 §2.10).
+    /// Whether a start tag of XML declares white space in its element significant (XML 1.0 §2.10).
     private static func preservesSpace(_ tag: String) -> Bool {
         ["xml:space=\"preserve\"", "xml:space='preserve'"].contains { tag.contains($0) }
     }

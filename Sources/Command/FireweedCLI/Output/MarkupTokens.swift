@@ -4,23 +4,23 @@
 enum MarkupToken: Equatable {
     case open(name: String, text: String)
     case close(name: String, text: String)
-    /// A tag that has no content: `<a/>`, or one of HTML's void elements.
+    /// The tag of an element without content: `<a/>`, or one of HTML's void elements.
     case empty(text: String)
-    /// A comment, a declaration, an instruction or a section of characters.
+    /// A comment, a declaration, a processing instruction or a CDATA section.
     case aside(text: String)
     case text(String)
     /// The program of a `<script>`, or the style sheet of a `<style>`.
     case code(String, CodeLanguage)
 
-    /// Cuts a document; entities are left alone.
+    /// Splits a document into tokens; entities stay as they are.
     ///
-    /// `nil` for what is not markup.
+    /// `nil` for text that is not markup.
     static func tokens(of document: String, isHTML: Bool) -> [MarkupToken]? {
         var cutter = MarkupCutter(document, isHTML: isHTML)
         return cutter.tokens()
     }
 
-    /// Elements of HTML whose white space is a part of what is seen, or is a program's.
+    /// Elements of HTML whose white space is visible, or belongs to a program.
     static let verbatimElements: Set = ["pre", "textarea", "script", "style"]
     fileprivate static let voidElements: Set = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
@@ -88,7 +88,7 @@ private struct MarkupCutter {
         return isEmpty ? .empty(text: text) : .open(name: name, text: text)
     }
 
-    /// Behind the `>` of a tag or declaration; one in quotes, or within brackets, is not its end.
+    /// The position after the `>` that ends a tag or declaration; a `>` in quotes or brackets does not end it.
     private func endOfTag() -> Int? {
         var quote: Unicode.Scalar?
         var depth = 0

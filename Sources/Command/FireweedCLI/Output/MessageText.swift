@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// Writes messages as they stand on the wire, with colours where they are wanted.
+/// Writes messages as they are on the wire, with colours if they are wanted.
 struct MessageText {
     let appearance: Appearance
 
@@ -13,7 +13,7 @@ struct MessageText {
         guard !lines.isEmpty else { return "" }
         let first = lines.removeFirst()
         let words = first.split(separator: " ", maxSplits: 1).map(String.init)
-        // The version of a response is plain, and so is that of a request.
+        // The HTTP version is plain text in a response and in a request.
         let isResponse = first.hasPrefix("HTTP/")
         let start: TerminalText
         if isResponse, words.count == 2 {
@@ -35,7 +35,8 @@ struct MessageText {
         }.joined()
     }
 
-    /// The lines without their ends; octets that are not UTF-8 as ISO-8859-1, as they once were meant (RFC 9110 §5.5).
+    /// The lines without their line ends; a line that is not UTF-8 is read as ISO-8859-1, as once usual (RFC 9110
+    /// §5.5).
     static func lines(of bytes: [UInt8]) -> [String] {
         bytes.split(separator: 0x0A).map { line in
             let line = line.last == 0x0D ? line.dropLast() : line
@@ -46,7 +47,7 @@ struct MessageText {
         }.filter { !$0.isEmpty }
     }
 
-    /// The head of a response that did not come over the wire, but from the cache.
+    /// A head made for a response without one on the wire, such as a response from the cache.
     func head(of response: HTTPURLResponse) -> TerminalText {
         let phrase = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
         let fields = response.headers.sorted().map { field($0.name, $0.value) }.joined()
@@ -55,7 +56,7 @@ struct MessageText {
 
     /// The heads of the requests and responses of a task, redirects and challenges among them.
     ///
-    /// The names in `omitted`, in lower case, are of fields that no request has.
+    /// `omitted` has the names, in lower case, of fields that no request has.
     func heads(of metrics: TaskMetrics, omitting omitted: Set<String>) -> TerminalText {
         metrics.transactionMetrics.map { exchange in
             let head = head(Self.head(of: exchange.request, omitting: omitted))
@@ -79,7 +80,7 @@ struct MessageText {
         return Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Content as text: JSON indented where that is wanted, other text as it is, anything else as a note.
+    /// Content as text: JSON, markup and programs formatted if wanted, other text as it is, anything else as a note.
     ///
     /// Text is read in `charset`; `nil` takes the charset that the content or its type names.
     func content(_ data: Data, type: String?, charset: String? = nil) -> TerminalText {
@@ -98,7 +99,7 @@ struct MessageText {
         return markup(text, type: type) ?? TerminalText(foreign: text)
     }
 
-    /// Whether text of a media type is shown when all of it is there, since it gets a layout or colours.
+    /// Whether text of a media type is shown only when it is complete, since it gets a layout or colours.
     func needsWhole(_ type: String?) -> Bool {
         Self.isMarkup(type) || appearance.isColoured && CodeLanguage(type: type) != nil
     }
@@ -109,14 +110,14 @@ struct MessageText {
         return essence.contains("html") || essence.hasSuffix("/xml") || essence.hasSuffix("+xml")
     }
 
-    /// XML or HTML, laid out and coloured as far as that is wanted; `nil` for what is not markup.
+    /// XML or HTML, laid out and coloured as far as that is wanted; `nil` for text that is not markup.
     private func markup(_ text: String, type: String?) -> TerminalText? {
         guard Self.isMarkup(type), appearance.isFormatted || appearance.isColoured else { return nil }
         let isHTML = type?.lowercased().contains("text/html") == true
         return MarkupFormatter(appearance: appearance, isHTML: isHTML).formatted(text)
     }
 
-    /// JSON, indented and coloured as far as that is wanted; text that is not JSON as it is.
+    /// JSON, indented and coloured as far as that is wanted; text that is not JSON is unchanged.
     func json(_ text: String) -> TerminalText {
         guard appearance.isFormatted || appearance.isColoured,
             let formatted = JSONFormatter(appearance: appearance).formatted(text)
@@ -124,7 +125,7 @@ struct MessageText {
         return formatted
     }
 
-    /// The text of content; `nil` when it has NULs, as only what is not text has.
+    /// The text of content; `nil` if it contains a NUL, which text never does.
     static func text(_ data: Data, type: String?, charset: String?) -> String? {
         let name = charset ?? CharacterSetDecoder.name(of: data, type: type)
         guard let decoder = CharacterSetDecoder(name) ?? CharacterSetDecoder("UTF-8") else { return nil }
@@ -133,7 +134,7 @@ struct MessageText {
         return text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    /// A server-sent event for a terminal: its lines with their field names apart, and a line of JSON data indented.
+    /// A server-sent event for a terminal: its field names are coloured, and a single line of JSON data is indented.
     func event(_ block: [UInt8]) -> TerminalText {
         let lines = String(decoding: block, as: UTF8.self).split { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
         guard !lines.isEmpty else { return "" }

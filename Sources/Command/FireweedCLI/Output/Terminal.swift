@@ -1,18 +1,18 @@
-// The kinds of files behind the standard streams.
+// The standard streams, and the terminal behind them.
 
 import Glibc
 import Synchronization
 
-/// Facts about standard streams.
+/// Facts about the standard streams, and writing to them.
 enum Terminal {
     static let isOutput = isatty(STDOUT_FILENO) == 1
     static let isError = isatty(STDERR_FILENO) == 1
     static var isInput: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Whether a terminal can move its cursor; `dumb` ones cannot, nor can what has no name.
+    /// Whether standard error is a terminal that can move its cursor: `TERM` is set, and not `dumb` or `unknown`.
     static var canDraw: Bool { isError && !isDumb }
 
-    /// Whether colours are wanted: not on a terminal that has none, and not with `NO_COLOR` (no-color.org).
+    /// Whether colours are allowed: not on a terminal without colours, and not with `NO_COLOR` (no-color.org).
     static var allowsColours: Bool { !isDumb && (environment("NO_COLOR") ?? "").isEmpty }
 
     private static var isDumb: Bool { ["dumb", "unknown"].contains(environment("TERM") ?? "unknown") }
@@ -25,8 +25,7 @@ enum Terminal {
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
-    /// Writes to standard output; ends the process with the code of a failure, and without a word, when the reader of a
-    /// pipe has gone.
+    /// Writes to standard output; if the reader of a pipe has gone, ends the process silently with `ExitCode.failure`.
     static func write(_ bytes: [UInt8]) {
         let ready = gathered.withLock { gathered -> [UInt8]? in
             guard gathered != nil else { return bytes }
@@ -42,18 +41,18 @@ enum Terminal {
     /// Whether what was last written to standard output ended a line.
     private static let endsLine = Atomic(true)
 
-    /// Ends the line of content that has no line break at its end.
+    /// Writes a line break if the last output did not end with one.
     static func beginLine() {
         if !endsLine.load(ordering: .relaxed) { write([0x0A]) }
     }
 
-    /// What is to be written to standard output at the end of `gathering(_:)`; `nil` outside of it.
+    /// Output that `gathering(_:)` has not written yet; `nil` outside of it.
     private static let gathered = Mutex<[UInt8]?>(nil)
     private static let gatheringLimit = 64 * 1024
 
-    /// Writes at its end what `body` writes to standard output, at once: many short responses are few system calls.
+    /// Collects what `body` writes to standard output, so that many short responses take few system calls.
     ///
-    /// On a terminal it is written as it comes, in its order with what goes to standard error.
+    /// On a terminal nothing is collected, which keeps the order with output on standard error.
     static func gathering(_ body: () -> Void) {
         guard !isOutput else { return body() }
         gathered.withLock { $0 = [] }
@@ -79,8 +78,8 @@ enum Terminal {
 
     /// Asks for a password without showing it; `nil` without a terminal, and after Ctrl-D.
     ///
-    /// The terminal is asked even where standard input or standard error is a pipe.
-    /// Ctrl-C interrupts the process, as everywhere else.
+    /// The terminal is asked even if standard input or standard error is a pipe. Ctrl-C ends the process, as everywhere
+    /// else.
     static func askForPassword(of user: String) -> String? {
         let device = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         defer { if device >= 0 { close(device) } }

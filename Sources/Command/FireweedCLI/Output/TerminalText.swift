@@ -1,9 +1,9 @@
 // Text that is safe to show on a terminal.
 
-/// Text for a terminal: our own literals as they are, everything that is interpolated without control characters.
+/// Text for a terminal: our own literals unchanged, and interpolated values without control characters.
 ///
-/// A server, a file name or an argument must not steer the terminal. All printed text is of this type, so that the rule
-/// is here alone.
+/// A server, a file name or an argument must not control the terminal. All printed text has this type, so that the rule
+/// has one place.
 struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
     private(set) var text: String
 
@@ -15,7 +15,7 @@ struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
         text = stringInterpolation.text
     }
 
-    /// Text from elsewhere.
+    /// Text from elsewhere, whose control characters are dropped.
     init(foreign text: String) {
         self.text = Self.withoutControls(text)
     }
@@ -51,7 +51,7 @@ struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
 
     /// Drops the characters of C0 and C1 (ECMA-48 §5) and DEL, except line feed and tab.
     private static func withoutControls(_ text: String) -> String {
-        // Most text has none: C1 in UTF-8 is C2 and a byte below A0.
+        // The fast path: most text has none. In UTF-8, a C1 character is the byte C2 and a byte below A0.
         let isSafe = text.utf8.allSatisfy { $0 == 0x0A || $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 }
         if isSafe { return text }
         return String(

@@ -7,7 +7,7 @@ struct ProgressBar {
     let completed: Int64
     let total: Int64?
     let elapsed: Double
-    /// Bytes that were there before the clock started, as a resumed download has them.
+    /// Bytes that existed before the clock started, as in a resumed download; the rate leaves them out.
     var base: Int64 = 0
 
     func text(width: Int) -> String {

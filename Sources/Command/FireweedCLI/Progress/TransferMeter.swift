@@ -15,12 +15,12 @@ final class TransferMeter: Sendable {
     private let state = Mutex(State())
     private let leastTotal: Int64
 
-    /// Makes a meter; transfers that are known to be shorter than `leastTotal` get no bar.
+    /// Makes a meter; a transfer of fewer than `leastTotal` bytes gets no bar; an unknown length counts as 0.
     init(leastTotal: Int64 = 0) {
         self.leastTotal = leastTotal
     }
 
-    /// Bytes that were there before the transfer began.
+    /// Notes the bytes that existed before the transfer, which the rate leaves out.
     func begin(at base: Int64) {
         state.withLock { $0.base = base }
     }

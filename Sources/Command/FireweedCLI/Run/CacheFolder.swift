@@ -7,14 +7,14 @@ import Foundation
 enum CacheFolder {
     /// `$XDG_CACHE_HOME/fireweed`, or `~/.cache/fireweed`.
     static func url(environment: [String: String] = ConfigurationFolder.environment) -> URL {
-        // A path that is not absolute does not count, says the XDG Base Directory Specification.
+        // The XDG Base Directory Specification says to ignore a path that is not absolute.
         let given = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
         let home =
             environment["HOME"].map { URL(fileURLWithPath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
         return (given ?? home.appendingPathComponent(".cache")).appendingPathComponent("fireweed")
     }
 
-    /// The store, or `nil` after a word to the user: a request does not fail for want of a cache.
+    /// The store; `nil` after a message if it cannot be opened, since a request does not need a cache.
     static func store() -> (any ResponseStore)? {
         let folder = url()
         do {
@@ -27,7 +27,7 @@ enum CacheFolder {
         }
     }
 
-    /// One line about where an answer came from.
+    /// One line that says where the response came from.
     static func note(of metrics: TaskMetrics) -> String {
         switch metrics.responseSource {
         case .network: "* cache: miss\n"

@@ -3,14 +3,14 @@
 import Fireweed
 import Foundation
 
-/// What a failure is called and how the command ends with it.
+/// The message of a failure, and the exit code of the command.
 struct ErrorText {
     let message: String
     let code: ExitCode
 
-    /// The words for an error.
+    /// Makes the text for an error.
     ///
-    /// The options in `invocation` tell which time-out has passed; `metrics` tell how far the exchange came.
+    /// The options in `invocation` tell which time-out has expired; `metrics` tell how far the exchange came.
     init(_ error: AFError, _ invocation: Invocation? = nil, _ metrics: TaskMetrics? = nil) {
         code = Self.code(of: error)
         if code == .timedOut, let invocation {
@@ -27,37 +27,37 @@ struct ErrorText {
             return
         }
         var text = error.errorDescription ?? "\(error)"
-        // Alamofire's words for its users; who types a command knows no task.
+        // Alamofire's prefixes are for developers: a user of the command knows no `URLSessionTask`.
         for prefix in ["URLSessionTask failed with error: ", "The URLRequest could not be made: "]
         where text.hasPrefix(prefix) {
             text.removeFirst(prefix.count)
         }
-        // Foundation's description of an error without one.
+        // Foundation's placeholder for an error without a description.
         if text.contains("Error Domain=") || text.contains("NSURLErrorDomain error"),
             let code = Self.urlError(in: error)?.code
         {
             text = Self.words(for: code)
         }
-        // OpenSSL's words for an answer that is not TLS, and the engine's for a server that hangs up on a handshake.
+        // OpenSSL's words for a reply that is not TLS, and the engine's for a server that closes during the handshake.
         if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
         if text.hasPrefix("the TLS handshake with"),
             ["the server closed the connection", "Connection reset by peer"].contains(where: text.hasSuffix)
         {
             text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
         }
-        // Where the download was before is of no interest.
+        // The path of the temporary file does not interest the user.
         if case .downloadedFileMoveFailed(let cause, _, _) = error { text = cause.plainText }
         if code == .tls, let hint = Self.trustHint(for: error, text) { text += "; \(hint)" }
-        // Sign-ins end so: the address is in the response.
+        // A sign-in may end with a redirect to an app's scheme: the user can find the URL in the response.
         if text.hasPrefix("a redirect leads to") { text += " (--no-follow --headers shows where)" }
         if let option = Self.limitOption(for: error) { text += " (\(option))" }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    /// Which time was over.
+    /// Which time limit expired.
     ///
-    /// The elapsed time does not always say it: it begins when the exchange does, and a busy machine begins that late.
-    /// Where it is shorter than every limit, the shortest limit was over.
+    /// The elapsed time does not always tell: it begins with the exchange, which a busy machine begins late. If it is
+    /// shorter than every limit, the shortest limit expired.
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
         let transaction = metrics?.transactionMetrics.last
         let isConnected = transaction.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
@@ -71,12 +71,12 @@ struct ErrorText {
         }
         let elapsed = metrics?.taskInterval.duration ?? 0
         let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit }
-        // Without a limit of ours it was the kernel's.
+        // Without a limit of ours, the kernel's time-out expired.
         guard let over else { return "the other side did not answer in time" }
         return "\(over.text) \(seconds(over.limit)) (\(over.option))"
     }
 
-    /// What would help where a certificate stands in the way; `nil` for other failures of TLS.
+    /// A hint for a failure because of a certificate; `nil` for other failures of TLS.
     private static func trustHint(for error: AFError, _ text: String) -> String? {
         switch urlError(in: error)?.code {
         case .serverCertificateHasUnknownRoot:
@@ -88,7 +88,7 @@ struct ErrorText {
         }
     }
 
-    /// The option that moves the limit which ended the exchange.
+    /// The option that changes the limit that ended the exchange; `nil` without one.
     private static func limitOption(for error: AFError) -> String? {
         switch urlError(in: error)?.errorUserInfo[NSUnderlyingErrorKey] as? TransferRefusal {
         case .expansion?: "--max-expansion"
@@ -113,7 +113,7 @@ struct ErrorText {
         }
     }
 
-    /// The cause from the transport, however deep it is.
+    /// The transport's error, at any depth below the given one.
     private static func urlError(in error: any Error) -> URLError? {
         if let found = error as? URLError { return found }
         return error.asAFError?.underlyingError.flatMap { urlError(in: $0) }

@@ -4,14 +4,14 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Names for downloads: from the response, else from the URL; never a path, never over a file that is there.
+/// Names for downloads: from the response, else from the URL; never a path, never the name of an existing file.
 enum FileName {
-    /// Names that this run has given to downloads, which may not be there yet.
+    /// Names that this run has given to downloads, whose files may not exist yet.
     private static let given = Mutex<Set<String>>([])
 
     static func free(for response: HTTPURLResponse, url: URL, in folder: URL = URL(fileURLWithPath: ".")) -> URL {
         var name = SuggestedFileName.name(for: response, url: url) ?? "download"
-        // `rm *` would take it for an option.
+        // `rm *` would take such a name for an option.
         if name.hasPrefix("-") { name = "_" + name.dropFirst() }
         let stem = (name as NSString).deletingPathExtension
         let kind = (name as NSString).pathExtension
@@ -24,7 +24,7 @@ enum FileName {
         return folder.appendingPathComponent(candidate)
     }
 
-    /// Whether a path is free; it is given then.
+    /// Reserves a path; false if a file exists there, or an earlier download has reserved the path.
     private static func take(_ path: String) -> Bool {
         !FileManager.default.fileExists(atPath: path) && given.withLock { $0.insert(path).inserted }
     }

@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 import Glibc
 
-/// Looks a host up, connects to it, speaks TLS where that is meant, and says what it saw.
+/// Looks a host up, connects to it, makes a TLS handshake if the target is secure, and prints the results.
 struct HostProbe {
     let target: StatusTarget
     let port: Int
@@ -37,7 +37,7 @@ struct HostProbe {
         return target.isSecure ? await handshake() : .success
     }
 
-    /// A HEAD request, of which only the handshake counts.
+    /// Tests the TLS handshake with a HEAD request; any response is a success.
     private func handshake() async -> ExitCode {
         let host = target.host.contains(":") ? "[\(target.host)]" : target.host
         guard let url = URL(string: "https://\(host):\(port)/") else { return .usage }
@@ -89,7 +89,7 @@ struct HostProbe {
     }
 }
 
-/// An address with its port, as the kernel takes it.
+/// An address with its port: the bytes of a `sockaddr`.
 private struct Address {
     private let family: Int32
     private let bytes: [UInt8]
@@ -106,7 +106,7 @@ private struct Address {
         text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Connects and closes; why that failed, or `nil`.
+    /// Connects and closes; returns the reason of a failure, `nil` on success.
     func connect(within milliseconds: Int32) -> String? {
         let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return String(cString: strerror(errno)) }

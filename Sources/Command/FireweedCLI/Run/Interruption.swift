@@ -1,25 +1,25 @@
-// Signals that end the command, while something has to be cleaned up.
+// Signals that end the command after a clean-up.
 
 import CLinux
 import Glibc
 import Synchronization
 
-/// Ends what is under way when a signal asks for the end: Ctrl-C, SIGTERM or SIGHUP; a second signal ends the process
-/// at once, and so does the first one while there is no interruption.
+/// Runs an action on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP; a second signal ends the process immediately.
 ///
-/// The signals are taken over when `init` returns: none that comes later is lost.
+/// Without any `Interruption`, the first signal ends the process. The handlers are installed when `init` returns: no
+/// later signal is lost.
 final class Interruption: Sendable {
     private let listener: InterruptionSignals.Listener
 
     /// The exit code for the signal that came; `nil` when none came.
     var code: ExitCode? { ExitCode(rawValue: 128 + listener.signal.load(ordering: .acquiring)) }
 
-    /// Takes over the signals; `action` runs on the main thread, once.
+    /// Handles the signals from now on; `action` runs on the main thread, once.
     convenience init(action: @escaping @Sendable () -> Void) {
         self.init { _ in action() }
     }
 
-    /// Takes over the signals; `action` runs with the number of the first signal on the main thread, once.
+    /// Handles the signals from now on; `action` runs with the number of the first signal on the main thread, once.
     init(_ action: @escaping @Sendable (_ signal: Int32) -> Void) {
         listener = InterruptionSignals.Listener(action: action)
         InterruptionSignals.shared.add(listener)
@@ -27,10 +27,10 @@ final class Interruption: Sendable {
 
     deinit { end() }
 
-    /// Lets the next signal end the process at once: a file that is written at the end may wait for its reader.
+    /// Removes the action, so that the next signal ends the process: writing a file at the end may block on its reader.
     func end() { InterruptionSignals.shared.remove(listener) }
 
-    /// Lets signals end the process at once until there is an interruption; for the start of the main thread.
+    /// Lets signals end the process until there is an interruption; for the start of the main thread.
     ///
     /// A child of a program that uses Foundation's `Process` often begins with all signals blocked.
     static func prepare() {
@@ -43,13 +43,13 @@ final class Interruption: Sendable {
         signal(SIGINT) { _ in Interruption.die(of: SIGINT) }
     }
 
-    /// Ends the process: by the signal where that is the code of one, since a shell ends its loop for that alone.
+    /// Ends the process; `interrupted` ends it by SIGINT, since a shell ends its loop only after that signal.
     static func end(with code: ExitCode) -> Never {
         if code == .interrupted { die(of: SIGINT) }
         exit(code.rawValue)
     }
 
-    /// Ends the process by a signal, as where it has no handler; may be called in a handler of that signal.
+    /// Ends the process by the default action of a signal; may be called in a handler of that signal.
     static func die(of number: Int32) -> Never {
         signal(number, SIG_DFL)
         var numbers = sigset_t()
@@ -66,14 +66,14 @@ final class Interruption: Sendable {
 
 /// Handles SIGINT, SIGTERM and SIGHUP for the whole process.
 ///
-/// Each listener is told of the first signal.
+/// Each listener is notified of the first signal.
 private final class InterruptionSignals: Sendable {
     private let listeners = Mutex<[Listener]>([])
 
-    /// One interruption, and the signal that it was told of.
+    /// The part of one interruption, with the signal that it was notified of.
     final class Listener: Sendable {
         let action: @Sendable (Int32) -> Void
-        /// The first signal's number; 0 before one came, which stands for no exit code.
+        /// The first signal's number; 0 before a signal, which gives no exit code.
         let signal = Atomic<Int32>(0)
 
         init(action: @escaping @Sendable (Int32) -> Void) { self.action = action }
@@ -82,7 +82,7 @@ private final class InterruptionSignals: Sendable {
     static let numbers = [SIGINT, SIGTERM, SIGHUP]
     static let shared = InterruptionSignals()
 
-    /// What the next signal does: the number of the first one once it came, or one of the two values below.
+    /// What the next signal does: the number of the first signal once it has arrived, or one of the two values below.
     ///
     /// A signal handler may use nothing but atomics and a few system calls (signal-safety(7)).
     private static let state = Atomic<Int32>(unheard)
@@ -90,13 +90,13 @@ private final class InterruptionSignals: Sendable {
     private static let unheard: Int32 = 0
     /// The next signal is the first one.
     private static let awaited: Int32 = -1
-    /// An event that the handler counts, and that wakes the main thread; it keeps what comes before that waits for it.
+    /// An eventfd that the handler writes to and the main thread reads; it keeps signals that arrive before the read.
     private static let event = eventfd(0, Int32(EFD_CLOEXEC))
 
     static func wait() -> Never {
         while true {
             var count: UInt64 = 0
-            if event < 0 { pause() }  // out of descriptors from the start: every signal is the last one
+            if event < 0 { pause() }  // no descriptor was free: every signal ends the process
             if read(event, &count, MemoryLayout.size(ofValue: count)) > 0 { shared.tell() }
         }
     }
@@ -104,7 +104,7 @@ private final class InterruptionSignals: Sendable {
     private init() {
         _ = Self.event  // no handler may be the first that uses it
         Self.state.store(Self.unheard, ordering: .releasing)  // no handler may be the first that uses it
-        // A signal that is ignored from the start stays ignored: nohup(1) does that.
+        // A signal that is ignored from the start, as by nohup(1), stays ignored.
         for number in Self.numbers where !Self.isIgnored(number) {
             signal(number) { number in
                 let (isFirst, _) = InterruptionSignals.state.compareExchange(
@@ -130,12 +130,12 @@ private final class InterruptionSignals: Sendable {
             listeners.removeAll { $0 === listener }
             guard listeners.isEmpty else { return }
             let number = Self.state.exchange(Self.unheard, ordering: .acquiringAndReleasing)
-            // A signal that came too late for its listener is not lost.
+            // A signal that came too late for its listener ends the process instead of being lost.
             if number > 0, listener.signal.load(ordering: .acquiring) == 0 { Interruption.die(of: number) }
         }
     }
 
-    /// Tells the listeners, the newest first, of the signal that came.
+    /// Notifies the listeners of the signal, the newest first.
     private func tell() {
         let told = listeners.withLock { listeners in
             let number = Self.state.load(ordering: .acquiring)

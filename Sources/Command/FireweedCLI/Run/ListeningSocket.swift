@@ -13,7 +13,7 @@ struct ListeningSocket {
     /// The names in a certificate for the address, as OpenSSL writes them.
     let certificateNames: [String]
 
-    /// Listens at an address or a name of this machine; port 0 is a free one.
+    /// Listens at an address or a name of this machine; port 0 chooses a free port.
     ///
     /// Throws `UsageError` for what is neither an address nor a name, and `OutputError` where the system refuses.
     init(host: String, port: UInt16) throws {
@@ -43,7 +43,7 @@ struct ListeningSocket {
     private static func listen(_ address: addrinfo, _ place: String) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
-        // A server that is started again takes its port over from connections that are being closed.
+        // A restarted server can bind its port while old connections are still closing.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard descriptor >= 0, bind(descriptor, address.ai_addr, address.ai_addrlen) == 0,
             Glibc.listen(descriptor, 4096) == 0, let port = port(of: descriptor)
@@ -62,7 +62,7 @@ struct ListeningSocket {
             guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
                 getsockname(descriptor, pointer, &length) == 0
             else { return nil }
-            // IPv4 and IPv6 have the port at one place (ip(7), ipv6(7)).
+            // IPv4 and IPv6 have the port at the same offset (ip(7), ipv6(7)).
             return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         }
     }

@@ -1,19 +1,19 @@
-// Retries that the user is told of.
+// Retries with messages to the user.
 
 import Fireweed
 import Foundation
 import Synchronization
 
-/// Says on standard error what is tried again, when, and why something is not.
+/// Prints on standard error each retry and its delay, and why a transient failure is not retried.
 final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
     private let isQuiet: Bool
-    /// Whether the content can be read once alone.
+    /// Whether the content can be read only once.
     private let isReadOnce: Bool
-    /// True once it was said that nothing is tried again: a request can ask more than once.
+    /// True after the message that there is no retry: the policy may be asked more than once.
     private let hasRefused = Atomic(false)
 
-    /// Makes a policy; `delay` in seconds holds where the server asks for no other.
+    /// Makes a policy; `delay`, in seconds, applies unless the server asks for another one.
     init(
         limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, isQuiet: Bool, isReadOnce: Bool,
         options: RetryOptions
@@ -22,7 +22,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         self.isReadOnce = isReadOnce
         var options = options
         if let delay {
-            // The policy's own delay, so that the deadline knows of it.
+            // Set as the policy's own delay, so that the policy compares it with the deadline.
             options.jitter = .none
             options.maximumDelay = .seconds(delay)
         }
@@ -68,7 +68,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         return error.asAFError.map { ErrorText($0).message } ?? error.plainText
     }
 
-    /// Why a failure that would be tried again is not; `nil` for every other failure.
+    /// Why a transient failure is not retried; `nil` for every other failure.
     private func reason(against request: Request, _ error: any Error) -> String? {
         let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code
         let status = request.response?.statusCode
@@ -78,7 +78,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         guard mayPass, let method = request.request?.method else { return nil }
         if !retryableHTTPMethods.contains(method) { return "a \(method.rawValue) could take effect twice" }
         if isReadOnce, request.uploadProgress.completedUnitCount > 0 { return "the content cannot be read again" }
-        // What else the policy refuses comes too late.
+        // For other refusals of the policy, the delay is too long.
         if options.deadline != nil { return "the next attempt would come after --retry-max-time" }
         return "the server asks to wait for longer than a minute"
     }

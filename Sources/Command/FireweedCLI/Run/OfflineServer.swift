@@ -6,14 +6,14 @@ import FixtureServer
 import Foundation
 import Glibc
 
-/// A server inside this process, on a Unix-domain socket in a private folder: what is sent to it leaves nothing.
+/// A server inside this process, on a Unix-domain socket in a private folder: nothing leaves the process.
 final class OfflineServer {
     private let folder: TemporaryFolder
     private let server: MockServer
-    /// The open folder, which gives its socket a short path; -1 where the folder cannot be opened.
+    /// The open folder, which gives its socket a short path; -1 if the folder cannot be opened.
     private let descriptor: Int32
 
-    /// The socket's path, short wherever the folder is: one of a socket has at most 107 bytes (unix(7)).
+    /// The socket's path, which is short wherever the folder is: at most 107 bytes are possible (unix(7)).
     let path: String
 
     /// Starts the server; throws what starting throws.
@@ -26,10 +26,10 @@ final class OfflineServer {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Removes the folder; for the end of the process, which ends before this object.
+    /// Removes the folder; for the end of the process, when no `deinit` runs.
     func removeFolder() { try? FileManager.default.removeItem(at: folder.url) }
 
-    /// The URL as it is sent there: in clear text, with the same `Host`.
+    /// The URL for this server: with http, and the same `Host`.
     static func url(_ url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         components?.scheme = "http"

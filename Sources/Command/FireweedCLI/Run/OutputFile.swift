@@ -1,17 +1,17 @@
-// The file that `--output` names, before anything is sent.
+// Checks of the output file before anything is sent.
 
 import Fireweed
 import Foundation
 import Glibc
 
-/// Why nothing can be saved where the user wants it.
+/// A failure with its message for the user, such as a file that cannot be written.
 struct OutputError: LocalizedError, Equatable {
     let errorDescription: String?
 }
 
-/// Looks at the file that content goes to.
+/// Checks the file that content goes to.
 enum OutputFile {
-    /// Throws `OutputError` where content could not be saved when it has come: nothing is sent for it then.
+    /// Throws `OutputError` if content could not be saved, before a request is sent in vain.
     static func check(_ invocation: Invocation) throws {
         guard invocation.savesToFile else { return }
         guard let path = invocation.outputFile else {
@@ -24,7 +24,7 @@ enum OutputFile {
         case .stream(let device):
             guard access(device, W_OK) == 0 else { throw error(path, "that is not permitted") }
         case .file(let file, let attributes):
-            // For root every file is writable: who takes all rights to write away means it.
+            // `access` lets root write every file: a file without any write permission is refused all the same.
             guard !attributes.isReadOnly, access(file, W_OK) == 0 else { throw error(path, "the file is read-only") }
             try checkFolder(of: file, path)
         case .vacant(let file): try checkFolder(of: file, path)

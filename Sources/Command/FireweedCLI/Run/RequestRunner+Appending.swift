@@ -54,7 +54,7 @@ extension RequestRunner {
         }
         guard growth.isSaved(response) else {
             switch response.statusCode {
-            // curl takes 416 for a file that is whole.
+            // curl takes a 416 to mean that the file is complete.
             case 304, 416: return finish(outcome)
             case 206: Terminal.tell("fireweed: the server sent another part: \(path) stays as it is\n")
             case 200..<300: Terminal.tell("fireweed: the server sends no parts: \(path) stays as it is\n")
@@ -68,10 +68,10 @@ extension RequestRunner {
     }
 }
 
-/// How a file grows by the responses of one request.
+/// A file that grows with the responses of one request.
 private final class FileGrowth: @unchecked Sendable {
     let file: CURLAppendedFile
-    /// Where a request calls this.
+    /// The queue on which a request calls this object.
     let queue = DispatchQueue(label: "fireweed.command.append")
     private let savesEveryStatus: Bool
     // SAFETY: touched on the queue, and after the end of the request.
@@ -85,13 +85,13 @@ private final class FileGrowth: @unchecked Sendable {
         self.savesEveryStatus = savesEveryStatus
     }
 
-    /// Whether the content of a response belongs into the file: what is appended has to be what comes next.
+    /// Whether the content of a response belongs in the file: after an offset, only the bytes that come next.
     func isSaved(_ response: HTTPURLResponse) -> Bool {
         if file.offset > 0 { return file.isContinued(by: response) }
         return (200..<300).contains(response.statusCode) || savesEveryStatus && response.statusCode != 304
     }
 
-    /// A response begins, perhaps that of another try: what an earlier one has sent comes again.
+    /// Begins a response; removes what an earlier attempt appended, since a retry sends it again.
     func begin(_ response: HTTPURLResponse, heads: [[UInt8]]) {
         isOpen = isSaved(response)
         noteFailure {

@@ -20,14 +20,14 @@ extension RequestRunner {
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
             meter.begin(at: size ?? 0)
         } else if invocation.curl?.includesHeads != true {
-            // Without a name that is known before the response, only the folder is.
+            // Without `--output` only the folder is known before the response: the name is a placeholder.
             task.staged(beside: URL(fileURLWithPath: invocation.outputFile ?? "fireweed-download"))
         }
         if canShowMeter { task.downloadProgress(queue: .global()) { meter.show($0) } }
         let interruption = shared ?? Interruption { task.cancel() }
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
-        // The process may end before the last reference to the library's own file goes.
+        // The process may end before the library would remove its temporary file.
         if response.error != nil { task.removeTemporaryFiles() }
         if let code = interruption.code { return code }
         if shared == nil { interruption.end() }
@@ -48,10 +48,10 @@ extension RequestRunner {
             response, saved, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
     }
 
-    /// The file of a response.
+    /// The file with a response's content.
     ///
-    /// An answer that is no part of the download, as a failure's content that is to be saved, is moved to where the
-    /// complete file would be; throws what moving it throws.
+    /// With `--continue`, a response that is not part of the download, such as an error's with `--fail-with-body`, is
+    /// moved to the path of the complete file; throws what moving throws.
     private func savedFile(_ response: AFDownloadResponse<URL>, _ place: URL?) throws -> URL? {
         guard let file = response.value, let target = place?.deletingPathExtension(),
             file.standardizedFileURL.path != target.standardizedFileURL.path
@@ -60,14 +60,14 @@ extension RequestRunner {
         return target
     }
 
-    /// Refuses what may be tried again; at last, what is not to be saved.
+    /// Refuses a status that is retried, while retries are left, and a status whose content is not saved.
     ///
-    /// What is not modified has no content, so that the file stays.
+    /// A 304 has no content, so the file stays.
     private func validate(_ task: DownloadRequest) {
         let savesAnyStatus = invocation.savesEveryStatus
         let limit = Int(invocation.retryCount)
         task.validate { [weak task] _, response, _ in
-            // The last response is saved as one without retries is.
+            // The last response is treated as if there were no retries.
             let isRetried = task.map { $0.retryCount < limit } ?? false
             if isRetried, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
             let status = response.statusCode
@@ -83,13 +83,13 @@ extension RequestRunner {
         let folder = URL(fileURLWithPath: curl?.outputFolder ?? ".")
         return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
-            // Heads go in front of it, wherever that is: it waits elsewhere.
+            // With `-i` heads are written before the content, which waits in a temporary file.
             if curl?.includesHeads == true, given != nil {
                 let name = "fireweed-\(UInt64.random(in: 0 ... .max))"
                 return (FileManager.default.temporaryDirectory.appendingPathComponent(name), .waitForValidation)
             }
             guard let given else {
-                // The name of a URL is that of -O, which replaces; the name of a server does not.
+                // A name from the URL is that of `-O`, which replaces a file; a name from the server does not.
                 if curl != nil, response.value(forHTTPHeaderField: "Content-Disposition") == nil {
                     let name = SuggestedFileName.sanitised(url.lastPathComponent) ?? "download"
                     return (folder.appendingPathComponent(name), [.removePreviousFile, .waitForValidation])
@@ -123,10 +123,10 @@ extension RequestRunner {
         return finish(RequestOutcome(error: response.error, context: response.context))
     }
 
-    /// Says that nothing was saved, since the status is not that of what was asked for.
+    /// Says that nothing was saved because of the status; returns the exit code.
     func nothingSaved(_ outcome: RequestOutcome) -> ExitCode {
         let (code, status) = (finish(outcome), outcome.status ?? 0)
-        // A copied command asks by it whether there is anything to save.
+        // A curl command with a condition expects a 304: there is nothing new to save.
         if status == 304, invocation.curl != nil { return code }
         let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
         let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
@@ -134,7 +134,7 @@ extension RequestRunner {
         return code == .success ? .failure : code
     }
 
-    /// Gives a file the time that its content was changed, as the server says it.
+    /// Sets a file's modification time to `Last-Modified`.
     func setTime(of file: URL, _ response: HTTPURLResponse?) {
         guard let text = response?.value(forHTTPHeaderField: "Last-Modified"), let date = HTTPDate.parse(text) else {
             return note("fireweed: the server does not say when the content was changed\n")
@@ -146,25 +146,23 @@ extension RequestRunner {
         }
     }
 
-    // MARK: Going on
+    // MARK: Continuing
 
-    /// Where the content is until it is complete: beside the file that it will be, whose name is known before the
-    /// response.
+    /// The file for incomplete content: the complete file's path with `.part`, which does not depend on the response.
     private var partialFile: URL {
         let name = SuggestedFileName.sanitised(plan.url.lastPathComponent) ?? "download"
         return URL(fileURLWithPath: invocation.outputFile ?? name).appendingPathExtension("part")
     }
 
-    /// The end of the command when the file is there already: success when it is as long as what the server has, and
-    /// not older.
+    /// The exit code if the complete file exists already: success if it is as long as the server's, and not older.
     ///
-    /// `nil` when there is something to download.
+    /// `nil` if the file does not exist, so that there is something to download.
     private func codeOfFinished(_ place: URL) async -> ExitCode? {
         let file = place.deletingPathExtension()
         let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
         guard let size = attributes?[.size] as? Int64 else { return nil }
         var headers = headers
-        headers.update(.acceptEncoding("identity"))  // the length of the file itself
+        headers.update(.acceptEncoding("identity"))  // so that the length is the file's
         let request = session.request(plan.url, method: .head, headers: headers)
         authentication?.apply(to: request)
         let response = await request.serializingData(emptyResponseCodes: Self.everyStatus).response

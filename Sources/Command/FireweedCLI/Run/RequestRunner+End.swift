@@ -5,14 +5,14 @@ import Fireweed
 import Foundation
 
 extension RequestRunner {
-    /// What became of the request.
+    /// The outcome of a request.
     struct RequestOutcome {
         var error: AFError?
-        /// Response and metrics, which are made when they are looked at; `nil` for a request that could not be made.
+        /// Response and metrics, which are made on first access; `nil` for a request that could not be made.
         var context: (any ResponseContext)?
-        /// The content, where it was kept.
+        /// The content, if it was kept in memory.
         var content: Data?
-        /// Why what was asked for could not be printed.
+        /// Why the values of `--select` could not be printed.
         var printingFailure: String?
 
         var response: HTTPURLResponse? { context?.response }
@@ -47,7 +47,7 @@ extension RequestRunner {
         return final
     }
 
-    /// Writes the files that a curl command has for heads and validators; the failure, where one cannot be written.
+    /// Writes the files of curl's `-D` and `--etag-save`; returns the failure if that of `-D` cannot be written.
     private func keepFiles(of outcome: RequestOutcome) -> (ExitCode, String?)? {
         guard let curl = invocation.curl, outcome.status != nil else { return nil }
         do {
@@ -60,7 +60,7 @@ extension RequestRunner {
     }
 
     private func verdict(_ outcome: RequestOutcome) -> (ExitCode, String?) {
-        // Without a response there is nothing to serialise: that is a consequence, and no cause.
+        // Without a response, an error of serialisation is only a consequence, and not the cause.
         if let error = outcome.error, outcome.status != nil || !error.isResponseSerializationError {
             let failure = ErrorText(error, invocation, outcome.metrics)
             return (failure.code, failure.message)
@@ -88,7 +88,7 @@ extension RequestRunner {
                 if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
                 return headers?[name].map { [$0] } ?? []
             }, content: outcome.content, seconds: outcome.metrics?.taskInterval.duration ?? 0)
-        // One of several URLs is named.
+        // With several URLs, the message names its URL.
         let place = invocation.urlCount > 1 ? "\(invocation.url): " : ""
         let failures = Expectation.failures(of: invocation.expectations, facts)
         for failure in failures { Terminal.tell("fireweed: \(place)\(failure)\n") }
@@ -97,7 +97,7 @@ extension RequestRunner {
 }
 
 extension RequestRunner.RequestOutcome {
-    /// Where the response redirects to; `nil` for another one.
+    /// The target of a redirect; `nil` for another response.
     var redirectTarget: URL? {
         guard let response, response.isRedirect, let location = response.value(forHTTPHeaderField: "Location") else {
             return nil
@@ -107,7 +107,7 @@ extension RequestRunner.RequestOutcome {
 }
 
 extension Invocation {
-    /// Where a response redirects to that `--proto` does not let be followed.
+    /// The target of a redirect that `--proto` forbids; `nil` for another response.
     func refusedTarget(of response: @autoclosure () -> HTTPURLResponse?) -> URL? {
         guard followsRedirects, let allowedSchemes, let response = response(), response.isRedirect,
             let base = response.url, let location = response.value(forHTTPHeaderField: "Location"),
@@ -118,7 +118,7 @@ extension Invocation {
 }
 
 extension WriteOut {
-    /// What curl's variables stand for after an exchange.
+    /// Makes the values of curl's variables after a request.
     init(
         _ outcome: RequestRunner.RequestOutcome, _ plan: RequestPlan, _ exchange: WireRecorder.Exchange?,
         code: ExitCode,
@@ -133,7 +133,7 @@ extension WriteOut {
         }
         func number(_ value: some BinaryInteger) -> JSONNode { .literal("\(value)") }
         let total = outcome.metrics?.taskInterval.duration ?? 0
-        // Redirects have content too, which is not what was asked for.
+        // Only the last exchange counts: the content of redirects was not requested.
         let received = last?.countOfResponseBodyBytesReceived ?? 0
         let sent = last?.countOfRequestBodyBytesSent ?? 0
         let status = number(outcome.status ?? 0)

@@ -5,7 +5,7 @@ import Fireweed
 import Foundation
 
 extension RequestRunner {
-    /// The request has been made, since the session makes requests eagerly, and is never resumed.
+    /// Prints the request as a curl command: the session makes requests eagerly here, and never resumes them.
     func printCURL() -> ExitCode {
         let request = dataRequest()
         authentication?.apply(to: request)
@@ -14,7 +14,7 @@ extension RequestRunner {
             Terminal.tell("fireweed: \(failure.message)\n")
             return failure.code
         }
-        // Without the prompt, so that a shell can take it from a pipe.
+        // Without the prompt, so that a shell can read the command from a pipe.
         let described = request.cURLDescription()
         let command = described.hasPrefix("$ ") ? String(described.dropFirst(2)) : described
         let options = CURLOptions(invocation, plan: plan)
@@ -24,7 +24,7 @@ extension RequestRunner {
     }
 
     func print() async -> ExitCode {
-        // What comes before a retry must not be seen: only the last response is printed, when it is there.
+        // A response that is retried must not be printed: with retries, only the complete last response is printed.
         let isWhole =
             invocation.retryCount > 0 || invocation.selection != nil
             || invocation.expectations.contains(where: \.needsContent)
@@ -34,7 +34,7 @@ extension RequestRunner {
     /// A response whose content is in memory.
     struct Fetched: Sendable {
         var outcome: RequestOutcome
-        /// Set where a signal has ended the request.
+        /// Set if a signal has ended the request.
         var interruption: ExitCode?
     }
 
@@ -42,7 +42,7 @@ extension RequestRunner {
         show(await fetch())
     }
 
-    /// The statuses of responses that may be empty, which are all.
+    /// The statuses whose responses may be empty: all statuses.
     ///
     /// Made once: filling the set takes as long as sending a request.
     static let everyStatus = Set(100..<600)
@@ -56,7 +56,7 @@ extension RequestRunner {
         let interruption = shared ?? Interruption { request.cancel() }
         // The Swift task is never cancelled: a signal cancels the request.
         let task = request.serializingData(automaticallyCancelling: false, emptyResponseCodes: Self.everyStatus)
-        // The signal may have come when this request was not yet among those that it cancels.
+        // A signal that came before the session had this request did not cancel it.
         if interruption.code != nil { request.cancel() }
         let response = await task.response
         meter.end()
@@ -97,7 +97,7 @@ extension RequestRunner {
         let interruption = Interruption { request.cancel() }
         var printer: ContentPrinter?
         var completion: DataStreamRequest.Completion?
-        // The content of a redirect that cannot be followed is not what was asked for.
+        // The content of a redirect waits here. It was not requested, and is not printed if the redirect was refused.
         var held: [UInt8]?
         for await stream in request.streamTask().streamingData() {
             switch stream.event {
@@ -114,7 +114,7 @@ extension RequestRunner {
             }
         }
         meter.end()
-        if let code = interruption.code { return code }  // what is half there stays unprinted
+        if let code = interruption.code { return code }  // incomplete content stays unprinted
         interruption.end()
         let isRefused = completion?.error != nil || invocation.refusedTarget(of: completion?.response) != nil
         let isHidden = held != nil && isRefused || hidesContent(of: completion?.response?.statusCode)
@@ -123,21 +123,21 @@ extension RequestRunner {
         return finish(RequestOutcome(error: completion?.error, context: completion))
     }
 
-    /// Shows the last response's head, where that is wanted; to be called before any content.
+    /// Shows the last response's head, if it is wanted; to be called before any content.
     func showHead(of response: HTTPURLResponse) {
         guard let recorder else { return }
         if invocation.curl?.headFile == "-" { Terminal.write(recorder.heads.flatMap { $0 }) }
         heads.showResponse(response, recorder)
     }
 
-    /// Whether a curl command asks for no content of this status.
+    /// Whether a curl command hides the content of a status (`-f`).
     private func hidesContent(of status: Int?) -> Bool {
         invocation.curl?.hidesFailures == true && status ?? 0 >= 400
     }
 
-    /// Shows how far the content of a request is.
+    /// Shows the progress of the request's content.
     ///
-    /// Only above the size of a socket's buffers: what is shorter has gone before anyone could read a bar.
+    /// Only above the size of a socket's buffers: shorter content is sent before anyone could read a bar.
     private func uploadMeter(for request: Request) -> TransferMeter {
         let meter = TransferMeter(leastTotal: 256 * 1024)
         if case .none = plan.content { return meter }
@@ -148,18 +148,18 @@ extension RequestRunner {
     /// Whether a bar can be drawn, and is wanted.
     var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet && invocation.parallelCount == 1 }
 
-    /// How content is printed: a pipe gets every byte as it comes, unless something else is asked for.
+    /// The printer of the content: a pipe gets every byte as it comes, unless an option asks for something else.
     ///
-    /// `own` is the media type that the response says.
+    /// `own` is the media type in the response.
     private func printer(ofType own: String?) -> ContentPrinter {
         let type = invocation.responseType ?? own
-        // Another media type says nothing about the character set.
+        // `--response-mime` replaces only the media type: the character set is still that of the response.
         let charset = invocation.responseType.map { _ in CharacterSetDecoder.name(of: [UInt8](), type: own) }
         return ContentPrinter(
             form: form(ofType: type), text: text, type: type, charset: invocation.responseCharset ?? charset)
     }
 
-    /// Media types of JSON values that follow one another.
+    /// Media types of sequences of JSON values.
     private static let lineTypes: Set = [
         "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
         "application/jsonlines", "application/json-seq", "application/stream+json",
@@ -182,14 +182,14 @@ extension RequestRunner {
 extension RequestRunner {
     /// A media type without parameters and spaces, in lower case.
     fileprivate static func essence(of type: String) -> String {
-        // Most are that already.
+        // Most types have this form already.
         let isEssence = type.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2F || $0 == 0x2D }
         return isEssence ? type : type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     }
 }
 
 extension HTTPURLResponse {
-    /// Whether the response sends to another place (RFC 9110 §15.4).
+    /// Whether the response is a redirect with a `Location` (RFC 9110 §15.4).
     var isRedirect: Bool {
         [301, 302, 303, 307, 308].contains(statusCode) && value(forHTTPHeaderField: "Location") != nil
     }

@@ -1,13 +1,13 @@
-// Sends the request.
+// Sending of one request.
 
 import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Carries an invocation out.
+/// Runs an invocation that makes one request.
 final class RequestRunner: @unchecked Sendable {
-    // SAFETY: all properties are constants, and of types that may be shared, apart from the form of a plan, which
-    // nothing changes.
+    // SAFETY: all properties are constants of types that may be shared, apart from a plan's multipart form, which is
+    // never changed.
     let invocation: Invocation
     let plan: RequestPlan
     private let made: SessionMaker.Made
@@ -17,18 +17,18 @@ final class RequestRunner: @unchecked Sendable {
     let authentication: Authentication?
     private let kept: SessionUse
     private let offlineServer: OfflineServer?
-    /// Letters of `--print`: as asked, else head and content on a terminal, and the content alone in a pipe.
+    /// Letters of `--print`: as given, else by default head and content on a terminal, and the content alone in a pipe.
     let parts: [Character]
     let text: MessageText
     let heads: HeadPrinter
-    /// `nil` where nothing of what it keeps is asked for.
+    /// `nil` if no option needs what it records.
     let recorder: WireRecorder?
     var session: Session { made.session }
     var cookies: HTTPCookieStorage? { made.cookies }
 
     /// Makes a runner; throws `UsageError`, and the errors of reading and writing files.
     ///
-    /// `standardInput` is what is piped into the command.
+    /// `standardInput` is the content that is piped into the command.
     init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
         var invocation = invocation
         if let curl = invocation.curl { invocation.outputFile = try curl.prepared(invocation.outputFile) }
@@ -50,7 +50,7 @@ final class RequestRunner: @unchecked Sendable {
         parts = Array(Self.parts(invocation))
         let toFile = invocation.savesToFile
         let isTerminal = toFile ? Terminal.isError : Terminal.isOutput
-        // Programs that read what curl prints look for its line ends.
+        // Programs that parse curl's output expect heads with the line ends of the wire.
         let isPiped = invocation.curl != nil && !toFile && !Terminal.isOutput
         text = MessageText(
             appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
@@ -69,8 +69,7 @@ final class RequestRunner: @unchecked Sendable {
         self.kept = kept
     }
 
-    /// Makes the runner of another URL, beside the runner of the first one: session, content, fields and password are
-    /// the same.
+    /// Makes the runner of another URL, which shares session, content, fields and password with the first runner.
     ///
     /// Throws `UsageError`, and `OutputError` for a file that cannot be written.
     init(_ invocation: Invocation, beside first: RequestRunner) throws {
@@ -112,7 +111,7 @@ final class RequestRunner: @unchecked Sendable {
         }
         authentication?.addField(to: &headers)
         switch plan.content {
-        // Content without a length goes in chunks of itself, and compressed content gets a length.
+        // Content without a length is sent in chunks anyway, and compressed content gets a length.
         case .data, .file:
             if invocation.sendsChunks, !invocation.compresses {
                 headers.add(.init(name: "Transfer-Encoding", value: "chunked"))
@@ -144,7 +143,7 @@ final class RequestRunner: @unchecked Sendable {
         return Terminal.isOutput && !isAlone ? "hb" : "b"
     }
 
-    /// Sends the request, and writes what is to stay.
+    /// Sends the request, and writes the files that outlive the run.
     func run() async -> ExitCode {
         let code = await perform()
         return await keep() || code != .success ? code : .failure
@@ -163,12 +162,12 @@ final class RequestRunner: @unchecked Sendable {
     static let insecurityWarning: TerminalText =
         "fireweed: warning: the server's certificate is not checked; anyone in between can read along\n"
 
-    /// Says something that is not a failure.
+    /// Prints a message that is not a failure, unless `--quiet` or curl's `-s` is given.
     func note(_ text: TerminalText) {
         if !invocation.isQuiet, invocation.curl?.isSilent != true { Terminal.tell(text) }
     }
 
-    /// Writes what is to stay: the session's file and the archive; false when one of them could not be written.
+    /// Writes the session's file, the cookie jar and the archive; false when one of them could not be written.
     func keep() async -> Bool {
         offlineServer?.removeFolder()
         if invocation.usesCache { await session.flushResponseStore() }
@@ -192,16 +191,16 @@ final class RequestRunner: @unchecked Sendable {
         return isKept
     }
 
-    /// Puts on a request what the options ask for.
+    /// Adds credentials, and the validation for retries, to a request.
     func prepare(_ request: DataRequest) -> DataRequest {
         authentication?.apply(to: request)
         guard invocation.retryCount > 0 else { return request }
         return request.validate { _, response, _ in Self.retried(response) }
     }
 
-    /// Why a response is not taken as it is: it may be tried again, or its content is not to be saved.
+    /// The error for a response that may be retried, or whose content is not saved.
     ///
-    /// When the status stays, it is the response's, and no error.
+    /// If the status remains after the last retry, it is a result, and not an error.
     struct RefusedStatus: Error {}
 
     static func retried(_ response: HTTPURLResponse) -> Request.ValidationResult {
@@ -224,7 +223,7 @@ final class RequestRunner: @unchecked Sendable {
     func dataRequest() -> DataRequest {
         switch sentContent {
         case .none where invocation.compresses: session.request(compressedMessage)
-        // Not a `URLRequest`, which takes microseconds to make, and as long to read.
+        // No `URLRequest`: making one takes microseconds, and reading it as long.
         case .none: session.request(plan.url, method: plan.method, headers: headers)
         case .data(let data): session.upload(data, to: plan.url, method: plan.method, headers: headers)
         case .file(let file): session.upload(file, to: plan.url, method: plan.method, headers: headers)
@@ -234,7 +233,7 @@ final class RequestRunner: @unchecked Sendable {
         }
     }
 
-    /// The content beside the message; `nil` without any, and where the message itself has it to be compressed.
+    /// The content apart from the message; `nil` without content, and with `--compress`, when the message has it.
     var sentContent: StreamRequestContent? {
         invocation.compresses ? nil : content
     }
@@ -250,7 +249,7 @@ final class RequestRunner: @unchecked Sendable {
         }
     }
 
-    /// The message, with its content when that is to be compressed.
+    /// The message, which has the content if that is to be compressed.
     var compressedMessage: URLRequest {
         var request = message
         guard invocation.compresses else { return request }
@@ -268,10 +267,10 @@ final class RequestRunner: @unchecked Sendable {
 }
 
 extension Invocation {
-    /// Whether the credentials are those of this URL alone.
+    /// Whether the credentials are those in this URL, and for it alone.
     fileprivate var takesCredentialsOfURL: Bool { authentication == nil && userInfo != nil }
 
-    /// The same, sent to a server of our own, whatever the options say of connections.
+    /// The invocation with connections to the offline server, whatever the options say about connections.
     fileprivate func connected(to server: OfflineServer) -> Invocation {
         var invocation = self
         invocation.unixSocket = server.path

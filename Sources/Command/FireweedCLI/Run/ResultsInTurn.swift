@@ -1,10 +1,10 @@
-// Results of work that is done side by side, in the order in which it was begun.
+// Results of concurrent work, in the order in which the work was begun.
 
 import Synchronization
 
-/// Hands out the numbers 0, 1, 2 and so on to those who work, and gives their results to one reader in this order.
+/// Hands out the numbers 0, 1, 2 and so on to workers, and gives their results to one reader in this order.
 ///
-/// No number begins that is `lead` or more ahead of the oldest result that the reader has not taken.
+/// A number begins only when it is less than `lead` ahead of the oldest result that the reader has not taken.
 final class ResultsInTurn<Result: Sendable>: Sendable {
     private struct State {
         var begun = 0
@@ -15,7 +15,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         var reader: CheckedContinuation<Void, Never>?
         var workers: [CheckedContinuation<Void, Never>] = []
 
-        /// The tasks that wait, where they have to look again.
+        /// Takes the continuations of the reader or of the workers, which are to be resumed.
         mutating func waiting(reader isReaderMeant: Bool) -> [CheckedContinuation<Void, Never>] {
             guard isReaderMeant else {
                 defer { workers = [] }
@@ -35,7 +35,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         (self.count, self.lead) = (count, lead)
     }
 
-    /// The next number, when it may begin; `nil` when there is none any more.
+    /// Waits until the next number may begin, and returns it; `nil` after the last number and after `stop()`.
     func begin() async -> Int? {
         while true {
             let number = state.withLock { state -> Int?? in
@@ -56,7 +56,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         }
     }
 
-    /// Gives the result of a number.
+    /// Stores the result of a number.
     func finish(_ number: Int, _ result: Result) {
         let waiting = state.withLock { state in
             state.early[number] = result
@@ -65,7 +65,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Lets no number begin any more, and the reader not wait.
+    /// Begins no more numbers, and wakes the workers and the reader that wait.
     func stop() {
         let waiting = state.withLock { state in
             state.isStopped = true
@@ -74,7 +74,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The results whose turn it is; waits until there is one, and is `nil` at the end.
+    /// The next results in order; waits until there is one; `nil` at the end.
     func next() async -> [Result]? {
         while true {
             let (ready, workers, isOver) = state.withLock { state in

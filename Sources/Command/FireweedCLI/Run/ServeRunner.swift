@@ -16,7 +16,7 @@ struct ServeRunner {
         do {
             let files = try folder.map { try ServedFolder(path: $0, uploadLimit: invocation.uploadLimit) }
             let socket = try ListeningSocket(host: invocation.servedHost, port: port)
-            // Removes what it has issued when it goes: it has to stay for as long as the server runs.
+            // The authority's `deinit` removes the issued files, so the authority has to live as long as the server.
             let authority = invocation.servesTLS && invocation.certificateFile == nil ? try Self.authority() : nil
             let issued = try certificate(authority, for: socket)
             let stop =
@@ -48,15 +48,15 @@ struct ServeRunner {
         }
     }
 
-    /// The user's own authority, which is the same in every run.
+    /// The user's own certificate authority, which is the same in every run.
     ///
-    /// No program is told to trust it.
+    /// No program trusts the authority unless it is told to.
     private static func authority() throws -> CertificateAuthority {
         let folder = URL(fileURLWithPath: ConfigurationFolder.path()).appendingPathComponent("authority")
         return try CertificateAuthority(keptIn: folder, name: "fireweed serve of this user")
     }
 
-    /// Starts the server with its endpoints, or with the files of a folder; returns what stops it.
+    /// Starts the server with its endpoints, or with the files of a folder; returns a closure that stops it.
     private func startFixtures(
         _ files: ServedFolder?, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
     ) throws -> () -> Void {
@@ -78,7 +78,7 @@ struct ServeRunner {
         return { server.stop() }
     }
 
-    /// Starts a server that answers from an archive; returns what stops it.
+    /// Starts a server that answers from an archive; returns a closure that stops it.
     private func startRecording(
         _ archive: String, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
     ) throws -> () -> Void {

@@ -1,4 +1,4 @@
-// The responses of `fireweed serve` for a file: whole, a part, or that it has not changed.
+// Responses of `fireweed serve` for a file, with conditions and ranges.
 
 import Fireweed
 import FixtureServer
@@ -10,7 +10,7 @@ struct ServedFile: Sendable {
     let file: OpenFile
     let type: String
 
-    /// Changes with each writing of the file.
+    /// The entity tag: the length and the time of the last write.
     private var tag: String { "\"\(String(file.byteCount, radix: 16))-\(String(file.modified, radix: 16))\"" }
     private var date: String { HTTPDateText.text(of: Date(timeIntervalSince1970: Double(file.seconds))) }
 
@@ -49,7 +49,7 @@ struct ServedFile: Sendable {
         return Double(file.seconds) <= since.timeIntervalSince1970
     }
 
-    /// Whether a list of validators has the file's.
+    /// Whether a list of entity tags contains that of the file.
     private func names(_ tags: String, isStrong: Bool) -> Bool {
         tags.split(separator: ",").contains { word in
             let word = word.trimmingCharacters(in: .whitespaces)
@@ -62,11 +62,11 @@ struct ServedFile: Sendable {
     private enum Part {
         case whole
         case part(Range<Int>)
-        /// The range begins behind the end.
+        /// The range cannot be satisfied.
         case none
     }
 
-    /// One range is a part; several, and what is not understood, are the whole file, as a server may do.
+    /// One range gives a part; several ranges, or a field that cannot be parsed, give the whole file, which is allowed.
     private func range(of request: ReceivedRequest) -> Part {
         guard request.method == "GET", let text = request.field("Range"), text.hasPrefix("bytes="), isCurrent(request)
         else { return .whole }
@@ -86,23 +86,23 @@ struct ServedFile: Sendable {
 
     private func tail(_ length: Int) -> Part { .part(max(0, file.byteCount - length)..<file.byteCount) }
 
-    /// Whether the range is of the version that is there (`If-Range`).
+    /// Whether the validator of `If-Range`, if any, is that of the present file.
     private func isCurrent(_ request: ReceivedRequest) -> Bool {
         guard let validator = request.field("If-Range") else { return true }
         return validator == tag || validator == date
     }
 }
 
-/// A file that is read while it is sent: it can be larger than memory.
+/// A file that is read while it is sent, since it can be larger than memory.
 final class OpenFile: Sendable {
     let byteCount: Int
-    /// The time of its last writing: in nanoseconds, and in seconds.
+    /// The time of the last write: in nanoseconds, and in seconds.
     let modified: Int
     let seconds: Int
     private let descriptor: Int32
     private static let pieceSize = 256 * 1024
 
-    /// `nil` for what is not a regular file, or cannot be read: a fifo would keep the server waiting.
+    /// Opens a regular file; `nil` for other files, since a fifo would block the server, and for unreadable files.
     init?(path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -119,7 +119,8 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The piece of a number of a part; the end also where the file became shorter, which cuts the response.
+    /// The piece with a number in a part; `.end` after the last, and in a file that became shorter, cutting the
+    /// response.
     func piece(_ number: Int, of part: Range<Int>) -> FixtureResponse.Piece {
         let offset = part.lowerBound + number * Self.pieceSize
         guard offset < part.upperBound else { return .end }
@@ -129,14 +130,14 @@ final class OpenFile: Sendable {
     }
 }
 
-/// Dates as fields have them (RFC 9110 §5.6.7).
+/// Dates in the format of header fields (RFC 9110 §5.6.7).
 enum HTTPDateText {
     static func text(of date: Date) -> String {
         var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
         var time = tm()
         gmtime_r(&seconds, &time)
         var buffer = [CChar](repeating: 0, count: 64)
-        // Names of days are English: the program sets no locale.
+        // Names of days and months are English, since the program sets no locale.
         strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &time)
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

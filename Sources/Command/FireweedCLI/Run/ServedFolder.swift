@@ -4,7 +4,7 @@ import Fireweed
 import FixtureServer
 import Foundation
 
-/// Content that nothing is done with, and that takes no memory.
+/// A receiver that discards content, so that it takes no memory.
 private final class DiscardedContent: ContentReceiver {
     func take(_ bytes: UnsafeRawBufferPointer) {}
 }
@@ -15,7 +15,7 @@ struct ServedFolder: Sendable {
     /// The folder for new files; `nil` without `--uploads`.
     private let uploads: UploadFolder?
 
-    /// Throws `OutputError` for what is not a folder; takes files of so many bytes, `nil` takes none.
+    /// Throws `OutputError` for a path without a folder; uploads may have `uploadLimit` bytes, `nil` accepts none.
     init(path: String, uploadLimit: Int? = nil) throws {
         let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         var isFolder: ObjCBool = false
@@ -28,7 +28,7 @@ struct ServedFolder: Sendable {
 
     /// The receiver of a request's content.
     ///
-    /// Methods without a use are refused before the content comes.
+    /// Methods that are not supported are refused before their content arrives.
     func reception(of request: ReceivedRequest) -> Reception {
         switch request.method {
         case "GET", "HEAD": return .receiver(DiscardedContent())
@@ -60,9 +60,9 @@ struct ServedFolder: Sendable {
         path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? "/"
     }
 
-    /// The names in a folder: a page of links for browsers, and lines for everybody else.
+    /// The names in a folder: a page of links for browsers, and lines for other clients; or the folder's `index.html`.
     private func list(_ folder: URL, _ request: ReceivedRequest) -> FixtureResponse {
-        // Links of a list are relative: without the slash they would lead to the folder above.
+        // The links are relative: without the slash they would lead to the parent folder.
         guard request.path.hasSuffix("/") else {
             return FixtureResponse(status: 301, fields: [("Location", Self.encoded(request.path) + "/")])
         }
@@ -88,7 +88,7 @@ struct ServedFolder: Sendable {
         return .text(page, type: "text/html; charset=utf-8", fields: fields)
     }
 
-    /// Text in HTML and its attributes.
+    /// Text escaped for HTML and its attributes.
     private static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
     }

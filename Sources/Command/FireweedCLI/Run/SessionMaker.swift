@@ -7,7 +7,7 @@ import Glibc
 
 /// Makes sessions.
 enum SessionMaker {
-    /// A session, and what its run leaves behind.
+    /// A session, and the objects whose contents are written after the run.
     struct Made {
         let session: Session
         let cookies: HTTPCookieStorage?
@@ -39,7 +39,7 @@ enum SessionMaker {
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
 
-    /// What adapts and retries requests; `nil` where nothing does: the session then makes no `URLRequest` to adapt.
+    /// The interceptor; `nil` if no option needs one, since the session then makes no `URLRequest` to adapt.
     private static func interceptor(
         for invocation: Invocation, plan: RequestPlan, with others: [any RequestInterceptor]
     ) -> Interceptor? {
@@ -51,14 +51,14 @@ enum SessionMaker {
     }
 
     private static func configuration(for invocation: Invocation, plan: RequestPlan) -> URLSessionConfiguration {
-        // Foundation opens the cache of the process with the first configuration, in a folder that it makes.
+        // Otherwise the first configuration makes Foundation create the process's cache, with a folder.
         URLCache.shared = URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "/dev/null")
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = invocation.timeout ?? 0
         if let seconds = invocation.maximumTime { configuration.timeoutIntervalForResource = seconds }
         configuration.urlCache = nil
         if invocation.parallelCount > 1 { configuration.httpMaximumConnectionsPerHost = invocation.parallelCount }
-        // Not the default fields: looking for the name of a program in its bundle takes a millisecond.
+        // The default fields are not used: they look up the program's name in its bundle, which takes a millisecond.
         configuration.headers = [.defaultAcceptEncoding, .userAgent("fireweed/\(AFInfo.version)")]
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration
@@ -92,7 +92,7 @@ enum SessionMaker {
                 let route = ConnectionRoute(port: rule.port, targetHost: rule.addresses.first)
                 options.connectionRoutes.append(route)
             } else if let port = rule.port, port != plan.url.effectivePort {
-                // For a redirect, or another of several URLs: overrides know no ports.
+                // A rule for another port, used by a redirect or another URL, becomes a route: overrides have no ports.
                 options.connectionRoutes.append(
                     ConnectionRoute(host: rule.host, port: port, targetHost: rule.addresses.first))
             } else {
@@ -103,13 +103,13 @@ enum SessionMaker {
         return options
     }
 
-    /// TLS and proxies.
+    /// Applies the options about TLS and proxies.
     private static func apply(_ invocation: Invocation, to options: inout TransportOptions) throws {
         if let file = invocation.authorityFile {
             _ = try LocalFile.isRegular(file)
             options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
-        // The transport chooses by the scheme of each message, as it does for the environment's.
+        // The transport chooses among proxies of the environment by the scheme of each message.
         for (scheme, url) in invocation.schemeProxies { setenv("\(scheme)_proxy", url, 1) }
         if let text = invocation.proxy {
             guard var proxy = Proxy(text) else { throw UsageError(message: "the text of --proxy is not a proxy's URL") }
@@ -172,14 +172,14 @@ enum SessionMaker {
         }
     }
 
-    /// Waits between attempts as a server asks for, up to a minute; a request that never left is sent again whatever
-    /// its method.
+    /// The policy waits as a server asks, up to a minute, and retries a request that was never sent whatever its
+    /// method.
     private static func retryPolicy(for invocation: Invocation, plan: RequestPlan) -> RetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
         let options = RetryOptions(
             jitter: .full, retryAfter: .obey(upTo: .seconds(60)), maximumDelay: .seconds(30),
             deadline: invocation.maximumRetryTime.map { .seconds($0) }, replays: .unsent)
-        // curl sends everything again.
+        // curl retries requests with every method.
         let every: Set<HTTPMethod> = [.post, .patch, HTTPMethod(rawValue: invocation.curl?.method ?? "GET")]
         return NotingRetryPolicy(
             limit: invocation.retryCount,
@@ -197,7 +197,7 @@ enum SessionMaker {
         }
     }
 
-    /// The statuses that `--retry` tries again after.
+    /// The statuses after which `--retry` makes another attempt.
     static let retriedStatuses = RetryPolicy.defaultRetryableHTTPStatusCodes.union([429])
 }
 

@@ -22,7 +22,7 @@ final class SeveralRequests: Sendable {
         }
     }
 
-    /// Sends all of them; the exit code is the first that is not 0, in the order of the URLs.
+    /// Sends all requests; the exit code is that of an interruption, or the first that is not 0, in the URLs' order.
     func run() async -> ExitCode {
         let code = invocation.parallelCount > 1 ? await runInParallel() : await runInTurn()
         return await first.keep() || code != .success ? code : .failure
@@ -55,21 +55,21 @@ final class SeveralRequests: Sendable {
 
     // MARK: In parallel
 
-    /// What became of a request that runs beside others.
+    /// The result of a request that runs in parallel with others.
     private enum Result: Sendable {
         /// The response, to be printed when it is its turn.
         case fetched(RequestRunner, RequestRunner.Fetched)
-        /// Content has gone to a file, or nothing could be sent.
+        /// The content was saved in a file, or nothing could be sent.
         case finished(ExitCode)
     }
 
-    /// Responses are printed in the order of the URLs: those that came early wait in memory.
+    /// Responses are printed in the order of the URLs: early responses wait in memory.
     private func runInParallel() async -> ExitCode {
         let limit = invocation.parallelCount
         let interruption = Interruption { [session = first.session] in session.cancelAllRequests() }
-        // No request runs far ahead of the oldest one: what it gets would wait.
+        // No request runs far ahead of the oldest one, since its response would wait in memory.
         let results = ResultsInTurn<Result>(count: invocation.urlCount, lead: 8 * limit)
-        // Without a thread hop between requests. The disk can keep a file waiting, and the loop must not wait.
+        // On the event loop there is no thread hop between requests. Files are not written there: the disk may block.
         let executor = invocation.savesToFile ? nil : first.session.executor
         var code = ExitCode.success
         await withDiscardingTaskGroup { group in
@@ -78,7 +78,8 @@ final class SeveralRequests: Sendable {
                     while interruption.code == nil, let index = await results.begin() {
                         results.finish(index, await result(at: index, interruption))
                     }
-                    // Those that wait to begin another one wait in vain then.
+                    // After an interruption no request begins: this wakes the workers that wait for a number, and the
+                    // reader that waits for results.
                     if interruption.code != nil { results.stop() }
                 }
             }

@@ -6,13 +6,13 @@ import Glibc
 
 /// What is piped or redirected into the command.
 enum StandardInput {
-    /// Where content is.
+    /// Where the content is.
     enum Content: Sendable {
         /// All of it, in memory: its length is known, and it can be sent again.
         case data(Data)
         /// A file that is read as it is sent.
         case file(URL)
-        /// The beginning, and what is still to be read.
+        /// The beginning, and the rest, which is still to be read.
         case rest(Rest)
     }
 
@@ -24,15 +24,15 @@ enum StandardInput {
         func stream() -> InputStream { DescriptorStream(after: first) }
     }
 
-    /// So much content is kept in memory; more is read as it is sent.
+    /// The most content that is kept in memory; longer content is read as it is sent.
     private static let memoryLimit = 1 << 20
-    /// After so many milliseconds without content the user is told what is being waited for.
+    /// Milliseconds without content after which a message says what the command waits for.
     private static let timeoutMilliseconds: Int32 = 10_000
 
-    /// The content of standard input when it is a file, a pipe or a socket, and nothing else gives content; `nil` when
-    /// it is empty.
+    /// The content of standard input if it is a file, a pipe or a socket, or an option names it, and no other content
+    /// is given; `nil` if it is empty.
     ///
-    /// Waits for the end of standard input, or until more has come than is kept in memory.
+    /// Waits for the end of standard input, or until more has arrived than is kept in memory.
     static func content(for invocation: Invocation) -> Content? {
         guard !invocation.ignoresStandardInput, !invocation.goesOn, invocation.rawBody == nil,
             invocation.curl.map(\.uploadsStandardInput) ?? true, !invocation.items.contains(where: \.isData),
@@ -52,7 +52,7 @@ enum StandardInput {
         return .rest(Rest(first: bytes))
     }
 
-    /// The file that standard input is, when it is to be sent from its beginning and can be opened once more.
+    /// The file behind standard input, if it is longer than `limit`, still at its beginning, and can be opened again.
     private static func file(longerThan limit: Int) -> URL? {
         var status = stat()
         guard fstat(STDIN_FILENO, &status) == 0, status.st_size > off_t(limit), lseek(STDIN_FILENO, 0, SEEK_CUR) == 0
@@ -67,7 +67,7 @@ enum StandardInput {
         Terminal.tell("fireweed: waiting for content on standard input; --ignore-stdin sends none\n")
     }
 
-    /// Read with read(2): Foundation's own way ends the process when a signal comes meanwhile.
+    /// Reads with read(2): Foundation's own reading ends the process if a signal arrives meanwhile.
     fileprivate static func readPiece(_ buffer: inout [UInt8]) -> Int {
         while true {
             let count = read(STDIN_FILENO, &buffer, buffer.count)
@@ -75,7 +75,7 @@ enum StandardInput {
         }
     }
 
-    /// The kind of file that standard input is, where it is one that content is read from.
+    /// The kind of file behind standard input; `nil` if content is not read from this kind.
     private static var kind: mode_t? {
         var status = stat()
         guard fstat(STDIN_FILENO, &status) == 0 else { return nil }
@@ -84,9 +84,9 @@ enum StandardInput {
     }
 }
 
-/// A descriptor's bytes behind those that were read from it.
+/// A stream of a descriptor's bytes, after bytes that were already read from it.
 ///
-/// Read with read(2), since Foundation's stream of a path wants a regular file.
+/// Reads with read(2), since Foundation's stream for a path requires a regular file.
 final class DescriptorStream: InputStream {
     private var first: ArraySlice<UInt8>
     private let path: String?
@@ -94,7 +94,7 @@ final class DescriptorStream: InputStream {
     private var status = Stream.Status.notOpen
     private var failure: (any Error)?
 
-    /// Standard input behind bytes that were read from it.
+    /// Makes a stream of bytes that were read from standard input, and then of its rest.
     init(after first: [UInt8]) {
         self.first = first[...]
         path = nil
@@ -102,7 +102,7 @@ final class DescriptorStream: InputStream {
         super.init(data: Data())
     }
 
-    /// What opening a path gives.
+    /// Makes a stream of the file at a path, which `open()` opens.
     init(path: String) {
         first = []
         self.path = path

@@ -29,7 +29,9 @@ struct StatusRunner {
         return .success
     }
 
-    /// A status in words: the kernel is asked for a route, and nothing is sent.
+    /// A status in words.
+    ///
+    /// The status is whether the kernel has a route; nothing is sent.
     static func text(of status: NetworkReachabilityManager.NetworkReachabilityStatus) -> String {
         switch status {
         case .unknown: "unknown: the kernel does not tell"
@@ -48,12 +50,12 @@ struct StatusRunner {
     }
 }
 
-/// What `fireweed status` is asked about.
+/// The target of `fireweed status`.
 struct StatusTarget: Equatable {
     let host: String
-    /// `nil` where a host alone is given.
+    /// `nil` if only a host is given.
     let port: Int?
-    /// True for the schemes https and wss, and for their port.
+    /// True for the schemes https and wss, and without a scheme for port 443.
     let isSecure: Bool
 
     init(_ text: String) {

@@ -8,13 +8,13 @@ import Synchronization
 /// Takes new files into a folder: no file is replaced, and no symbolic link is followed.
 struct UploadFolder: Sendable {
     let root: String
-    /// Bytes that a file may have.
+    /// The most bytes that a file may have.
     let limit: Int
 
-    /// The beginning of the names of files that are not whole yet.
+    /// The prefix of the names of incomplete files.
     static let partialPrefix = ".fireweed-upload-"
 
-    /// What becomes of the content of a PUT: the reasons for which it is refused are known before it comes.
+    /// Accepts or refuses a PUT before its content arrives.
     func reception(of request: ReceivedRequest) -> Reception {
         let names = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         guard let name = names.last, !request.path.hasSuffix("/") else {
@@ -25,7 +25,7 @@ struct UploadFolder: Sendable {
         }
         // A part of a file must not become the whole (RFC 9110 §14.5).
         guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
-        // Two lengths leave the end of the content open (RFC 9112 §6.3).
+        // With two lengths, the end of the content is ambiguous (RFC 9112 §6.3).
         let lengths = Set(request.values(ofField: "Content-Length"))
         guard lengths.count <= 1, lengths.isEmpty || request.field("Transfer-Encoding") == nil else {
             return Self.refusal(400, "the content has more than one length")
@@ -49,7 +49,7 @@ struct UploadFolder: Sendable {
         .refused(.text(reason + "\n", status: status))
     }
 
-    /// Opens a folder below the root; `nil` for what is not a folder, and where a link leads to it.
+    /// Opens a folder below the root; `nil` if a component is missing, a symbolic link, or not a folder.
     private func open(_ names: some Sequence<String>) -> Int32? {
         var folder = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         for name in names where folder >= 0 {
@@ -61,7 +61,7 @@ struct UploadFolder: Sendable {
     }
 }
 
-/// A file that comes with a request; it has its name once it is whole.
+/// A file that arrives with a request, and gets its name when it is complete.
 final class UploadedFile: ContentReceiver {
     private let folder: Int32
     private let descriptor: Int32
@@ -76,7 +76,7 @@ final class UploadedFile: ContentReceiver {
         var failure: (status: Int, reason: String)?
     }
 
-    /// Makes an empty file in a folder whose descriptor it owns; `nil` where that is not possible.
+    /// Makes an empty file in a folder, whose descriptor the object then owns; `nil` if that fails.
     init?(in folder: Int32, name: String, limit: Int) {
         partialName = UploadFolder.partialPrefix + String(UInt64.random(in: 0 ... .max), radix: 36)
         let descriptor = openat(folder, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
@@ -115,7 +115,7 @@ final class UploadedFile: ContentReceiver {
         }
     }
 
-    /// Gives the whole file its name, unless a file of that name has come meanwhile.
+    /// Gives the complete file its name, unless a file with that name has appeared meanwhile.
     func finish(at location: String) -> FixtureResponse {
         if let failure = progress.withLock({ $0.failure }) {
             return .text(failure.reason + "\n", status: failure.status)

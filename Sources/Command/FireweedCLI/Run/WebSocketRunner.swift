@@ -40,7 +40,7 @@ struct WebSocketRunner {
         let console = SocketConsole(terminal: Terminal.isOutput ? RawTerminal() : nil)
         let task = request.webSocketTask()
         let events = task.streamingMessageEvents()
-        // A pipe can end before there is a connection, and its end closes: it is read when there is one.
+        // A pipe can end before there is a connection, and its end closes the WebSocket: it is read once connected.
         let isInteractive = await console.isInteractive
         var input = isInteractive ? Task { await feed(task, console) } : nil
         var code = ExitCode.success
@@ -66,7 +66,7 @@ struct WebSocketRunner {
                 }
                 await show(completion.response, console)
                 let text = ErrorText(error, invocation)
-                // Time-outs are those of the handshake; behind it only a ping is waited for.
+                // A time-out is that of the handshake; after the handshake only a missing pong times out.
                 let isPing = isConnected && text.code == .timedOut
                 await console.note(isPing ? "the server did not answer a ping in time (--ping)" : text.message)
                 code = text.code
@@ -89,7 +89,7 @@ struct WebSocketRunner {
         return isUsual ? .success : .failure
     }
 
-    /// Shows the head of the handshake's response, where that is wanted.
+    /// Shows the head of the handshake's response with `--verbose`.
     private func show(_ response: HTTPURLResponse?, _ console: SocketConsole) async {
         guard invocation.isVerbose, let response else { return }
         let appearance = Appearance(
@@ -117,7 +117,7 @@ struct WebSocketRunner {
         } catch {
             return  // the request ends with its own error, which is shown
         }
-        // Many servers drop their answers once they are told goodbye.
+        // Many servers drop pending replies when they receive a close frame.
         await console.waitForQuiet(quietTime)
         task.close(sending: .normalClosure)
     }

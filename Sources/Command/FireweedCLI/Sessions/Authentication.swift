@@ -4,12 +4,12 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Credentials and how they are shown.
+/// Credentials, and the scheme to authenticate with.
 struct Authentication: Equatable {
     let type: Invocation.AuthenticationType
     /// `USER:PASSWORD`, or a token for bearer; empty for negotiate.
     let secret: String
-    /// Nothing is sent before a challenge, which chooses the scheme.
+    /// Whether credentials are sent only after a challenge, which chooses the scheme (`--anyauth`).
     var waitsForChallenge = false
 
     init(type: Invocation.AuthenticationType, secret: String, waitsForChallenge: Bool = false) {
@@ -18,9 +18,9 @@ struct Authentication: Equatable {
         self.waitsForChallenge = waitsForChallenge
     }
 
-    /// What the command line asks for; `nil` when it asks for nothing.
+    /// The credentials of the command line or its URL; `nil` without any.
     ///
-    /// `askForPassword` is given the user where no password is; throws `UsageError` when it has no answer.
+    /// `askForPassword` is called with the user when the password is missing; throws `UsageError` if it returns `nil`.
     init?(_ invocation: Invocation, askForPassword: (String) -> String?) throws {
         let type = invocation.authenticationType ?? .basic
         let waits = invocation.curl?.waitsForChallenge ?? false
@@ -56,7 +56,7 @@ struct Authentication: Equatable {
         }
     }
 
-    /// Adds the field that a request carries from the start, if there is one; a field of the user's own wins.
+    /// Adds the `Authorization` field of a bearer token, unless the user gave that field.
     func addField(to headers: inout HTTPHeaders) {
         guard type == .bearer, headers["Authorization"] == nil else { return }
         headers.add(.authorization(bearerToken: secret))
@@ -64,9 +64,9 @@ struct Authentication: Equatable {
 }
 
 extension Invocation {
-    /// User and password of the URL; the password is that of the netrc file where the URL has a user alone.
+    /// User and password of the URL; with `--netrc`, a missing password is taken from the netrc file.
     ///
-    /// Throws `UsageError` for a file that cannot be understood.
+    /// Throws `UsageError` for a file that cannot be parsed.
     fileprivate func credentialsOfURL() throws -> String? {
         guard usesNetrc, let userInfo, userInfo.hasSuffix(":"), let host = parsedURL?.host else { return userInfo }
         return try CURLNetrc().credentials(forHost: host, user: String(userInfo.dropLast())) ?? userInfo

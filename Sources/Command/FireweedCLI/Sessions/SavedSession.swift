@@ -3,19 +3,19 @@
 import Fireweed
 import Foundation
 
-/// The cookies and credentials of a named session.
+/// The cookies, credentials and header fields of a named session.
 struct SavedSession: Codable, Equatable {
-    /// A cookie, with a dot before its domain unless it is for one host alone.
+    /// A cookie, with a dot before its domain unless the cookie is host-only.
     struct Cookie: Codable, Equatable {
         var name: String
         var value: String
         var domain: String
         var path: String
-        /// Seconds since 1970; `nil` for a cookie that ends with its session, which this one outlives.
+        /// Seconds since 1970; `nil` for a session cookie, which is kept all the same.
         var expires: Double?
         var isSecure: Bool
         var isHTTPOnly: Bool
-        /// Name and value as they go on the wire, where they are not UTF-8.
+        /// Name and value as sent on the wire, if they are not UTF-8.
         var octets: Data?
     }
 
@@ -70,7 +70,7 @@ struct SavedSession: Codable, Equatable {
 
     // MARK: Credentials
 
-    /// Scheme, host and port: what credentials are bound to (RFC 9110 §4.3.1).
+    /// Scheme, host and port (RFC 9110 §4.3.1), to which credentials are bound.
     static func origin(of url: URL) -> String {
         let scheme = url.scheme?.lowercased() ?? "http"
         return "\(scheme)://\(url.host.map(CanonicalHost.identity) ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
@@ -98,9 +98,9 @@ struct SavedSession: Codable, Equatable {
         return (fields ?? []).filter { $0.origin == origin }.map { Field(name: $0.name, value: $0.value) }
     }
 
-    /// Keeps the fields of a command line for the origin of its URL, instead of those of the same names.
+    /// Keeps the fields of a command line for the origin of its URL, replacing fields with the same names.
     ///
-    /// Not those that describe one request's content or condition; the pairs of `Cookie` become cookies of the host.
+    /// `Content-*` and `If-*` describe one request and are left out; the pairs of `Cookie` become host-only cookies.
     mutating func keep(_ lines: [Field], for url: URL) {
         let origin = Self.origin(of: url)
         let kept = lines.filter { line in
@@ -129,7 +129,7 @@ struct SavedSession: Codable, Equatable {
 }
 
 extension HTTPCookie {
-    /// Whether it goes with a message to a URL, as far as host, path and scheme say (RFC 6265 §5.4).
+    /// Whether the cookie is sent to a URL, judged by host, path and scheme (RFC 6265 §5.4).
     func isMeant(for url: URL) -> Bool {
         guard let host = url.host?.lowercased() else { return false }
         let domain = domain.lowercased()
@@ -138,15 +138,15 @@ extension HTTPCookie {
     }
 }
 
-// MARK: Runs beside one another
+// MARK: Concurrent runs
 
 extension SavedSession.Cookie {
-    /// What makes another cookie take the place of this one (RFC 6265 §5.3).
+    /// The key of a cookie: a later cookie with the same key replaces this one (RFC 6265 §5.3).
     fileprivate var key: [String] { [domain, path, name] }
 }
 
 extension SavedSession {
-    /// This session, as another run has left it, with what one run has changed between `old` and `new`.
+    /// This session, which other runs may have changed, with one run's changes from `old` to `new`.
     func merging(from old: SavedSession, to new: SavedSession) -> SavedSession {
         var merged = self
         merged.cookies = Self.merged(cookies, old.cookies, new.cookies) { $0.key }
@@ -157,7 +157,7 @@ extension SavedSession {
         return merged
     }
 
-    /// The present elements, apart from those with a key whose elements one run has changed, and those of that run.
+    /// The present elements; for each key that differs between `old` and `new`, the elements of `new` instead.
     private static func merged<Element: Equatable>(
         _ present: [Element], _ old: [Element], _ new: [Element], key: (Element) -> [String]
     ) -> [Element] {

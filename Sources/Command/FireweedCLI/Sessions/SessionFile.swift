@@ -9,7 +9,7 @@ import Glibc
 struct SessionFile {
     let url: URL
 
-    /// The file of a name: in the user's configuration folder, or a path where the name has a `/`; throws `UsageError`.
+    /// The file for a name: in the configuration folder, or at a path if the name has a `/`; throws `UsageError`.
     init(name: String, environment: [String: String] = ConfigurationFolder.environment) throws {
         if name.contains("/") {
             guard !name.hasSuffix("/") else {
@@ -29,7 +29,7 @@ struct SessionFile {
         url = URL(fileURLWithPath: ConfigurationFolder.path(environment: environment) + "/sessions/\(name).json")
     }
 
-    /// What the file holds; an empty session when there is none; throws `UsageError` for one that cannot be read.
+    /// The session in the file, empty if no file exists; throws `UsageError` for a file that cannot be read.
     func load() throws -> SavedSession {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return SavedSession() }
@@ -43,24 +43,23 @@ struct SessionFile {
         }
     }
 
-    /// Writes what a run has changed between `old` and `new`, beside what other runs have changed meanwhile.
+    /// Writes a run's changes from `old` to `new`, and keeps the changes that other runs have made meanwhile.
     ///
-    /// Puts a new file in place of the old one, so that there is always a whole one; throws what reading and writing
-    /// throw.
+    /// Replaces the file atomically, so that there is always a whole file; throws what reading and writing throw.
     func save(from old: SavedSession, to new: SavedSession) throws {
         let folder = url.deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // The file itself is replaced, so that its lock would belong to an old one.
+        // The lock is on the folder: the file is replaced, so that a lock on it would belong to the old file.
         let lock = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer {
             if lock >= 0 {
-                // A child process may still have the descriptor.
+                // Closing is not enough: a child process may still have the descriptor, and so the lock.
                 flock(lock, LOCK_UN)
                 close(lock)
             }
         }
-        // Where a file system has no locks, the last run wins, as without one.
+        // On a file system without locks, the last run wins.
         while lock >= 0, flock(lock, LOCK_EX) != 0, errno == EINTR {}
         try write(try load().merging(from: old, to: new))
     }

@@ -23,21 +23,21 @@ struct SessionUse: Sendable {
     /// The state that the run's storage begins with; `nil` without a file.
     var restored: SavedSession? { file == nil ? nil : saved }
 
-    /// Takes the cookies as the run's storage has them: it may write a restored cookie in another way.
+    /// Reads the restored cookies back from the run's storage, so that a change of their form is no change of the run.
     mutating func begin(with cookies: HTTPCookieStorage?) {
         if file != nil { loaded.takeCookies(from: cookies) }
     }
 
-    /// The credentials for a URL: given ones, which are kept, or those that the session has.
+    /// The credentials for a URL: the given ones, which the session keeps, or those of the session.
     ///
-    /// Without a file, credentials of one URL are not for another one.
+    /// Without a file nothing is kept, so that credentials of one URL are not used for another.
     mutating func authentication(_ given: Authentication?, for url: URL) -> Authentication? {
         guard let given else { return saved.authentication(for: url) }
         if file != nil { saved.set(given, for: url) }
         return given
     }
 
-    /// Adds the fields that the session has for a URL; those in `own`, in lower case, win.
+    /// Adds the session's fields for a URL, except those whose names are in `own`, in lower case.
     func addFields(for url: URL, to headers: inout HTTPHeaders, unless own: Set<String>) {
         guard saved.fields != nil else { return }
         let kept = Dictionary(grouping: saved.fields(for: url), by: { $0.name.lowercased() })
@@ -46,8 +46,8 @@ struct SessionUse: Sendable {
         }
     }
 
-    /// The value of a `Cookie` field of the user's own, behind the cookies that the session has for a URL and that the
-    /// field does not name.
+    /// The value of a `Cookie` field: the session's cookies for a URL that the user's own field does not name, then
+    /// that field's value.
     func cookieField(_ own: String, for url: URL) -> String {
         let names = own.split(separator: ";").map { pair in
             pair.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces)
@@ -56,9 +56,9 @@ struct SessionUse: Sendable {
         return (kept.map { "\($0.name)=\($0.value)" } + [own]).joined(separator: "; ")
     }
 
-    /// Writes the session with the storage's cookies, and with the fields of a command line where it has one URL.
+    /// Writes the session with the storage's cookies, and with the fields of a command line for its URL, if given.
     ///
-    /// Returns what is wrong where the file cannot be written, in words.
+    /// Returns the failure in words, `nil` on success.
     func keep(_ cookies: HTTPCookieStorage?, _ fields: (lines: [Field], url: URL)? = nil) -> String? {
         guard let file, isWritten else { return nil }
         var saved = saved

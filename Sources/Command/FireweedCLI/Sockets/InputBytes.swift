@@ -1,13 +1,13 @@
-// Standard input, as it comes.
+// Reading of standard input as it arrives.
 
 import Foundation
 import Glibc
 
 /// Reads standard input on a thread of its own.
 enum InputBytes {
-    /// The bytes in the pieces in which they come, up to the end.
+    /// The bytes in pieces as they arrive, up to the end.
     ///
-    /// The thread reads on only when the piece before was taken, so that a fast pipe waits for a slow network.
+    /// The thread reads the next piece only when the consumer asks, so that a fast pipe waits for a slow network.
     static func stream() -> AsyncStream<[UInt8]> {
         let requests = DispatchSemaphore(value: 0)
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
@@ -25,7 +25,7 @@ enum InputBytes {
         return AsyncStream(unfolding: { [iterator = Taker(stream, requests)] in await iterator.next() })
     }
 
-    /// Hands the pieces on, and lets the thread read the next one.
+    /// Passes the pieces on, and lets the thread read the next piece.
     private actor Taker {
         private var iterator: AsyncStream<[UInt8]>.AsyncIterator
         private let requests: DispatchSemaphore
@@ -46,7 +46,7 @@ enum InputBytes {
     }
 }
 
-/// Cuts bytes into lines, whose ends it drops.
+/// Splits bytes into lines without their line ends.
 struct LineCutter {
     private var rest: [UInt8] = []
 
@@ -57,7 +57,7 @@ struct LineCutter {
         return lines.map { $0.last == 0x0D ? Array($0.dropLast()) : $0 }
     }
 
-    /// What stands behind the last line end; `nil` when that is nothing.
+    /// The bytes after the last line end; `nil` if there are none.
     mutating func finish() -> [UInt8]? {
         defer { rest = [] }
         return rest.isEmpty ? nil : rest

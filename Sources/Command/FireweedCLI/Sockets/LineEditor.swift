@@ -1,9 +1,8 @@
 // A line that is edited key by key; pure.
 
-/// Understands the bytes of a terminal's keys.
+/// Edits a line by the bytes of a terminal's keys.
 ///
-/// Arrows, Home, End, Backspace, Delete and the usual control keys of a shell; Up and Down walk through what was
-/// entered before.
+/// Handles arrows, Home, End, Backspace, Delete and a shell's usual control keys; Up and Down recall earlier lines.
 struct LineEditor {
     /// What a key asks for beyond a change of the line.
     enum Action: Equatable {
@@ -18,13 +17,13 @@ struct LineEditor {
     private(set) var line: [Character] = []
     private(set) var cursor = 0
     private var history: [String] = []
-    /// Where Up and Down are; the end is the line that was being written.
+    /// The position of Up and Down in `history`; its end index stands for the line that is being written.
     private var place = 0
     private var draft: [Character] = []
     private var escape: [UInt8] = []
     private var character: [UInt8] = []
 
-    /// Takes bytes of keys.
+    /// Handles the bytes of keys.
     mutating func handle(_ bytes: [UInt8]) -> [Action] {
         bytes.compactMap { handle($0) }
     }
@@ -137,8 +136,7 @@ struct LineEditor {
         cursor = line.count
     }
 
-    /// What draws the line anew: back to the margin, the prompt and what fits of the line around the cursor, the
-    /// cursor's place.
+    /// The output that redraws the line: prompt, as much of the line around the cursor as fits, and cursor movement.
     func drawing(prompt: String, width: Int) -> TerminalText {
         let room = max(width - prompt.count - 1, 8)
         let start = max(0, cursor - room)

@@ -1,18 +1,18 @@
-// A terminal that gives every key at once.
+// A terminal that delivers each key immediately.
 
 import Glibc
 
-/// Takes the terminal out of its line mode, and puts it back when it goes, or when a signal ends the process.
+/// Turns off the terminal's line mode and echo, and restores them in `deinit`, or when a signal ends the process.
 final class RawTerminal {
     private var saved: termios
     /// Where keys are read from.
     let descriptor: Int32
     private let interruption: Interruption
 
-    /// Standard input's terminal; `nil` when it has none.
+    /// The terminal behind standard input; `nil` if that is another file.
     convenience init?() { self.init(of: STDIN_FILENO) }
 
-    /// The terminal that a descriptor is; `nil` when it is another file.
+    /// The terminal behind a descriptor; `nil` if that is another file.
     init?(of descriptor: Int32) {
         var present = termios()
         guard isatty(descriptor) == 1, tcgetattr(descriptor, &present) == 0 else { return nil }
@@ -31,7 +31,7 @@ final class RawTerminal {
 
     deinit { restore() }
 
-    /// Puts the terminal back.
+    /// Restores the terminal's settings.
     func restore() {
         tcsetattr(descriptor, TCSADRAIN, &saved)
     }

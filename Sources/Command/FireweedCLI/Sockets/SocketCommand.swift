@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// A line of a WebSocket's terminal, understood; pure.
+/// A parsed line of the WebSocket prompt; pure.
 enum SocketCommand: Equatable {
     case send(String)
     case ping

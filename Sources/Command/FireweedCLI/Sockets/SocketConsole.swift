@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 import FoundationNetworking
 
-/// Keeps the line that is being edited below what comes in.
+/// Keeps the line that is being edited below incoming messages.
 actor SocketConsole {
     private var editor = LineEditor()
     private let terminal: RawTerminal?
@@ -17,7 +17,7 @@ actor SocketConsole {
     /// The code that the user closes with.
     private(set) var closingCode: Int?
 
-    /// Without a terminal on both sides, messages go to standard output alone.
+    /// Makes a console; without a terminal, messages go to standard output and notes to standard error.
     init(terminal: RawTerminal?) {
         self.terminal = terminal
     }
@@ -28,7 +28,7 @@ actor SocketConsole {
 
     var isInteractive: Bool { terminal != nil }
 
-    /// Takes keys, draws the line, and says what was asked for.
+    /// Handles keys, draws the line, and returns the requested actions.
     func keys(_ bytes: [UInt8]) -> [LineEditor.Action] {
         let actions = editor.handle(bytes)
         for case .submit(let text) in actions { Terminal.write("\r\u{1B}[K> \(text)\n") }
@@ -36,7 +36,7 @@ actor SocketConsole {
         return actions
     }
 
-    /// Waits until no message has come for so long: `--wait`, which is a time, so that sleeping is what was asked for.
+    /// Waits until no message has come for `time`: sleeping is right here, since the user gives the time with `--wait`.
     func waitForQuiet(_ time: Duration) async {
         let start = ContinuousClock.now
         while true {
@@ -56,7 +56,7 @@ actor SocketConsole {
         }
     }
 
-    /// Shows what is no message: above the prompt, or on standard error.
+    /// Shows a text that is not a message: above the prompt, or on standard error.
     func note(_ text: String) {
         if terminal != nil { above("* \(text)") } else { Terminal.tell("fireweed: \(text)\n") }
     }
@@ -72,7 +72,7 @@ actor SocketConsole {
         if terminal != nil { above(head) } else { Terminal.tell(head) }
     }
 
-    /// Takes the prompt away, for good.
+    /// Removes the prompt, and restores the terminal.
     func end() {
         if isPromptShown { Terminal.write("\r\u{1B}[K") }
         terminal?.restore()

@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 
 extension Waterfall {
-    /// The phases of every transaction of a task; what did not happen is left out.
+    /// The phases of every transaction of a task; phases that did not happen are left out.
     init(_ metrics: TaskMetrics) {
         let origin = metrics.taskInterval.start
         phases = metrics.transactionMetrics.flatMap { transaction -> [Phase] in

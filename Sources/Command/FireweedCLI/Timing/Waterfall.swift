@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Draws phases one below the other, each where it was; pure.
+/// Draws phases as bars, one below the other, each at its time; pure.
 struct Waterfall {
     /// One phase, in seconds from the start.
     struct Phase: Equatable {

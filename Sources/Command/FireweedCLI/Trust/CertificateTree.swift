@@ -1,11 +1,11 @@
-// A chain of certificates for people; pure.
+// A readable chain of certificates; pure.
 
 import Fireweed
 import Foundation
 
 /// Draws a server's chain, the authority at the top and the server's own certificate at the bottom.
 enum CertificateTree {
-    /// The chain, and whether the system vouches for it.
+    /// The chain, and whether it is trusted for the host.
     static func text(of trust: ServerTrust, now: Date = Date()) -> String {
         let verdict: String
         do {

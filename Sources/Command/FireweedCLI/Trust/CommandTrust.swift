@@ -1,10 +1,10 @@
-// Whom the command trusts.
+// The command's trust in servers.
 
 import Fireweed
 
 /// One rule for every host, the targets of redirects too.
 enum CommandTrust {
-    /// The manager that an invocation asks for; `nil` when the authorities decide.
+    /// The trust manager for an invocation; `nil` for the default check against the authorities.
     ///
     /// Throws what reading a pin throws.
     static func manager(for invocation: Invocation) throws -> ServerTrustManager? {
@@ -20,7 +20,7 @@ enum CommandTrust {
     }
 }
 
-/// Prints a server's chain, then judges it.
+/// Prints a server's chain, then evaluates it.
 private struct ShowingEvaluator: ServerTrustEvaluating {
     let rule: any ServerTrustEvaluating
 

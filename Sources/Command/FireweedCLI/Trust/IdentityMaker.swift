@@ -6,7 +6,7 @@ import Foundation
 
 /// Makes the client identity of an invocation.
 enum IdentityMaker {
-    /// The identity, read once to see whether it can be; `nil` when none is asked for.
+    /// The identity, read once to check that it can be used; `nil` without `--cert`.
     ///
     /// Throws `UsageError`.
     static func identity(for invocation: Invocation) throws -> ClientIdentity? {
@@ -47,7 +47,7 @@ enum IdentityMaker {
         }
     }
 
-    /// What follows the last colon is a passphrase, unless there is a file of the whole name.
+    /// Splits `FILE:PASSPHRASE` at the last colon, unless a file with the whole name exists.
     private static func split(_ text: String) -> (file: String, passphrase: String?) {
         guard !FileManager.default.fileExists(atPath: text), let colon = text.lastIndex(of: ":") else {
             return (text, nil)

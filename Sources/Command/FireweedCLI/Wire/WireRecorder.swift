@@ -7,18 +7,18 @@ import Synchronization
 
 /// Keeps the heads of every exchange as they were on the wire.
 final class WireRecorder: WireObserver {
-    /// One request and what came back for it.
+    /// One request head and the heads that were received for it.
     struct Exchange: Sendable {
         /// The request's head with its empty line.
         let request: [UInt8]
-        /// The heads that came, interim ones too, each with its empty line.
+        /// The received heads, interim ones too, each with its empty line.
         fileprivate(set) var responses: [[UInt8]] = []
-        /// Lines after the last head: trailers, or a head that has not come to its end.
+        /// Lines after the last head: trailers, or an incomplete head.
         fileprivate(set) var rest: [UInt8] = []
-        /// True while a head is coming.
+        /// True while a head is being received.
         fileprivate var isInHead = true
 
-        /// The last head that came whole.
+        /// The last complete head.
         var response: [UInt8]? { responses.last }
 
         /// The status of the last head.
@@ -69,19 +69,19 @@ final class WireRecorder: WireObserver {
         self.show = show
     }
 
-    /// What was sent last, and what has come for it.
+    /// The last exchange.
     var last: Exchange? { exchanges.withLock { $0.last } }
 
     /// The heads of all responses so far.
     var heads: [[UInt8]] { exchanges.withLock { $0.flatMap(\.responses) } }
 
-    /// Forgets what was sent for another request.
+    /// Forgets the exchanges of an earlier request.
     func begin() {
         flush()
         exchanges.withLock { $0 = [] }
     }
 
-    /// Waits until everything that is to be shown so far is shown.
+    /// Waits until all events so far are shown.
     func flush() { queue.sync {} }
 
     func didSend(head: [UInt8]) {
