@@ -72,9 +72,9 @@ private final class LastTarget: Sendable {
         guard method == message.method, self.template == template else { return false }
         var url = message.url
         return url.withUTF8 { bytes in
-            guard bytes.count >= origin.count, memcmp(bytes.baseAddress, origin, origin.count) == 0 else {
-                return false
-            }
+            guard let start = bytes.baseAddress, bytes.count >= origin.count,
+                memcmp(start, origin, origin.count) == 0
+            else { return false }
             return bytes.count == origin.count || Self.endsAuthority(bytes[origin.count])
         }
     }
