@@ -195,6 +195,42 @@ struct EverydayOutputTests {
         #expect(try read("into/a b.txt") == "x")
     }
 
+    @Test(
+        "each URL of a command has an output of its own",
+        arguments: [
+            ("-o f U/get?1 U/status/418 U/get?2", 2), ("-Z U/get?1 U/get?2 -o f", 1), ("-O U/get U/get?2", 1),
+            ("-i -o f U/get?1 U/get?2", 1),
+        ])
+    func outputs(_ words: String, printed: Int) throws {
+        let words = words.replacingOccurrences(of: "U/", with: url("/"))
+        let result = try run("--from-curl", "curl -sS \(words)")
+        #expect(result.code == 0, "\(result.errors)")
+        let output = text(result)
+        #expect(output.components(separatedBy: "\"url\"").count - 1 == (printed == 2 ? 1 : printed), "\(output)")
+        #expect(output.hasPrefix("HTTP/") == words.contains("-i"))
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(files == [words.contains("-O") ? "get" : "f"])
+    }
+
+    @Test("-x '' and --noproxy are for their part of the command, whatever the environment names")
+    func noProxy() throws {
+        let dead = ["http_proxy": "http://127.0.0.1:1", "no_proxy": ""]
+        #expect(try run("--from-curl", "curl -sS -x '' \(url("/get"))", environment: dead).code == 0)
+        #expect(try run("--from-curl", "curl -sS \(url("/get"))", environment: dead).code != 0)
+        let first = "curl -sS --noproxy 127.0.0.1 \(url("/get?1")) --next -sS \(url("/get?2"))"
+        let parts = try run("--from-curl", first, environment: dead)
+        #expect(parts.code != 0 && server.requests.last?.target == "/get?1")
+    }
+
+    @Test("a failure among several names its URL, and the notice of a retry its cause")
+    func causes() throws {
+        let several = try run("--check-status", url("/get"), url("/status/404"))
+        #expect(several.errors.contains("\(url("/status/404")): the status is 404"), "\(several.errors)")
+        server.route("/short") { [self] _ in FixtureResponse(body: cut(Data(count: 100), to: 10)) }
+        let retried = try run("--retry", "1", "--retry-delay", "0.01", url("/short"))
+        #expect(!retried.errors.contains("the status is 200") && retried.errors.contains("retry 1 of 1"))
+    }
+
     @Test("in a pipe, heads have the line ends that they came with")
     func rawHeads() throws {
         for option in ["-i", "-I"] {

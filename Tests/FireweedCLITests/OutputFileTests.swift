@@ -30,7 +30,8 @@ struct OutputFileTests {
     @Test(
         "a folder, a read-only file and a file without its folder are refused before anything is sent",
         arguments: [
-            (".", "a folder is there"), ("folder", "a folder is there"), ("folder/", "a folder is there"),
+            (".", "a folder is there"), ("folder", "a folder is there"), ("folder/", "that names a folder"),
+            ("", "the name of the file is empty"),
             ("link", "a folder is there"), ("read-only", "the file is read-only"),
             ("none/file", "its folder does not exist"), ("socket", "a socket is there"),
         ])

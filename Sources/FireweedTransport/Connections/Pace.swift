@@ -64,7 +64,8 @@ final class ExchangePace {
 
     /// The rates of the options; `nil` if there are none, which saves an object.
     static func make(_ options: TransportOptions) -> ExchangePace? {
-        let receiving = Pace(options.maximumReceivedBytesPerSecond, burst: 100 * 1024)
+        let receiving = Pace(
+            options.maximumReceivedBytesPerSecond, burst: min(100 * 1024, options.maximumReceivedBytesPerSecond ?? 0))
         let sending = Pace(options.maximumSentBytesPerSecond, burst: 16 * 1024)
         return receiving == nil && sending == nil ? nil : ExchangePace(receiving: receiving, sending: sending)
     }

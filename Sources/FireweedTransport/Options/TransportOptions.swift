@@ -54,6 +54,8 @@ public struct TransportOptions: Sendable {
     public var proxy: Proxy?
     /// The proxies of the session's configuration, which `proxy` replaces; `nil` where it names none.
     package var configuredProxies: ConfiguredProxies?
+    /// Values that replace those of the environment's variables for proxies; an empty value counts as not set.
+    package var proxyVariables: [String: String] = [:]
     /// The path of a Unix-domain socket to send every request through, whatever the URL's host.
     ///
     /// Default: `nil`.
@@ -190,8 +192,9 @@ public struct TransportOptions: Sendable {
 
     /// The most bytes of content that one request receives per second, on average.
     ///
-    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. Up to 100 KiB can
-    /// come at once, or the bytes of a quarter of a second where those are more; shorter content is not slowed down.
+    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. At once come
+    /// the bytes of a second, but no more than 100 KiB, or those of a quarter of a second where they are more; shorter
+    /// content is not slowed down.
     /// The idle time-out continues to run while a request waits for its rate. WebSockets ignore the rate.
     public var maximumReceivedBytesPerSecond: Int?
 

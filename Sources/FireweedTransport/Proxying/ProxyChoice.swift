@@ -14,10 +14,17 @@ struct ProxyChoice {
     /// Throws `cannotConnectToHost` for a proxy setting that cannot be used: without its proxy, the message would
     /// bypass it.
     func proxy(for target: RequestTarget, _ options: TransportOptions) throws(TransferFailure) -> Proxy? {
-        guard options.unixSocketPath == nil else { return nil }
+        guard options.unixSocketPath == nil, var proxy = try chosen(for: target, options) else { return nil }
+        // A route to another place needs a tunnel there: in the absolute form, the proxy would go to the URL's host.
+        if options.connectionRoutes.leadsElsewhere(target) { proxy.alwaysTunnels = true }
+        return proxy
+    }
+
+    private func chosen(for target: RequestTarget, _ options: TransportOptions) throws(TransferFailure) -> Proxy? {
         if let proxy = options.proxy { return proxy.scheme == nil || proxy.isBypassed(for: target) ? nil : proxy }
         if let configured = options.configuredProxies { return try configured.proxy(for: target) }
-        return try environmentProxy(for: target)
+        let choice = ProxyChoice { [variable] name in options.proxyVariables[name] ?? variable(name) }
+        return try choice.environmentProxy(for: target)
     }
 
     /// The proxy of the first variable that is set; `nil` if there is none, or if `no_proxy` contains the host.
@@ -74,7 +81,9 @@ extension Proxy {
 
 extension TransportOptions {
     /// Whether messages may go through a proxy; if false, as for most sessions, no message is checked for one.
-    package var mayHaveProxy: Bool { proxy != nil || configuredProxies != nil || Proxy.isInEnvironment }
+    package var mayHaveProxy: Bool {
+        proxy != nil || configuredProxies != nil || !proxyVariables.isEmpty || Proxy.isInEnvironment
+    }
 
     /// The proxy that messages to a URL go through, as text without its password; `nil` for a direct connection.
     ///

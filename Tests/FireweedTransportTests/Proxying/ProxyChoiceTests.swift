@@ -52,6 +52,24 @@ struct ProxyChoiceTests {
 
     ]
 
+    @Test("a message that is routed to another place is tunnelled there, in clear text too")
+    func routed() throws {
+        for (host, tunnels) in [("a", true), ("b", false)] {
+            let proxy = try chosen("http://\(host)/", ["http_proxy": "p"]) {
+                $0.connectionRoutes = [ConnectionRoute(host: "a", targetHost: "c", targetPort: 81)]
+            }
+            #expect(proxy?.alwaysTunnels == tunnels)
+        }
+    }
+
+    @Test("the variables of a session replace those of the environment; an empty one is not set")
+    func ownVariables() throws {
+        let environment = ["http_proxy": "p:1", "no_proxy": "a"]
+        #expect(try chosen("http://a/", environment) { $0.proxyVariables = ["no_proxy": ""] }?.host == "p")
+        #expect(try chosen("http://b/", environment) { $0.proxyVariables = ["no_proxy": "b"] } == nil)
+        #expect(try chosen("http://b/", environment) { $0.proxyVariables = ["http_proxy": "q:2"] }?.host == "q")
+    }
+
     @Test("variables count in curl's order, and HTTP_PROXY never", arguments: orders)
     func order(url: String, environment: [String: String], place: String?) throws {
         let proxy = try chosen(url, environment)

@@ -119,6 +119,8 @@ struct Invocation: Sendable, Equatable {
     /// Proxies for URLs of one scheme, by scheme.
     var schemeProxies: [String: String] = [:]
     var bypassedHosts: [String] = []
+    /// Whether the environment's exceptions from its proxies do not count.
+    var bypassesNothing = false
     var unixSocket: String?
     /// Addresses to connect to instead of a look-up.
     var addresses: [AddressRule] = []

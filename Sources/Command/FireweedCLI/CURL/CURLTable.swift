@@ -161,7 +161,7 @@ extension CURLRow {
             let hosts = try use.text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             invocation.bypassedHosts = hosts
             // An empty list means no exceptions, not even those of the environment.
-            if hosts.isEmpty { for name in ["no_proxy", "NO_PROXY"] { unsetenv(name) } }
+            invocation.bypassesNothing = hosts.isEmpty
         },
         .own("unix-socket", nil, "--unix-socket"),
         .own("resolve", nil, "--resolve") { $0.hasPrefix("-") ? nil : $0.hasPrefix("+") ? String($0.dropFirst()) : $0 },

@@ -11,11 +11,14 @@ extension CURLTransfer {
         var invocation = given
         guard !urls.isEmpty else { throw UsageError(message: "the curl command has no URL") }
         if isHead, !sendsDataInQuery, let option = content.option { throw CURLContent.conflict("-I", option) }
-        if let proxy {
+        if proxy?.isEmpty == true {
+            // Not even that of the environment.
+            invocation.bypassedHosts = ["*"]
+        } else if let proxy {
             guard Proxy(proxy) != nil else { throw UsageError(message: "the proxy of the curl command is not a URL") }
             invocation.proxy = proxy
             // The environment's exceptions apply to this proxy too.
-            if invocation.bypassedHosts.isEmpty {
+            if invocation.bypassedHosts.isEmpty, !invocation.bypassesNothing {
                 let names: [String] = ["no_proxy", "NO_PROXY"]
                 let lists = names.compactMap { name in getenv(name).map { String(cString: $0) } }
                 let list = lists.first { !$0.isEmpty } ?? ""

@@ -49,9 +49,14 @@ struct CURLTransfer: Sendable, Equatable {
 
     var proxyUser: String?
     private var proxyText: String?
-    /// The URL of a proxy, with user and password of `--proxy-user`, which replace those in the URL.
+    /// The URL of a proxy, with user and password of `--proxy-user`, which replace those in the URL; empty for `-x ''`,
+    /// which uses no proxy at all.
     var proxy: String? {
-        get { proxyText.map { text in proxyUser.map { CURLProxy.adding(user: $0, to: text) } ?? text } }
+        get {
+            proxyText.map { text in
+                text.isEmpty ? text : proxyUser.map { CURLProxy.adding(user: $0, to: text) } ?? text
+            }
+        }
         set { proxyText = newValue }
     }
 
@@ -172,9 +177,9 @@ enum CURLScheme {
 
 /// Proxies as curl writes them.
 enum CURLProxy {
-    /// The URL of a proxy, by default with `scheme` and port 1080, or 443 for https; `nil` for an empty text.
-    static func url(_ text: String, scheme: String) -> String? {
-        guard !text.isEmpty else { return nil }
+    /// The URL of a proxy, by default with `scheme` and port 1080, or 443 for https; empty for an empty text.
+    static func url(_ text: String, scheme: String) -> String {
+        guard !text.isEmpty else { return "" }
         let full = CURLScheme.end(of: text) != nil ? text : "\(scheme)://\(text)"
         let start = CURLScheme.end(of: full)?.upperBound ?? full.startIndex
         let authority = full[start...].prefix { $0 != "/" }

@@ -104,6 +104,8 @@ extension CURLTransfer {
         if content.isForm {
             let type = fields.value("Content-Type")
             let form = try content.multipart(contentType: type)
+            // Large files are not held in memory.
+            if type == nil, form.contentLength > 1 << 20 { return .multipart(form) }
             if type?.lowercased().contains("boundary=") != true {
                 fields.replace("Content-Type", "\(type ?? "multipart/form-data"); boundary=\(form.boundary)")
             }

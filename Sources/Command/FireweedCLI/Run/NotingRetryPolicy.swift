@@ -64,7 +64,8 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     }
 
     private static func cause(_ request: Request, _ error: any Error) -> String {
-        if let status = request.response?.statusCode { return "the status is \(status)" }
+        let isOfStatus = error.asAFError?.underlyingError is RequestRunner.RefusedStatus
+        if isOfStatus, let status = request.response?.statusCode { return "the status is \(status)" }
         return error.asAFError.map { ErrorText($0).message } ?? error.plainText
     }
 

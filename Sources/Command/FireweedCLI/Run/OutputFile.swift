@@ -18,7 +18,8 @@ enum OutputFile {
             if let folder = invocation.curl?.outputFolder { try checkFolder(of: "\(folder)/download", folder) }
             return
         }
-        guard !path.isEmpty, !path.hasSuffix("/") else { throw error(path, "a folder is there") }
+        guard !path.isEmpty else { throw OutputError(errorDescription: "the name of the file is empty (-o)") }
+        guard !path.hasSuffix("/") else { throw error(path, "that names a folder") }
         switch try destination(path) {
         case .stream where invocation.goesOn: throw error(path, "only a file can be continued")
         case .stream(let device):

@@ -49,7 +49,7 @@ extension RequestRunner {
         }
         let outcome = RequestOutcome(error: visible(completion.error), context: completion)
         guard outcome.error == nil, let response = completion.response else {
-            if growth.hasGrown { note("fireweed: what has come is kept; the same command continues from there\n") }
+            if growth.hasGrown { note(Self.continuation) }
             return finish(outcome)
         }
         guard growth.isSaved(response) else {

@@ -29,7 +29,10 @@ extension RequestRunner {
         meter.end()
         // The process may end before the library would remove its temporary file.
         if response.error != nil { task.removeTemporaryFiles() }
-        if let code = interruption.code { return code }
+        if let code = interruption.code {
+            if place != nil, response.resumeData != nil { note(Self.continuation) }
+            return code
+        }
         if shared == nil { interruption.end() }
         tell(task.resumption)
         if let answer = response.response { showHead(of: answer) }
@@ -118,7 +121,7 @@ extension RequestRunner {
             }
         }
         if hasPartialFile, response.resumeData != nil {
-            Terminal.tell("fireweed: what has come is kept; the same command continues from there\n")
+            Terminal.tell(Self.continuation)
         }
         return finish(RequestOutcome(error: response.error, context: response.context))
     }
@@ -130,7 +133,7 @@ extension RequestRunner {
         if status == 304, invocation.curl != nil { return code }
         let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
         let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
-        if !isSilent { Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n") }
+        if !isSilent { Terminal.tell("fireweed: \(urlPrefix)nothing was saved: the status is \(status)\(hint)\n") }
         return code == .success ? .failure : code
     }
 
@@ -145,6 +148,9 @@ extension RequestRunner {
             Terminal.tell("fireweed: the time of \(file.relativePath) cannot be set: \(error.plainText)\n")
         }
     }
+
+    /// Says how an interrupted download continues.
+    static let continuation: TerminalText = "fireweed: what has come is kept; the same command continues from there\n"
 
     // MARK: Continuing
 

@@ -34,7 +34,7 @@ extension RequestRunner {
         }
         let (code, message) = keepFiles(of: outcome) ?? verdict(outcome)
         let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
-        if let message, !isSilent { Terminal.tell("fireweed: \(message)\n") }
+        if let message, !isSilent { Terminal.tell("fireweed: \(urlPrefix)\(message)\n") }
         let isMet = outcome.error != nil || meetsExpectations(outcome)
         let final = code == .success && !isMet ? ExitCode.serverError : code
         if let format = invocation.writeOut {
@@ -58,6 +58,9 @@ extension RequestRunner {
             return (.failure, "\(curl.headFile ?? "") cannot be written: \(error.plainText)")
         }
     }
+
+    /// The URL, in front of a message about one of several.
+    var urlPrefix: TerminalText { invocation.urlCount > 1 ? "\(invocation.url): " : "" }
 
     private func verdict(_ outcome: RequestOutcome) -> (ExitCode, String?) {
         // Without a response, an error of serialisation is only a consequence, and not the cause.
@@ -88,10 +91,8 @@ extension RequestRunner {
                 if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
                 return headers?[name].map { [$0] } ?? []
             }, content: outcome.content, seconds: outcome.metrics?.taskInterval.duration ?? 0)
-        // With several URLs, the message names its URL.
-        let place = invocation.urlCount > 1 ? "\(invocation.url): " : ""
         let failures = Expectation.failures(of: invocation.expectations, facts)
-        for failure in failures { Terminal.tell("fireweed: \(place)\(failure)\n") }
+        for failure in failures { Terminal.tell("fireweed: \(urlPrefix)\(failure)\n") }
         return failures.isEmpty
     }
 }

@@ -47,14 +47,26 @@ final class RequestRunner: @unchecked Sendable {
         }
         self.invocation = invocation
         self.plan = plan
-        parts = Array(Self.parts(invocation))
+        (parts, text, heads) = Self.output(invocation, plan)
+        recorder = Self.recorder(invocation, heads)
+        made = try SessionMaker.session(
+            for: invocation, plan: plan, saved: kept.restored, observer: recorder)
+        kept.begin(with: made.cookies)
+        self.kept = kept
+    }
+
+    /// What is printed of one request, and how: each URL of a curl command has an output of its own.
+    private static func output(
+        _ invocation: Invocation, _ plan: RequestPlan
+    ) -> (parts: [Character], text: MessageText, heads: HeadPrinter) {
+        let parts = Array(Self.parts(invocation))
         let toFile = invocation.savesToFile
         let isTerminal = toFile ? Terminal.isError : Terminal.isOutput
         // Programs that parse curl's output expect heads with the line ends of the wire.
         let isPiped = invocation.curl != nil && !toFile && !Terminal.isOutput
-        text = MessageText(
+        let text = MessageText(
             appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
-        heads = HeadPrinter(
+        let heads = HeadPrinter(
             parts: parts, showsAll: invocation.showsAll, text: text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "", isRaw: isPiped,
             write: { text in
@@ -62,11 +74,7 @@ final class RequestRunner: @unchecked Sendable {
                 Terminal.beginLine()
                 Terminal.write(text)
             })
-        recorder = Self.recorder(invocation, heads)
-        made = try SessionMaker.session(
-            for: invocation, plan: plan, saved: kept.restored, observer: recorder)
-        kept.begin(with: made.cookies)
-        self.kept = kept
+        return (parts, text, heads)
     }
 
     /// Makes the runner of another URL, which shares session, content, fields and password with the first runner.
@@ -79,7 +87,6 @@ final class RequestRunner: @unchecked Sendable {
         let url = try first.plan.url(for: invocation)
         try Self.checkScheme(of: url, invocation)
         (offlineServer, made, recorder) = (first.offlineServer, first.made, first.recorder)
-        (parts, text, heads) = (first.parts, first.text, first.heads)
         givenAuthentication = first.givenAuthentication
         let given =
             invocation.takesCredentialsOfURL
@@ -91,7 +98,9 @@ final class RequestRunner: @unchecked Sendable {
             ? first.headers : try Self.headers(first.plan, authentication, invocation, kept, url)
         self.kept = kept
         plan = first.plan.with(url: offlineServer == nil ? url : OfflineServer.url(url))
-        self.invocation = offlineServer.map { invocation.connected(to: $0) } ?? invocation
+        let own = offlineServer.map { invocation.connected(to: $0) } ?? invocation
+        self.invocation = own
+        (parts, text, heads) = invocation.curl == nil ? (first.parts, first.text, first.heads) : Self.output(own, plan)
     }
 
     private static func checkScheme(of url: URL, _ invocation: Invocation) throws {
@@ -128,9 +137,11 @@ final class RequestRunner: @unchecked Sendable {
             heads.parts.contains(where: "HBh".contains) || invocation.expectations.contains(where: \.needsFields)
             || invocation.writeOut != nil || invocation.showsDebugging || invocation.curl?.headFile != nil
             || invocation.curl?.includesHeads == true
+            // Another URL of the command may have its heads printed.
+            || invocation.curl != nil && invocation.urlCount > 1
         guard isWatched else { return nil }
         let tell: @Sendable (String) -> Void = { Terminal.tell("* \($0)") }
-        return WireRecorder(notes: invocation.showsDebugging ? tell : nil) { heads.show($0) }
+        return WireRecorder(notes: invocation.showsDebugging ? tell : nil, heads: heads)
     }
 
     private static func parts(_ invocation: Invocation) -> String {
@@ -151,7 +162,7 @@ final class RequestRunner: @unchecked Sendable {
 
     /// Sends the request, and prints or saves its response.
     func perform() async -> ExitCode {
-        recorder?.begin()
+        recorder?.begin(heads)
         if invocation.printsCURL { return printCURL() }
         if invocation.isInsecure, plan.url.scheme == "https" {
             note(Self.insecurityWarning)

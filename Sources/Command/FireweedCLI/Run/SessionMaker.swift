@@ -110,7 +110,8 @@ enum SessionMaker {
             options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
         // The transport chooses among proxies of the environment by the scheme of each message.
-        for (scheme, url) in invocation.schemeProxies { setenv("\(scheme)_proxy", url, 1) }
+        for (scheme, url) in invocation.schemeProxies { options.proxyVariables["\(scheme)_proxy"] = url }
+        if invocation.bypassesNothing { for name in ["no_proxy", "NO_PROXY"] { options.proxyVariables[name] = "" } }
         if let text = invocation.proxy {
             guard var proxy = Proxy(text) else { throw UsageError(message: "the text of --proxy is not a proxy's URL") }
             proxy.bypassedHosts = invocation.bypassedHosts
@@ -120,7 +121,7 @@ enum SessionMaker {
         } else if invocation.bypassedHosts == ["*"] {
             options.proxy = Proxy.none
         } else if !invocation.bypassedHosts.isEmpty {
-            setenv("no_proxy", invocation.bypassedHosts.joined(separator: ","), 1)
+            options.proxyVariables["no_proxy"] = invocation.bypassedHosts.joined(separator: ",")
         }
         if let version = invocation.minimumTLSVersion { options.minimumTLSVersion = version }
         options.maximumTLSVersion = invocation.maximumTLSVersion

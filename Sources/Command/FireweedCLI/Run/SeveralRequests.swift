@@ -70,7 +70,8 @@ final class SeveralRequests: Sendable {
         // No request runs far ahead of the oldest one, since its response would wait in memory.
         let results = ResultsInTurn<Result>(count: invocation.urlCount, lead: 8 * limit)
         // On the event loop there is no thread hop between requests. Files are not written there: the disk may block.
-        let executor = invocation.savesToFile ? nil : first.session.executor
+        let mayHaveFiles = invocation.savesToFile || invocation.curl != nil
+        let executor = mayHaveFiles ? nil : first.session.executor
         var code = ExitCode.success
         await withDiscardingTaskGroup { group in
             for _ in 0..<min(limit, invocation.urlCount) {
@@ -98,7 +99,7 @@ final class SeveralRequests: Sendable {
     private func result(at index: Int, _ interruption: Interruption) async -> Result {
         do {
             let runner = try runner(at: index)
-            guard invocation.savesToFile else { return .fetched(runner, await runner.fetch(interruption)) }
+            guard runner.invocation.savesToFile else { return .fetched(runner, await runner.fetch(interruption)) }
             return .finished(await runner.download(interruption))
         } catch {
             return .finished(Self.tell(error))

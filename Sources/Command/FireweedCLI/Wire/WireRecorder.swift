@@ -54,8 +54,8 @@ final class WireRecorder: WireObserver {
 
     private let exchanges = Mutex<[Exchange]>([])
     private let queue = DispatchQueue(label: "fireweed.output")
-    /// Called on a queue of its own for each request that went out, and for each response that another request follows.
-    private let show: @Sendable (Event) -> Void
+    /// Prints on the queue: each request that went out, and each response that another request follows.
+    private let heads: Mutex<HeadPrinter>
     private let notes: (@Sendable (String) -> Void)?
 
     /// What can be shown before the end.
@@ -64,9 +64,9 @@ final class WireRecorder: WireObserver {
         case intermediate(Exchange)
     }
 
-    init(notes: (@Sendable (String) -> Void)? = nil, show: @escaping @Sendable (Event) -> Void) {
+    init(notes: (@Sendable (String) -> Void)? = nil, heads: HeadPrinter) {
         self.notes = notes
-        self.show = show
+        self.heads = Mutex(heads)
     }
 
     /// The last exchange.
@@ -75,9 +75,10 @@ final class WireRecorder: WireObserver {
     /// The heads of all responses so far.
     var heads: [[UInt8]] { exchanges.withLock { $0.flatMap(\.responses) } }
 
-    /// Forgets the exchanges of an earlier request.
-    func begin() {
+    /// Forgets the exchanges of an earlier request; `heads` prints those of the next one.
+    func begin(_ heads: HeadPrinter) {
         flush()
+        self.heads.withLock { $0 = heads }
         exchanges.withLock { $0 = [] }
     }
 
@@ -90,9 +91,10 @@ final class WireRecorder: WireObserver {
             exchanges.append(Exchange(request: head))
             return (before, exchanges[exchanges.count - 1])
         }
-        queue.async { [show] in
-            if let before { show(.intermediate(before)) }
-            show(.sent(now))
+        let heads = heads.withLock { $0 }
+        queue.async {
+            if let before { heads.show(.intermediate(before)) }
+            heads.show(.sent(now))
         }
     }
 
