@@ -77,7 +77,22 @@ public struct RequestMessage: Sendable {
     public var wantsReadComplete = false
     /// The request that the message belongs to; `nil` for a message of no request, as for the revalidation of a stored
     /// response in the background, and on an ``EngineTransport`` without a decorator, which does not use it.
-    public var owner: MessageOwner?
+    public var owner: MessageOwner? {
+        get { ownerBox?.owner }
+        set { ownerBox = newValue.map(OwnerBox.init) }
+    }
+
+    /// In a box: messages without an owner, which are most, are copied for one word of it.
+    private var ownerBox: OwnerBox?
+
+    private final class OwnerBox: Sendable {
+        let owner: MessageOwner
+
+        init(_ owner: MessageOwner) {
+            self.owner = owner
+        }
+    }
+
     /// The digest of the client certificate that the caller has seen; `nil` where the caller does not depend on it.
     ///
     /// Messages with different digests share no connection: a connection that was made before the certificate's file
