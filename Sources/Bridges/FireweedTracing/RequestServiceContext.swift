@@ -19,7 +19,7 @@ public enum RequestServiceContext: RequestValueKey {
     ///
     /// The context at the first resume is used if there is one, else the context at the creation of the request.
     public static let capture: RequestValues.Capture = { values in
-        values[RequestServiceContext.self] = ServiceContext.current
+        if let context = ServiceContext.current { values[RequestServiceContext.self] = context }
     }
 }
 #endif

@@ -109,7 +109,7 @@ extension Request {
             return StreamSource {
                 await buffer.next()
             } onTermination: { [self] in
-                mutable.withLock { $0.extras?.value.listeners[keyPath: path].removeAll { $0 === buffer } }
+                mutable.withLock { $0.extras?.listeners[keyPath: path].removeAll { $0 === buffer } }
                 buffer.finish(discarding: true)
             }
         }

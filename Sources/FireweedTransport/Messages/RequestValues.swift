@@ -13,7 +13,7 @@ public protocol RequestValueKey {
 
 /// Values of a request for its monitors and for the code that moves its messages; they are never sent.
 public struct RequestValues: Sendable {
-    private var storage: [ObjectIdentifier: any Sendable] = [:]
+    @usableFromInline var storage: [ObjectIdentifier: any Sendable] = [:]
 
     /// Fills values with what a caller's context has, such as task-locals; called on the caller's thread, and in its
     /// task.
@@ -26,7 +26,7 @@ public struct RequestValues: Sendable {
     public var isEmpty: Bool { storage.isEmpty }
 
     /// The value of a key; `nil` when there is none, and setting `nil` removes the value.
-    public subscript<Key: RequestValueKey>(key: Key.Type) -> Key.Value? {
+    @inlinable public subscript<Key: RequestValueKey>(key: Key.Type) -> Key.Value? {
         get {
             // A cast of `nil` would cost as much as one of a value.
             guard let value = storage[ObjectIdentifier(key)] else { return nil }

@@ -85,7 +85,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
             stage.withLock { $0 = .finished }
             return end(with: failure)
         }
-        let control = base.makeTransfer(of: message, for: self)
+        let control = base.makeTransfer(of: consume message, for: self)
         let next = stage.withLock { stage -> Flow? in
             guard case .starting(let flow, let isCancelled) = stage else { return nil }
             stage = .running(control)

@@ -24,7 +24,7 @@ struct MutableState: Sendable {
     private(set) var handlers = TinyArray<any ResponseHandler>()
     private(set) var interceptor: (any RequestInterceptor)?
     /// Settings that few requests have; `nil` takes no memory.
-    private(set) var extras: ExtrasBox?
+    private(set) var extras: RequestExtras?
 
     /// The attempt that was cancelled before it could start; its cancel is announced before its end.
     private var abandonedAttempt: Attempt?
@@ -84,19 +84,10 @@ extension MutableState {
     }
 
     /// Changes the extras, which are made at the first change.
-    mutating func withExtras<Result>(_ change: (inout RequestExtras) -> Result) -> Result {
-        change(&madeExtras().value)
-    }
-
-    /// Changes the values, and makes the extras at the first change.
-    mutating func withValues<Result>(_ change: (inout RequestValueSources) -> Result) -> Result {
-        change(&madeExtras().values)
-    }
-
-    private mutating func madeExtras() -> ExtrasBox {
-        let box = extras ?? ExtrasBox()
-        extras = box
-        return box
+    mutating func withExtras<Result>(_ change: (RequestExtras) -> Result) -> Result {
+        let extras = extras ?? RequestExtras()
+        self.extras = extras
+        return change(extras)
     }
 }
 

@@ -291,12 +291,12 @@ extension Request {
 
 extension Request {
     var wantsHead: Bool {
-        parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true }
+        parts.receiver.needsHead || mutable.withLock { $0.extras?.wantsHead == true }
             || core.announces(.responses) || core.arguments.delegate.isSubclass
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
-        if let observers = mutable.withLock({ $0.extras?.value.headObservers }), !observers.isEmpty,
+        if let observers = mutable.withLock({ $0.extras?.headObservers }), !observers.isEmpty,
             let url = attempt.wireURL
         {
             for observe in observers.values { observe(head, url) }

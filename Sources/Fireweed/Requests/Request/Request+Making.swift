@@ -157,20 +157,21 @@ extension Request {
     // MARK: Handlers of the request and the task
 
     private func passOn(_ record: RequestRecord) {
-        guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
-        if let (queue, handler) = extras.urlRequestHandler {
+        let (wanted, listeners) = mutable.withLock { ($0.extras?.urlRequestHandler, $0.extras?.listeners) }
+        guard let listeners else { return }
+        if let (queue, handler) = wanted {
             let request = record.urlRequest
             queue.async { handler(request) }
         }
         callCURLHandlers()
-        for listener in extras.listeners.urlRequests { listener.push(record.urlRequest) }
-        for listener in extras.listeners.commands { listener.push(cURLDescription()) }
+        for listener in listeners.urlRequests { listener.push(record.urlRequest) }
+        for listener in listeners.commands { listener.push(cURLDescription()) }
     }
 
     private func passOnTask(of attempt: Attempt) {
-        guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
-        for listener in extras.listeners.tasks { listener.push(attempt.sessionTask) }
-        guard let (queue, handler) = extras.taskHandler else { return }
+        let (wanted, listeners) = mutable.withLock { ($0.extras?.taskHandler, $0.extras?.listeners.tasks) }
+        for listener in listeners ?? [] { listener.push(attempt.sessionTask) }
+        guard let (queue, handler) = wanted else { return }
         let task = attempt.sessionTask
         queue.async { handler(task) }
     }

@@ -20,7 +20,7 @@ extension Request {
     /// - Returns: the request.
     @discardableResult
     public func value<Key: RequestValueKey>(_ value: Key.Value?, for key: Key.Type) -> Self {
-        mutable.withLock { state in state.withValues { $0.own[key] = value } }
+        mutable.withLock { state in state.withExtras { $0.values.own[key] = value } }
         return self
     }
 
@@ -47,7 +47,7 @@ extension Request {
         guard mutable.withLock({ $0.extras?.values.awaits(moment) ?? true }) else { return }
         var captured = RequestValues()
         for capture in core.arguments.options.valueCaptures { capture(&captured) }
-        mutable.withLock { [captured] state in state.withValues { $0.add(captured, at: moment) } }
+        mutable.withLock { [captured] state in state.withExtras { $0.values.add(captured, at: moment) } }
     }
 
     /// The owner of the next message that is sent for the request.

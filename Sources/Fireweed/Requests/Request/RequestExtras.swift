@@ -5,8 +5,9 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Settings and handlers that few requests have.
-struct RequestExtras: Sendable {
+/// Settings and handlers that few requests have; an object, so that the state of the others is small.
+final class RequestExtras: @unchecked Sendable {
+    // SAFETY: part of the mutable state, and touched only under its lock.
     var credential: URLCredential?
     /// The schemes that the credential may be used with; `nil` lets the credential decide.
     var schemes: AuthenticationSchemes?
@@ -22,6 +23,8 @@ struct RequestExtras: Sendable {
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
     /// The priority, for times when not all requests can be sent.
     var priority = TransferPriority.normal
+    /// The values that the user has set and that the session has captured.
+    var values = RequestValueSources()
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
     /// Answers instead of the retrier that is being asked; `nil` while no retrier is being asked.
@@ -53,22 +56,6 @@ struct RequestListeners: Sendable {
     var urlRequests: [StreamBuffer<URLRequest>] = []
     var commands: [StreamBuffer<String>] = []
     var tasks: [StreamBuffer<URLSessionTask>] = []
-}
-
-/// Stores the extras outside the state, since most requests have none.
-@dynamicMemberLookup
-final class ExtrasBox: @unchecked Sendable {
-    // SAFETY: part of the mutable state, and touched only under its lock.
-    var value = RequestExtras()
-    /// The values that the user has set and that the session has captured.
-    ///
-    /// Apart from the others, which a key path copies as a whole: observed sessions read them for each message.
-    var values = RequestValueSources()
-
-    subscript<Member>(dynamicMember path: WritableKeyPath<RequestExtras, Member>) -> Member {
-        get { value[keyPath: path] }
-        set { value[keyPath: path] = newValue }
-    }
 }
 
 /// Gets the head of a response before its content, and decides whether the content follows.
