@@ -222,6 +222,17 @@ struct EverydayOutputTests {
         #expect(parts.code != 0 && server.requests.last?.target == "/get?1")
     }
 
+    @Test("a command that was copied from a web page says what is wrong with it, or works")
+    func copied() throws {
+        let fenced = try run("--from-curl", "```bash\ncurl -sS \(url("/get"))\n```")
+        #expect(fenced.code == 0, "\(fenced.errors)")
+        let dash = try run("--from-curl", "curl \u{2013}d a=b \(url("/post"))")
+        #expect(dash.code == 64 && dash.errors.contains("dash of typography"), "\(dash.errors)")
+        #expect(try run("--from-curl", "curl").errors.contains("in quotes"))
+        #expect(try run("--from-curl", "curl -sS -G -d a=b \(url("/get?"))").code == 0)
+        #expect(server.requests.last?.target == "/get?a=b")
+    }
+
     @Test("a failure among several names its URL, and the notice of a retry its cause")
     func causes() throws {
         let several = try run("--check-status", url("/get"), url("/status/404"))

@@ -36,6 +36,7 @@ struct CURLReader {
     // MARK: Words
 
     private static func words(of command: String) throws -> [[UInt8]] {
+        let command = withoutFence(command)
         try refuseOtherShells(command)
         let home = getenv("HOME").map { String(cString: $0) }
         var tokens: ArraySlice<ShellToken>
@@ -70,6 +71,16 @@ struct CURLReader {
         }
     }
 
+    /// The command without the lines of Markdown's code fence around it.
+    private static func withoutFence(_ command: String) -> String {
+        var lines = command.trimmingCharacters(in: .whitespacesAndNewlines).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        guard lines.count > 2, lines[0].hasPrefix("```"), lines[lines.count - 1] == "```" else { return command }
+        lines.removeFirst()
+        lines.removeLast()
+        return lines.joined(separator: "\n")
+    }
+
     /// Refuses commands that a browser has copied for PowerShell or cmd.exe, which have other quotes.
     private static func refuseOtherShells(_ command: String) throws {
         let text = command.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -95,6 +106,9 @@ struct CURLReader {
                 try readLong(word, &rest)
             } else if readsOptions, text.hasPrefix("-"), text != "-" {
                 try readShort(word, &rest)
+            } else if readsOptions, let first = text.unicodeScalars.first, (0x2010...0x2015).contains(first.value) {
+                // Web pages set dashes in the place of hyphens.
+                throw UsageError(message: "\(text) begins with a dash of typography; type a hyphen, -, there")
             } else {
                 transfer.urls.append(try CURLUse(written: "the URL", value: word).text)
             }

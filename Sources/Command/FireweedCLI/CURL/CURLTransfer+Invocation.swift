@@ -9,7 +9,7 @@ extension CURLTransfer {
     /// The invocation of this part of a command; throws `UsageError`.
     func applied(to given: Invocation) throws -> Invocation {
         var invocation = given
-        guard !urls.isEmpty else { throw UsageError(message: "the curl command has no URL") }
+        guard !urls.isEmpty else { throw UsageError(message: "the curl command has no URL; the whole command has to be one word, in quotes") }
         if isHead, !sendsDataInQuery, let option = content.option { throw CURLContent.conflict("-I", option) }
         if proxy?.isEmpty == true {
             // Not even that of the environment.
@@ -100,6 +100,7 @@ extension CURLTransfer {
             return Self.lowerCase(String(decoding: try CURLContent.escaped(value), as: UTF8.self))
         }
         if sendsDataInQuery, !content.isEmpty, !content.isForm {
+            if query == [""] { query = [] }  // of a URL that ends with "?"
             query.append(String(decoding: try content.data(), as: UTF8.self))
         }
         let full = "\(scheme)\(authority)\(path)" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
