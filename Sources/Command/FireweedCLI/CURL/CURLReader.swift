@@ -107,7 +107,7 @@ struct CURLReader {
             } else if readsOptions, text.hasPrefix("-"), text != "-" {
                 try readShort(word, &rest)
             } else if readsOptions, let first = text.unicodeScalars.first, (0x2010...0x2015).contains(first.value) {
-                // Web pages set dashes in the place of hyphens.
+                // Web pages show hyphens as dashes.
                 throw UsageError(message: "\(text) begins with a dash of typography; type a hyphen, -, there")
             } else {
                 transfer.urls.append(try CURLUse(written: "the URL", value: word).text)

@@ -9,7 +9,9 @@ extension CURLTransfer {
     /// The invocation of this part of a command; throws `UsageError`.
     func applied(to given: Invocation) throws -> Invocation {
         var invocation = given
-        guard !urls.isEmpty else { throw UsageError(message: "the curl command has no URL; the whole command has to be one word, in quotes") }
+        guard !urls.isEmpty else {
+            throw UsageError(message: "the curl command has no URL; the whole command has to be one word, in quotes")
+        }
         if isHead, !sendsDataInQuery, let option = content.option { throw CURLContent.conflict("-I", option) }
         if proxy?.isEmpty == true {
             // Not even that of the environment.
