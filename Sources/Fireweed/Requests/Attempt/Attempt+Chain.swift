@@ -172,7 +172,7 @@ extension Attempt {
         handle(.leaves(isRecorded: context.recorder != nil)) { [context] in $0.leave(context, for: next) }
     }
 
-    /// Keeps the walk until the link has decided.
+    /// Stores the walk, starts the link's deferred decision, and continues the walk when the link has decided.
     private func wait(for deferred: DeferredDecision, at position: ChainPosition, _ context: consuming ChainContext) {
         let event: AttemptState.Event = if case .out = position { .waits } else { .asks }
         var number: Int?

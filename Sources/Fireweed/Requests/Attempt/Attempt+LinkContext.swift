@@ -16,7 +16,7 @@ extension Attempt: LinkContext {
 
     var redirectHandler: (any RedirectHandler)? { owner?.redirectHandler }
 
-    /// Whether responses are stored; never for a download, whose content is in a file.
+    /// The policy for storing the response; a download's response is never stored, since its content is in a file.
     ///
     /// The cache may still answer a download.
     var storingPolicy: StoringPolicy {
@@ -25,10 +25,10 @@ extension Attempt: LinkContext {
         return StoringPolicy(asks: owner.asksAboutStoring, tells: owner.tellsOfStoring)
     }
 
-    /// Decides whether a response is stored; `nil` leaves the decision to the cache's rules.
+    /// The closure that decides whether the response is stored; `nil` leaves the decision to the cache's rules.
     var storingDecision: StoringDecision? { owner?.storingDecision(for: self) }
 
-    /// The task as a ``CachedResponseHandler`` gets it.
+    /// The task that a ``CachedResponseHandler`` gets.
     var storingTask: URLSessionDataTask? { sessionTask as? URLSessionDataTask }
 
     func announceRedirect(to next: OutgoingMessage) {

@@ -34,7 +34,8 @@ extension Attempt {
             }
         }
 
-        /// Whether a monitor wants the event `willCacheResponse`; for a validation, whether it has a storing decision.
+        /// Whether a monitor wants the event `willCacheResponse`; for a validation, whether the validation has a
+        /// storing decision.
         var tellsOfStoring: Bool {
             switch self {
             case .request(let request): request.core.announces(.caching)
@@ -42,7 +43,7 @@ extension Attempt {
             }
         }
 
-        /// Decides whether a response is stored; `nil` leaves the decision to the cache's rules.
+        /// The closure that decides whether a response is stored; `nil` leaves the decision to the cache's rules.
         func storingDecision(for attempt: Attempt) -> StoringDecision? {
             switch self {
             case .request(let request): request.storingDecision(for: attempt)
@@ -50,7 +51,7 @@ extension Attempt {
             }
         }
 
-        /// The last call of an attempt; `failure` is `nil` when a whole response came.
+        /// Receives the attempt's last call, at its end; `failure` is `nil` when a whole response came.
         func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
             switch self {
             case .request(let request): request.attemptDidComplete(attempt, failure: failure)

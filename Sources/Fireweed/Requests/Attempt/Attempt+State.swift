@@ -151,9 +151,11 @@ extension Attempt.State {
         (answeringLink, source) = answer.map { (passed, $0) } ?? (nil, .network)
     }
 
-    /// Takes the exchange to notify its links, from the innermost to the link at `last`; each is notified once.
+    /// Takes the exchange, whose links from the innermost to the link at `last` are then notified; each link is
+    /// notified once.
     ///
-    /// - Returns: the exchange, the number of links that do not know its outcome, and whether they may replace it.
+    /// - Returns: the exchange, the number of links that do not know its outcome, and whether these links may replace
+    ///   the exchange.
     mutating func conclude(downTo last: Int) -> (ChainContext, passed: Int, mayReplace: Bool) {
         let ended = (context, passed, lacksResponse)
         (passed, context.lead) = (min(passed, last), nil)
@@ -216,7 +218,7 @@ extension Attempt.State {
 
 /// The treatment of a piece of content.
 struct Delivery {
-    /// Whether the owner gets it.
+    /// Whether the owner gets the piece.
     fileprivate(set) var isWanted = false
     /// Whether an abandoned response has brought more than is worth reading.
     fileprivate(set) var isTooLong = false

@@ -97,7 +97,7 @@ final class Attempt: Sendable {
         perform(state.withLock { $0.follow(isSuspended: isSuspended, number: number) })
     }
 
-    /// Whether the last call suspended the attempt.
+    /// Whether the attempt is suspended: its request's last call was `suspend()`, not `resume()`.
     var isSuspended: Bool { state.withLock { $0.life.holds.reasons.contains(.suspended) } }
 
     /// Ends the attempt, immediately or once the transport has ended the transfer; the owner is notified once.

@@ -9,7 +9,7 @@ import Synchronization
 public class DataRequest: Request, @unchecked Sendable {
     // SAFETY: all stored properties are `let`s of `Sendable` types.
 
-    /// Checks a response; success, or the error that the request ends with.
+    /// A closure that checks a response; returns success, or the error with which the request ends.
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ data: Data?) -> ValidationResult
 

@@ -10,13 +10,14 @@ import Foundation
 struct GrowingContent {
     /// `nil` before the first byte.
     private(set) var data: Data?
-    /// The bytes for which memory was reserved.
+    /// The number of bytes for which memory was reserved.
     private(set) var capacity = 0
     private var announced: Int??
 
-    /// The bytes that are reserved beyond the received bytes.
+    /// The number of bytes that may always be reserved beyond the received bytes.
     static let reserve = 1 << 20
-    /// A first piece of fewer bytes is usually the whole content, and the announced length is not looked up.
+    /// The least size of a first piece for which the announced length is looked up: a smaller first piece is usually
+    /// the whole content.
     static let smallPiece = 16 << 10
 
     /// Appends a piece; `announced` gives the whole length, if it is known, and is called at most once.

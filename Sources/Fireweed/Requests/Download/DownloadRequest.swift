@@ -44,11 +44,11 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
-    /// Returns the destination of a file, from the file's temporary place and the response.
+    /// A closure that returns the destination of a file, given the file's temporary place and the response.
     public typealias Destination =
         @Sendable (_ temporaryURL: URL, _ response: HTTPURLResponse) -> (destinationURL: URL, options: Options)
 
-    /// Checks a response; success, or the error that the request ends with.
+    /// A closure that checks a response; returns success, or the error with which the request ends.
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ fileURL: URL?) -> ValidationResult
 

@@ -93,7 +93,7 @@ struct DownloadContent: Sendable {
     var sibling: URL?
     /// The file that the download continues, open and locked until the outcome is final.
     var partial: PartialFile?
-    /// The first byte that the present attempt asks for.
+    /// The offset of the first byte that the present attempt asks for.
     var offset: Int64 = 0
     /// The length of the whole representation, when only the rest comes.
     var expectedByteCount: Int64?

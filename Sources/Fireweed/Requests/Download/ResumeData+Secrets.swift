@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 
 extension ResumeData {
-    /// The usual replacement for a secret has brackets, which a URL cannot have.
+    /// Replaces a secret by `redacted`: the usual replacement has brackets, which a URL cannot have.
     private static let redaction = Redaction.standard.replacing(by: "redacted")
 
     /// This resume data without secrets, for the sidecar of a partial file.

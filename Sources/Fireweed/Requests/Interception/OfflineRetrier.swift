@@ -14,7 +14,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// Decides whether an error means that the machine was offline.
     public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool
 
-    /// Five seconds.
+    /// The default for the longest wait: five seconds.
     public static let defaultWait = DispatchTimeInterval.seconds(5)
     /// The error codes for an offline machine: `notConnectedToInternet`.
     public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
@@ -111,7 +111,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
 }
 
 extension DispatchTimeInterval {
-    /// `nil` for `never`.
+    /// The interval as a duration; `nil` for `never`.
     fileprivate var duration: Duration? {
         switch self {
         case .seconds(let count): .seconds(count)

@@ -48,7 +48,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
     // MARK: Setting
 
-    /// Sets the credential for the user; the outcome of a refresh that is running is then ignored.
+    /// Sets a credential that does not come from a refresh; the outcome of a refresh that is running is then ignored.
     mutating func set(_ credential: Credential?) {
         held = Held(credential: credential, version: held.version + 1)
         if case .failed = phase { phase = .idle }
@@ -75,7 +75,8 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
     ) -> AdaptAnswer {
         switch phase {
         case .refreshing(var running):
-            // The credential was refused or has expired: no request is sent with it.
+            // While a refresh runs, requests wait for its result: the credential was refused, or said that it requires
+            // a refresh.
             guard history.allowsRefresh(after: refreshCount) else { return .fail(.excessiveRefresh) }
             running.adapts.append(waiter())
             phase = .refreshing(running)

@@ -115,14 +115,14 @@ extension RequestInterceptor {
     }
 }
 
-/// The body of an adapter made of a closure.
+/// The closure that an ``Adapter`` calls.
 public typealias AdaptHandler =
     @Sendable (
         _ request: URLRequest, _ session: Session,
         _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) -> Void
 
-/// The body of a retrier made of a closure.
+/// The closure that a ``Retrier`` calls.
 public typealias RetryHandler =
     @Sendable (
         _ request: Request, _ session: Session, _ error: any Error,

@@ -23,7 +23,7 @@ public final class AlamofireNotifications: EventMonitor {
         self.init(postsAlways: false)
     }
 
-    /// Makes a monitor; with `postsAlways`, it posts whether a name was read or not.
+    /// Makes a monitor; with `postsAlways`, the monitor posts even if no name was read.
     public init(postsAlways: Bool) {
         self.postsAlways = postsAlways
     }

@@ -11,7 +11,7 @@ struct MutableState: Sendable {
     private(set) var lifecycle = RequestState()
     /// How often `lifecycle.intent` has changed.
     private(set) var intentNumber: UInt64 = 0
-    /// The events that monitors are being notified of.
+    /// Counts the threads that are notifying monitors.
     var announcements = Announcements()
     private(set) var error: AFError?
     private(set) var records = TinyArray<RequestRecord>()
@@ -32,7 +32,8 @@ struct MutableState: Sendable {
     private var idleRetryCount = 0
     /// The number of handlers whose serialisers have run.
     private var serialisedCount = 0
-    /// Late handlers that wait for the thread that is calling handlers, and whether there is such a thread.
+    /// Late handlers that wait for the thread that is calling handlers; `isDelivering` is true while there is such a
+    /// thread.
     private var undelivered = TinyArray<any ResponseHandler>()
     private var isDelivering = false
     private var id: UUID?
@@ -191,7 +192,7 @@ extension MutableState {
 
 /// Checks a response.
 struct RequestValidator: Sendable {
-    /// The result; `nil` when there is nothing to check.
+    /// A closure that checks a response; returns `nil` when there is nothing to check.
     typealias Check =
         @Sendable (_ request: Request, _ attempt: Attempt, _ hasContent: Bool) -> Request.ValidationResult?
 

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// Nothing is allocated until a handler is set or a `Progress` is asked for.
 struct ProgressTracker: ~Copyable, Sendable {
-    /// One direction.
+    /// The counts, the `Progress` and the handlers of one direction.
     struct Direction: Sendable {
         var completed: Int64 = 0
         var total: Int64?

@@ -75,7 +75,7 @@ extension Request {
         question?()
     }
 
-    /// Ends a request that would have reconnected, such as a source of events.
+    /// Ends a request that reconnects, such as a source of events, instead of connecting again.
     ///
     /// When the deadline is the reason, the request fails: its content is incomplete.
     func decideOutcome(insteadOfRetryingAfter delay: TimeInterval) {
@@ -90,7 +90,8 @@ extension Request {
         }
     }
 
-    /// The reason for cancelling an attempt: the deadline, or else the owner.
+    /// The error with which an attempt is cancelled: the deadline's error if the deadline has passed, else
+    /// `.cancelled`.
     var causeOfCancelling: TransferFailure {
         mutable.withLock { state in
             guard let deadline = state.extras?.deadline, deadline.isOver else { return .cancelled }

@@ -190,9 +190,9 @@ extension Request {
         }
     }
 
-    /// The next handler to serialise.
+    /// Returns the next handler to serialise.
     ///
-    /// When there is none, the request is done and its handlers are called.
+    /// When there is no such handler, the request is done: its handlers are called, and the result is `nil`.
     private func nextHandler() -> (any ResponseHandler)? {
         switch mutable.withLock({ $0.nextConclusionAction() }) {
         case .serialise(let handler): return handler
@@ -342,9 +342,9 @@ extension Request {
         return core.arguments.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
     }
 
-    /// The handler of the request, else of the session.
+    /// The redirect handler of the request, else of the session.
     var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.arguments.redirectHandler }
-    /// The handler of the request, else of the session.
+    /// The handler of the request, else of the session, that decides which responses are stored.
     var chosenStoringHandler: (any CachedResponseHandler)? {
         cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }

@@ -206,7 +206,7 @@ extension RequestRecord {
         schemes.contains(where: url.hasScheme)
     }
 
-    /// The first message: the record's fields take precedence over the session's.
+    /// Makes the first message; the record's fields take precedence over the session's.
     ///
     /// Throws when the credential cannot be sent.
     func message(

@@ -7,7 +7,7 @@ import Glibc
 import Synchronization
 
 extension Request {
-    /// The exchange that responses show.
+    /// The request, response and metrics that the responses of handlers show: those of the last attempt.
     var responseContext: any ResponseContext {
         let (attempt, record) = mutable.withLock { ($0.attempts.last, $0.records.last) }
         return attempt ?? UnsentResponseContext(record: record)

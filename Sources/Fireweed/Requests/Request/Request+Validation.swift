@@ -66,7 +66,8 @@ extension Request {
     /// Whether there is anything to validate a response with.
     var hasValidators: Bool { mutable.withLock { !$0.validators.isEmpty } }
 
-    /// The results of the validators on a head, in their order, up to the first failure, as if content followed.
+    /// Runs the validators on a head in their order, up to the first failure, as if content followed; returns their
+    /// results.
     ///
     /// Monitors are not notified: `validate(_:)` does that at the attempt's end.
     func judgeHead(of attempt: Attempt) -> [ValidationResult?] {
@@ -95,7 +96,7 @@ extension Request {
         }
     }
 
-    /// Notifies the monitors; they have an event for each kind of request.
+    /// Notifies the monitors of a validation: each kind of request has its own event.
     private func notifyOfValidation(_ result: ValidationResult, _ attempt: Attempt) {
         guard announces(.validation), let response = attempt.httpURLResponse else { return }
         let sent = attempt.record.urlRequest

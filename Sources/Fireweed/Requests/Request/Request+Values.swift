@@ -85,7 +85,7 @@ struct RequestValueSources: Sendable {
     /// Whether values have to be captured at a moment.
     func awaits(_ moment: Moment) -> Bool { latest.map { $0.rawValue < moment.rawValue } ?? true }
 
-    /// Adds captured values; of two threads that resume a request, the first one counts.
+    /// Adds captured values; of two threads that resume a request, only the first one adds values.
     mutating func add(_ values: RequestValues, at moment: Moment) {
         guard awaits(moment) else { return }
         latest = moment

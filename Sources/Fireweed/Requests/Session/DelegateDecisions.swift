@@ -6,7 +6,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Asks the delegate about redirects; its `super` asks the request's handler.
+/// Asks the delegate about redirects; ``SessionDelegate``'s own method asks the handler of the request or the session.
 struct DelegateRedirectHandler: RedirectHandler {
     let core: SessionCore
     /// The handler of the request or the session.
@@ -25,7 +25,8 @@ struct DelegateRedirectHandler: RedirectHandler {
     }
 }
 
-/// Asks the delegate which response is stored; its `super` asks the request's handler.
+/// Asks the delegate which response is stored; ``SessionDelegate``'s own method asks the handler of the request or the
+/// session.
 struct DelegateStoringHandler: CachedResponseHandler {
     let core: SessionCore
 

@@ -34,9 +34,9 @@ final class RequestRegistry: Sendable {
     /// Whether a drain has begun, and perhaps ended: the session begins no more requests.
     var isDraining: Bool { isDrainingFlag.load(ordering: .sequentiallyConsistent) }
 
-    /// Keeps a request that begins alive; false when the request may not begin, since the session is drained.
+    /// Retains a request that begins; false when the request may not begin, since the session is drained.
     ///
-    /// A request that has begun before makes its next attempt, which a drain allows.
+    /// A request that is retained already makes its next attempt, which a drain allows.
     func activate(_ request: Request) -> Bool {
         state.withLock { state in
             guard !isDraining || state.active[ObjectIdentifier(request)] != nil else { return false }

@@ -16,13 +16,13 @@ extension Session {
     public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
     /// The delegate, which has the file manager for downloads.
     public var delegate: SessionDelegate { core.arguments.delegate }
-    /// Where the session's own asynchronous work runs.
+    /// The queue of the session's own asynchronous work.
     public var rootQueue: DispatchQueue { core.arguments.rootQueue }
-    /// Where requests are made; the root queue if the session was given no queue for this.
+    /// The queue on which requests are made; the root queue if the session was given no queue for this.
     ///
     /// Without such a queue, requests are made on the thread that resumes them.
     public var requestQueue: DispatchQueue { core.arguments.requestQueue ?? core.arguments.rootQueue }
-    /// Where response serialisers of completion handlers run.
+    /// The queue on which response serialisers of completion handlers run.
     public var serializationQueue: DispatchQueue { core.serializationQueue }
     /// Whether the first response handler resumes a request.
     public var startRequestsImmediately: Bool { core.arguments.startRequestsImmediately }

@@ -21,7 +21,7 @@ public struct SessionOptions: Sendable {
     /// `nil`, the default, remembers none.
     public var strictTransportSecurity: StrictTransportSecurity?
 
-    /// Where responses are stored.
+    /// The store for responses.
     ///
     /// `nil`, the default, uses the configuration's `urlCache`; without one nothing is stored.
     public var responseStore: (any ResponseStore)?
@@ -39,7 +39,7 @@ public struct SessionOptions: Sendable {
     /// cannot be set on Linux.
     public var waitsForConnectivity: Bool
 
-    /// Where responses are stored, for a store that is reached over a network.
+    /// The store for responses, if it is reached over a network.
     ///
     /// Used instead of ``responseStore`` unless `nil`, the default.
     public var asyncResponseStore: (any AsyncResponseStore)?

@@ -44,7 +44,8 @@ final class SessionTrust: Sendable {
         return !delegate.isSubclass || !unchecked.withLock { $0.contains(CanonicalHost.text(of: host)) }
     }
 
-    /// Names a delegate that may decide about servers, for caches.
+    /// A text that identifies a delegate that may decide about servers, for caches; `nil` for a delegate that is not a
+    /// subclass.
     ///
     /// A delegate that does not name its rules shares no stored responses: another object of its class may have other
     /// rules.

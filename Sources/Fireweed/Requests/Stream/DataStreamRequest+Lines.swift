@@ -40,9 +40,9 @@ extension DataStreamRequest {
     /// A decoded value for each line of the content (JSON Lines, NDJSON).
     ///
     /// Lines end with LF; empty lines are skipped. Lines are decoded on the task that reads the sequence. A line that
-    /// cannot be decoded ends request and sequence with
-    /// `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`. Refused responses, failures and retries
-    /// are as for `lines()`.
+    /// cannot be decoded ends the sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`,
+    /// and ends the request with the same error unless automatic cancelling is off. Refused responses, failures and
+    /// retries are as for `lines()`.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
@@ -69,7 +69,7 @@ extension DataStreamRequest {
 }
 
 extension PieceReader where Value == Data, Failure == AFError {
-    /// The lines of the content.
+    /// A reader that splits the content into lines.
     fileprivate static func lines(_ splitter: LineSplitter) -> Self {
         let lines = QueueConfined(splitter)
         return PieceReader(isQuick: false, onFailure: .ends) { data, emit in

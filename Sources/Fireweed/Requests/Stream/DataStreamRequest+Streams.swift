@@ -112,14 +112,14 @@ extension DataStreamRequest {
 }
 
 extension PieceReader where Value == Data, Failure == Never {
-    /// Pieces as they came.
+    /// A reader that passes on the pieces as they came.
     static var pieces: Self {
         PieceReader(isQuick: true, onFailure: .none, read: { data, emit in emit(.success(data), data.count) })
     }
 }
 
 extension PieceReader where Value == String, Failure == Never {
-    /// Pieces as text, with whole characters.
+    /// A reader that passes on the pieces as text, with whole characters.
     static func text(_ request: DataStreamRequest) -> Self {
         let text = QueueConfined(StreamText())
         let deliver: @Sendable (String) -> Void = { [weak request] value in
@@ -144,7 +144,7 @@ extension PieceReader where Value == String, Failure == Never {
 }
 
 extension PieceReader where Failure == AFError {
-    /// The values that a serialiser makes from pieces.
+    /// A reader that passes on the values that a serialiser makes from the pieces.
     static func serialising<Serializer: DataStreamSerializer>(
         _ serializer: Serializer, for request: DataStreamRequest
     ) -> Self where Serializer.SerializedObject == Value {

@@ -86,7 +86,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What the request was made from.
+    /// The value that the request was made from.
     public var convertible: any URLRequestConvertible { parts.origin }
 
     /// The maximum number of bytes in `data`: 64 KiB.

@@ -55,7 +55,7 @@ final class WebSocketReceiver: ResponseReceiver {
 
     // MARK: Events; on the transport's thread
 
-    /// The handshake is done.
+    /// Called when the handshake is done.
     func opened(_ channel: any WebSocketChannel, subprotocol: String?, of request: Request) {
         // The cookies of the handshake's response are stored now, since the attempt ends only with the WebSocket.
         if let attempt = request.lastAttempt, attempt.hasDeferredWork {

@@ -34,7 +34,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What the request was made from.
+    /// The value that the request was made from.
     public var convertible: any URLRequestConvertible { parts.origin }
     /// The settings of the WebSocket.
     public var configuration: Configuration { receiver.configuration }

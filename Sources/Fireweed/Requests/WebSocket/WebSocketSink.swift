@@ -59,7 +59,8 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
     private let handler: @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
     private let backlog = Mutex(Backlog())
 
-    /// Messages are serialised on `serialisationQueue`, or on the handler's queue when it is `nil`.
+    /// Makes a listener; messages are serialised on `serialisationQueue`, or on the handler's queue when
+    /// `serialisationQueue` is `nil`.
     init(
         events: WebSocketEvents<Success, Failure>, queue: DispatchQueue, serialisationQueue: DispatchQueue?,
         handler: @escaping @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
@@ -98,7 +99,7 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
     }
 }
 
-/// Feeds an async sequence; messages are serialised by the task that reads it.
+/// Feeds an async sequence; messages are serialised by the task that reads the sequence.
 final class SequenceWebSocketSink: WebSocketSink {
     private let request: WebSocketRequest
     private let backlog = Mutex(Backlog())
