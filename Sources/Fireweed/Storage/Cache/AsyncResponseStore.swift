@@ -134,7 +134,7 @@ public struct ResponseLookup: Sendable {
     public var response: StoredResponse?
     /// A number that changes when the key is removed; passed to ``AsyncResponseStore/store(_:for:revision:)``.
     public var revision: UInt64?
-    /// Who fetches a missing response; ignored when there is a response.
+    /// The claim on the fetch of a missing response; ignored when there is a response.
     public var fetch: Fetch
 
     /// Makes the result of a look-up.

@@ -12,7 +12,7 @@ struct AsyncStoreCalls: Sendable {
     private let clock: any SessionClock
     private let queue: DispatchQueue
 
-    /// Time limits expire on `queue`.
+    /// Makes calls of a store; their time limits expire on `queue`.
     init(_ store: any AsyncResponseStore, clock: any SessionClock, queue: DispatchQueue) {
         self.store = store
         self.clock = clock

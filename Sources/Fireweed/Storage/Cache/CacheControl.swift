@@ -25,15 +25,15 @@ package struct CacheControl: Equatable, Sendable {
     package var isPrivate = false
     package var mustRevalidate = false
     package var mustUnderstand = false
-    /// RFC 8246.
+    /// `immutable` (RFC 8246).
     package var isImmutable = false
     package var onlyIfCached = false
     package var maxAge: TimeInterval?
     package var minFresh: TimeInterval?
     package var maxStale: Staleness?
-    /// RFC 5861 §4.
+    /// `stale-if-error`, in seconds (RFC 5861 §4).
     package var staleIfError: TimeInterval?
-    /// RFC 5861 §3.
+    /// `stale-while-revalidate`, in seconds (RFC 5861 §3).
     package var staleWhileRevalidate: TimeInterval?
 
     /// The greatest number of seconds; a larger number is reduced to this one (§1.2.2).
@@ -89,7 +89,8 @@ package struct CacheControl: Equatable, Sendable {
 
         private static let all = allCases.map { (name: $0, bytes: Array($0.rawValue.utf8)) }
 
-        /// Compared byte by byte, without a string: this is read for every response that the cache answers with.
+        /// Finds a directive by the bytes of its name, without a string: this runs for every response that the cache
+        /// answers with.
         init?(_ name: DirectiveScanner.Bytes) {
             let found = Self.all.first { candidate in
                 candidate.bytes.count == name.count
@@ -145,7 +146,7 @@ private struct DirectiveScanner {
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// A quoted string; without a closing quote it extends to the end of the list.
+    /// Reads a quoted string; without a closing quote the string extends to the end of the list.
     private mutating func quoted() -> String {
         var bytes: [UInt8] = []
         rest = rest.dropFirst()

@@ -59,14 +59,14 @@ struct CacheQuery: Sendable {
     let message: RequestMessage
     /// The message's URL.
     let url: URL
-    /// The key of its stored responses.
+    /// The key of the message's stored responses.
     let key: CacheKey
     let facts: CacheDirectives
     /// The names of the fields that identify the user.
     let credentialFields: CredentialFields
     /// The client identity that the server may ask for.
     let clientIdentity: ClientIdentity?
-    /// The digest of its certificate; `nil` without an identity.
+    /// The digest of the identity's certificate; `nil` without an identity.
     let certificate: Data?
     let policy: URLRequest.CachePolicy
     /// Whether a stored response answers only requests with the same `Cookie` field.

@@ -7,7 +7,7 @@ import FoundationNetworking
 extension StoredResponse {
     /// The key of the stored head in the `userInfo` of a `CachedURLResponse`.
     static let headKey = "Fireweed.head"
-    /// Marks a response that must not reach a disk.
+    /// The key of the mark of a response that must not reach a disk.
     ///
     /// The policy of the `CachedURLResponse` is not enough: a `URLCache` also gives it to responses in memory that may
     /// reach the disk.

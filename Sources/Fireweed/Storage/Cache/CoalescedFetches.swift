@@ -23,7 +23,7 @@ final class CoalescedFetches: Sendable {
 
         private static let tracingFields: Set<String> = ["traceparent", "tracestate", "baggage"]
 
-        /// `nil` when another request's response cannot answer this request.
+        /// Makes the key of a request; `nil` when the response to another request cannot answer this one.
         init?(_ query: CacheQuery, idleTimeout: TimeInterval) {
             guard Self.isPossible(for: query) else { return nil }
             url = query.key.text
@@ -46,7 +46,7 @@ final class CoalescedFetches: Sendable {
 
     /// The role of a request among equal requests.
     enum FetchRole: Sendable {
-        /// The request is sent, and others may wait for it.
+        /// The request is sent, and others may wait for its response.
         case leads(FetchLeader)
         /// The request waits, since an equal request has been sent.
         case waits(FetchFollower)
@@ -159,7 +159,7 @@ final class FetchLeader: Sendable {
     }
 }
 
-/// A request that waits for the response to an equal one.
+/// A request that waits for the response to an equal request.
 final class FetchFollower: Sendable {
     private enum State {
         case new

@@ -34,7 +34,7 @@ package enum Freshness {
         return min(max(0, stored.originDate.timeIntervalSince(modified) * heuristicShare), heuristicLimit)
     }
 
-    /// How old a response is at `now` (§4.2.3).
+    /// The age of a response at `now`, in seconds (§4.2.3).
     package static func age(of stored: StoredHead, at now: Date) -> TimeInterval {
         let apparent = max(0, stored.responseTime.timeIntervalSince(stored.originDate))
         let delay = max(0, stored.responseTime.timeIntervalSince(stored.requestTime))
@@ -42,14 +42,15 @@ package enum Freshness {
         return initial + max(0, now.timeIntervalSince(stored.responseTime))
     }
 
-    /// The `Age` field, in seconds; the first of several counts, and a field that is not a number is ignored (§5.1).
+    /// The `Age` field in seconds: of several values only the first is used; 0 if there is none or it is not a number
+    /// (§5.1).
     package static func announcedAge(of head: ResponseHead) -> TimeInterval {
         guard let value = head.values(of: "Age").first else { return 0 }
         let first = value.split(separator: ",", maxSplits: 1).first.map { $0.trimmingCharacters(in: .whitespaces) }
         return CacheControl.delta(first) ?? 0
     }
 
-    /// When the response was made: its `Date`, else when it was received (RFC 9110 §6.6.1).
+    /// The time at which the response was made: its `Date`, else `time`, when it was received (RFC 9110 §6.6.1).
     package static func originDate(of head: ResponseHead, receivedAt time: Date) -> Date {
         head.values(of: "Date").first.flatMap { HTTPDate.parse($0, now: time) } ?? time
     }

@@ -12,7 +12,8 @@ struct Invalidations {
     private(set) var count = 0
     /// The number of the latest invalidation of each key.
     private var latest: [String: Int] = [:]
-    /// A request that was sent before this number may be older than a forgotten invalidation.
+    /// The number of the latest forgotten invalidation: a request that was sent before it may be older than any
+    /// forgotten one.
     private var forgotten = 0
 
     mutating func add(_ key: String) {
@@ -24,7 +25,7 @@ struct Invalidations {
         latest[key] = count
     }
 
-    /// True when the key was invalidated since `count` had this value.
+    /// True when the key was invalidated since `count` had the value `number`, or when that is no longer known.
     func contains(_ key: String, since number: Int) -> Bool {
         number < forgotten || latest[key, default: 0] > number
     }

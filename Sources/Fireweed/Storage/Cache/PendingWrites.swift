@@ -9,12 +9,12 @@ import Foundation
 struct PendingWrites {
     /// One change of a store.
     enum Write: Sendable {
-        /// With the revision of the key from the look-up before the request, if there was one.
+        /// Store a response; `revision` is the key's revision from the look-up before the request, if there was one.
         case store(StoredResponse, revision: UInt64?)
         case updateHead(StoredHead)
         case remove
 
-        /// Performs the write; with `hasFailedBefore` it first removes the responses that a failed write left.
+        /// Performs the write; with `hasFailedBefore`, first removes the responses that a failed write left.
         func perform(on store: any ResponseStore, for key: String, hasFailedBefore: Bool) throws {
             if hasFailedBefore { try store.removeResponses(for: key) }
             switch self {
@@ -24,7 +24,7 @@ struct PendingWrites {
             }
         }
 
-        /// The same for an asynchronous store.
+        /// Performs the write on an asynchronous store, otherwise in the same way.
         func perform(on store: any AsyncResponseStore, for key: String, hasFailedBefore: Bool) async throws {
             if hasFailedBefore { try await store.removeResponses(for: key) }
             switch self {
@@ -75,7 +75,8 @@ struct PendingWrites {
     /// The limit of remembered keys whose writes failed.
     private static let failureLimit = 4096
 
-    /// Changed under the same lock as the writes: an invalidated response is refused here, or removed by a later write.
+    /// The invalidations, changed under the same lock as the writes: an invalidated response is refused here, or
+    /// removed by a later write.
     var invalidations = Invalidations()
     private var outcomes: [String: CombinedWrites] = [:]
     private var byteCount = 0

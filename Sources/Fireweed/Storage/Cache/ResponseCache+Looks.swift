@@ -68,7 +68,7 @@ extension ResponseCache {
             moment: moment(after: lookup.revision), fetch: lookup.fetch)
     }
 
-    /// A store that fails or exceeds its time limit counts as empty.
+    /// Looks up a response for a request; a store that fails or exceeds its time limit counts as empty.
     private func select(
         for request: CacheQuery, claimsFetch: Bool, _ body: @escaping @Sendable (ResponseLookup) -> Void
     ) {

@@ -168,7 +168,7 @@ final class ResponseCache: Sendable {
         Moment(time: now(), invalidationCount: invalidationCount.load(ordering: .acquiring), revision: revision)
     }
 
-    /// The pending writes of the request's key, to be combined with the store's responses.
+    /// The rule that chooses among the store's responses and the pending writes of the request's key.
     func selection(for request: CacheQuery) -> StoreSelection {
         let key = request.key.text
         return StoreSelection(request, key: key, pending: writes.withLock { $0[key] } ?? .none)
@@ -214,7 +214,7 @@ final class ResponseCache: Sendable {
         writeQueue.async { self.performNextWrite() }
     }
 
-    /// Called on the write queue.
+    /// Performs the next write; called on the write queue.
     private func performNextWrite() {
         guard let (key, write, hasFailedBefore) = writes.withLock({ $0.next() }) else { return }
         // A cache that cannot store is no reason to fail a request.
@@ -237,7 +237,7 @@ final class ResponseCache: Sendable {
         writeQueue.async { self.call(calls, work) { _ in } }
     }
 
-    /// Called on the write queue, which is suspended until the call has ended.
+    /// Changes an asynchronous store; called on the write queue, which is suspended until the change has ended.
     private func call(
         _ calls: AsyncStoreCalls, _ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void,
         completion: @escaping @Sendable (Void?) -> Void

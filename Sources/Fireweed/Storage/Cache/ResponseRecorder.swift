@@ -8,7 +8,7 @@ import Synchronization
 
 /// The rule for storing the responses of a request.
 struct StoringPolicy {
-    /// Whether its responses are stored.
+    /// Whether the request's responses are stored.
     var stores = true
     /// Whether a handler is asked about every response that could be stored.
     var asks = false
@@ -18,7 +18,7 @@ struct StoringPolicy {
     /// Whether responses that the cache would not store are recorded too.
     var isAboutAll: Bool { asks || tells }
 
-    /// Whether other requests may wait for the response: false with a handler, since its decision comes after the whole
+    /// Whether other requests may wait for the response: false with a handler, which decides only after the whole
     /// response.
     var mayLead: Bool { stores && !asks }
 }

@@ -94,7 +94,8 @@ private struct ByteReader {
         number(as: UInt32.self).flatMap { take(Int($0)) }
     }
 
-    /// The outer `nil` is a failure, the inner one an absence.
+    /// Reads what `append(optional:)` wrote; the outer `nil` is a failure, and the inner `nil` means that there are no
+    /// bytes.
     mutating func optionalBytes() -> Slice<UnsafeRawBufferPointer>?? {
         switch number(as: UInt8.self) {
         case 0: .some(nil)

@@ -14,7 +14,7 @@ struct StoredPlayback: Sendable {
     private var offset = 0
     private let startNanoseconds: UInt64
 
-    /// `content` must be empty for HEAD.
+    /// Makes the playback of a stored response; `content` must be empty for HEAD.
     init(_ head: ResponseHead, content: Data, startNanoseconds: UInt64) {
         self.head = head
         self.content = content
@@ -48,8 +48,8 @@ struct StoredPlayback: Sendable {
 }
 
 extension TransferReport {
-    /// The times of an exchange that sent nothing and ends now; it began at `startNanoseconds` of the monotonic
-    /// clock.
+    /// A report for an exchange that sent nothing and ends now; the exchange began at `startNanoseconds` of the
+    /// monotonic clock.
     static func local(since startNanoseconds: UInt64) -> TransferReport {
         var report = TransferReport()
         let elapsed = Int64(clamping: StoredPlayback.nanoseconds - startNanoseconds)

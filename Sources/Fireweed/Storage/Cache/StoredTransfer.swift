@@ -51,7 +51,7 @@ final class StoredTransfer: TransferControl {
         queue.async { self.end(.cancelled) }
     }
 
-    /// Delivers until everything is delivered or the flow stops it; on the queue.
+    /// Delivers pieces until everything is delivered or the flow stops the delivery; on the queue.
     private func deliver() {
         while true {
             let next = state.withLock { state -> (StoredPlayback, any TransferConsumer)? in

@@ -85,7 +85,7 @@ final class CookieFileWriter: Sendable {
         failure.withLock { $0 = error }
     }
 
-    /// Replaces the file atomically, so that there is always a complete one.
+    /// Replaces the file atomically, so that the file is complete at every moment.
     func save(_ storage: HTTPCookieStorage) throws {
         let data = try CookieFileContent.data(
             of: storage.cookies ?? [], now: Date(), keepsSessionCookies: keepsSessionCookies)

@@ -16,7 +16,7 @@ struct CookieIndex {
     static let maximumCountOfDomain = 180
     static let maximumCount = 3_000
 
-    /// By the domain of the identity; each list is in the order in which its cookies are sent.
+    /// The cookies by the domain of their identity; each list is in the order in which its cookies are sent.
     private var byDomain: [String: [IndexedCookie]] = [:]
     private var known: [ObjectIdentifier: IndexedCookie] = [:]
 

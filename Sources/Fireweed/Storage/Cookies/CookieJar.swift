@@ -18,7 +18,8 @@ final class CookieJar: Sendable {
         store = storage.map(CookieStore.of)
     }
 
-    /// The fields with a `Cookie` field, when there are cookies for the URL and the fields have none of their own.
+    /// The fields with a `Cookie` field, when there are cookies for the URL and the fields have no `Cookie` field of
+    /// their own.
     ///
     /// `isWanted` is whether the request wants cookies; it is evaluated only when cookies for the URL exist.
     func addingCookies(

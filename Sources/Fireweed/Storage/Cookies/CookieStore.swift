@@ -35,7 +35,7 @@ final class CookieStore: @unchecked Sendable {
 
     private struct State {
         var index = CookieIndex()
-        /// By URL.
+        /// The cached fields by URL.
         var made: [String: MadeField] = [:]
         /// The cookies of the storage at the last comparison: the objects, in its order.
         var snapshot: [HTTPCookie] = []

@@ -31,10 +31,11 @@ final class IndexedCookie: Sendable {
     let made: TimeInterval
     /// The cookie's part of a `Cookie` field.
     let text: String
-    /// The same as bytes, when it is not UTF-8; else `nil`.
+    /// The bytes of `text`, for a cookie that is not UTF-8; else `nil`.
     let octets: [UInt8]?
 
-    /// Reads a cookie; it gets the creation time of an earlier cookie that it replaces (RFC 6265 §5.3, step 11.3).
+    /// Reads a cookie; the cookie gets the creation time of an earlier cookie that it replaces (RFC 6265 §5.3, step
+    /// 11.3).
     init(_ cookie: HTTPCookie, replacing replaced: IndexedCookie? = nil) {
         self.cookie = cookie
         identity = CookieIdentity(cookie)
@@ -56,7 +57,8 @@ final class IndexedCookie: Sendable {
             && cookie.isSessionOnly == other.cookie.isSessionOnly
     }
 
-    /// Longer paths first, and of equally long ones the older cookie (§5.4, step 2).
+    /// Whether `left` is sent before `right`: longer paths first, and of equally long ones the older cookie (§5.4, step
+    /// 2).
     static func isSent(_ left: IndexedCookie, before right: IndexedCookie) -> Bool {
         let (length, otherLength) = (left.identity.path.utf8.count, right.identity.path.utf8.count)
         if length != otherLength { return length > otherLength }
