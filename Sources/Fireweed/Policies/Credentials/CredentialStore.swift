@@ -89,7 +89,7 @@ package struct StoredCredential: Sendable, Equatable {
 
 /// The result of `CredentialStore.look`.
 package struct CredentialLook: Sendable, Equatable {
-    /// `nil` when there is none.
+    /// The stored credential; `nil` when there is none.
     package var entry: StoredCredential?
     /// Whether the owner has the lock now.
     package var hasLock: Bool

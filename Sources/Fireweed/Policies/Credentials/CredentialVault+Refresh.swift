@@ -5,8 +5,8 @@ import Foundation
 import Synchronization
 
 extension CredentialVault {
-    /// How often a look-up is repeated that took longer than the lease of its lock; limited, since every look-up may
-    /// take longer than a short lease.
+    /// How often a look-up is repeated because it took longer than the lease of its lock; limited, since every look-up
+    /// may take longer than a short lease.
     private static var lateLookLimit: Int { 3 }
 
     /// The work of an authenticator.
@@ -126,13 +126,14 @@ extension CredentialVault {
 
     // MARK: Newer credentials
 
-    /// The outcome of an earlier refresh of this credential, which could not be stored.
+    /// The credential that an earlier refresh of this credential returned, if it could not be stored yet; else `nil`.
     private func successor(of encoded: Data) -> Credential? {
         let hash = hash(encoded)
         return state.withLock { $0.unstored?.base == hash ? $0.unstored?.credential : nil }
     }
 
-    /// Takes a stored credential that is newer than the one in use, and gives the lock back.
+    /// Returns a stored credential that is newer than the credential in use, and releases the lock; `nil` if there is
+    /// none.
     private func adoptNewer(
         _ entry: StoredCredential?, than request: RefreshRequest<Credential>, hasLock: Bool
     ) async throws -> Credential? {
@@ -142,7 +143,7 @@ extension CredentialVault {
         return newer
     }
 
-    /// The stored credential, if it was stored after the one in use and does not need a refresh.
+    /// The stored credential, if it was stored after the credential in use and does not need a refresh.
     private func newer(than encoded: Data, in entry: StoredCredential?) throws -> Credential? {
         let version = version(of: encoded)
         guard let entry, entry.version > version ?? 0 else { return nil }
@@ -156,7 +157,7 @@ extension CredentialVault {
         return credential
     }
 
-    /// The stored credential, if it is newer than the one in use: its refresh token is the valid one.
+    /// The stored credential, if it is newer than the credential in use: its refresh token is the valid one.
     private func current(_ encoded: Data, _ entry: StoredCredential?) -> Credential? {
         guard let entry, entry.version > version(of: encoded) ?? 0 else { return nil }
         return decode(entry)
@@ -176,8 +177,8 @@ extension CredentialVault {
         return await keep(locked, fresh)
     }
 
-    /// Releases the lock when the refresh fails; a refresh without the store may have the lock too, from a look-up
-    /// whose answer was lost.
+    /// Runs a refresh, and releases the lock when the refresh fails; a refresh without the store may have the lock too,
+    /// from a look-up whose answer was lost.
     private func perform(
         _ request: RefreshRequest<Credential>, _ body: () async throws -> Credential
     ) async throws -> RefreshOutcome<Credential> {

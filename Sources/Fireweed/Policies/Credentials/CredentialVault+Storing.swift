@@ -20,7 +20,7 @@ struct RefreshRequest<Credential: Sendable>: Sendable {
         caller = encoded
     }
 
-    /// Refreshes a newer credential than the caller's.
+    /// Changes the request, so that a newer credential than the caller's is refreshed.
     mutating func begin(with credential: Credential, _ encoded: Data) {
         (self.credential, self.encoded) = (credential, encoded)
     }

@@ -8,7 +8,7 @@ public enum CredentialVaultError: Error, Sendable, Hashable {
     case invalidKey
     /// The stored credential cannot be decrypted or decoded: another key, another type, or damage.
     case unreadable
-    /// Another process held the lock for this long without a new credential.
+    /// Another process held the lock for this long and stored no new credential.
     case lockNotReleased(after: Duration)
     /// The credential could not be stored: between each look and the replacement, another process replaced it.
     case alwaysReplaced
@@ -33,7 +33,7 @@ extension CredentialVaultError: LocalizedError {
 
 /// Something that happened to a vault.
 public enum CredentialVaultEvent: Sendable {
-    /// Another process refreshes the credential; this one waits for the outcome.
+    /// Another process refreshes the credential; this process waits for the outcome.
     case waiting
     /// Another process has refreshed the credential, which is used here from now on.
     case adopted

@@ -20,7 +20,7 @@ struct SeenLock: Sendable {
     private let recovery: Duration?
     /// When the lock of another owner ends at the earliest; `nil` if no lock was seen.
     private(set) var end: ContinuousClock.Instant?
-    /// The earliest end of any lock, because the store could not be reached.
+    /// The moment before which no lock counts as ended, since the store could not be reached meanwhile; `nil` for none.
     private var earliestEnd: ContinuousClock.Instant?
     private var isReported = false
     private var hasDoubted = false
@@ -34,7 +34,8 @@ struct SeenLock: Sendable {
         self.recovery = recovery
     }
 
-    /// What the next look-up tells the store; `version` is the latest version that this process has seen in the store.
+    /// The knowledge that the next look-up gives to the store; `version` is the latest version that this process has
+    /// seen in the store.
     func known(version: Int, at now: ContinuousClock.Instant) -> KnownLock {
         guard recovery != nil else { return KnownLock() }
         let isHeld = isHeld(at: now) || wasAway && end != nil
@@ -48,7 +49,7 @@ struct SeenLock: Sendable {
 
     private func isHeld(at now: ContinuousClock.Instant) -> Bool { end.map { now < $0 } ?? false }
 
-    /// Notes a look that did not get the lock; true for the first lock of another owner.
+    /// Notes a look that did not get the lock; returns true for the first lock of another owner.
     mutating func note(_ look: CredentialLook, version: Int, at now: ContinuousClock.Instant) -> Bool {
         defer { wasAway = false }
         guard look.isLockLost, let recovery else {

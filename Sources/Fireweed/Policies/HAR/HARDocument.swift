@@ -83,7 +83,8 @@ package struct HAREntry: Encodable, Sendable {
         var mimeType: String
         var params: [Pair] = []
         var text: String
-        /// `base64` for content that is not UTF-8; HAR has no key for that here, and readers ignore this one.
+        /// `base64` for content that is not UTF-8; HAR defines no key for the encoding of sent content, and readers
+        /// ignore this key.
         var _encoding: String?  // swift-format-ignore: NoLeadingUnderscores
     }
 

@@ -71,7 +71,8 @@ package struct HARWriter {
         cookie(field.value.unicodeScalars.prefix { $0 != ";" }, isSecret: redaction.fieldNames.contains("set-cookie"))
     }
 
-    /// Splits by scalars: in a `Character`, a combining mark after `=` would hide the equals sign.
+    /// Makes a cookie from `name=value`; splits by scalars, since in a `Character` a combining mark after `=` would
+    /// hide the equals sign.
     private func cookie(_ pair: Substring.UnicodeScalarView, isSecret: Bool) -> HAREntry.Pair {
         let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = (halves.first.map { String($0) } ?? "").trimmingCharacters(in: .whitespaces)
@@ -135,7 +136,7 @@ package struct HARWriter {
         }
     }
 
-    /// ISO 8601 with milliseconds.
+    /// A date in ISO 8601, with milliseconds.
     private static func text(of date: Date) -> String {
         date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

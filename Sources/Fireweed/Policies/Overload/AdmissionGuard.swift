@@ -14,10 +14,10 @@ protocol AdmissionGuard: AnyObject, Sendable {
     /// Decides about a message that is about to be sent; `now` is in nanoseconds of the transport's clock.
     func admit(_ message: borrowing RequestMessage, at now: UInt64) -> GuardAdmission<Permit>
 
-    /// The head of the response came.
+    /// Called when the head of the response has come.
     func noteHead(_ head: ResponseHead, for permit: Permit, clock: any SessionClock)
 
-    /// The transfer has ended.
+    /// Called once, when the transfer of an admitted message has ended.
     func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64)
 }
 

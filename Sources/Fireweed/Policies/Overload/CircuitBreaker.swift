@@ -103,7 +103,7 @@ public final class CircuitBreaker: TransportGuard {
     /// How many messages were refused.
     public var refusalCount: Int { state.withLock { $0.refusalCount } }
 
-    /// Wraps a transport in one that asks the breaker.
+    /// Wraps a transport in a transport that asks the breaker.
     public func guarding(_ transport: any Transport) -> any Transport { GuardedTransport(transport, by: self) }
 }
 

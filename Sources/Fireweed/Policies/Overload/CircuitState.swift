@@ -57,7 +57,7 @@ package struct CircuitState: Sendable, Equatable {
     package struct Probes: Sendable, Equatable {
         let pause: UInt64
         let since: UInt64
-        /// A message that was admitted at this time or later is a probe.
+        /// The time from which on an admitted message is a probe.
         var begun: UInt64
         /// When the present round of probes began; probes of earlier rounds may still be in flight.
         var renewed: UInt64

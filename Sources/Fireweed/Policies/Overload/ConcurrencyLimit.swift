@@ -99,7 +99,7 @@ public final class ConcurrencyLimit: TransportGuard {
     /// How many messages were refused.
     public var refusalCount: Int { state.withLock { $0.refusalCount } }
 
-    /// Wraps a transport in one that keeps to the limit.
+    /// Wraps a transport in a transport that keeps to the limit.
     public func guarding(_ transport: any Transport) -> any Transport { GuardedTransport(transport, by: self) }
 }
 

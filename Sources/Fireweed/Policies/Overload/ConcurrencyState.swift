@@ -43,7 +43,7 @@ package struct ConcurrencyState: Sendable, Equatable {
     /// How many messages may be in flight.
     package var limit: Int { Int(exactLimit) }
 
-    /// The limit for a message of a priority: it is admitted while fewer messages are in flight.
+    /// The limit for messages of a priority: a message is admitted while fewer messages than this are in flight.
     ///
     /// A fifth of the limit, at least one place, is reserved for important messages; sheddable messages use at most
     /// half of the limit. When nothing is in flight, every message is admitted, since the limit could never grow again

@@ -19,7 +19,7 @@ final class GuardedTransport: TransportDecorator, @unchecked Sendable {
         super.init(base)
     }
 
-    /// Asks a guard before each transfer, and notifies the guard of the head and the end.
+    /// Makes a transport that asks a guard before each transfer, and notifies the guard of the head and the end.
     convenience init(_ base: any Transport, by gate: some AdmissionGuard) {
         self.init(base) { ObservedTransfer(of: $0, for: $1, on: $2, observer: GuardObserver(gate, clock: $2.clock)) }
     }

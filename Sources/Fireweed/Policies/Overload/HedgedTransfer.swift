@@ -17,7 +17,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         var flow = Flow.undecided
         var first: (any TransferControl)?
         var second: (any TransferControl)?
-        /// Begins the second transfer.
+        /// The scheduled call that begins the second transfer.
         var delay: (any ScheduledCall)?
 
         subscript(lane: HedgeState.Lane) -> (any TransferControl)? {
@@ -83,7 +83,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         state.withLock { $0.delay = call }
     }
 
-    /// Makes and starts the transfer of a lane; false when it is not wanted any more.
+    /// Makes and starts the transfer of a lane; false when the transfer is no longer wanted.
     private func run(_ message: RequestMessage, in lane: HedgeState.Lane) -> Bool {
         let control = base.makeTransfer(of: message, for: HedgedLane(lane, of: self))
         let flow = state.withLock { state -> Flow? in

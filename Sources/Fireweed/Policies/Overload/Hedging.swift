@@ -48,7 +48,7 @@ public final class Hedging: TransportGuard {
         public init() {}
     }
 
-    /// What has been hedged.
+    /// The numbers of messages that could be hedged, and of second messages.
     public struct Counts: Sendable, Hashable {
         /// Messages that could have been hedged.
         public internal(set) var messages = 0
@@ -87,10 +87,10 @@ public final class Hedging: TransportGuard {
         set { enabled.store(newValue, ordering: .relaxed) }
     }
 
-    /// What has been hedged so far.
+    /// The numbers so far.
     public var counts: Counts { state.withLock { $0.counts } }
 
-    /// Wraps a transport in one that hedges.
+    /// Wraps a transport in a transport that hedges.
     public func guarding(_ transport: any Transport) -> any Transport {
         GuardedTransport(transport) { [self] message, consumer, base in
             guard mayHedge(message), let origin = message.originText else {

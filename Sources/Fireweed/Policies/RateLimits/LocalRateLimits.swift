@@ -21,13 +21,13 @@ final class LocalRateLimits: Sendable {
         /// Greater than the numbers of all requests of removed queues: such a request may end when its key has a new
         /// queue, and must match no request there.
         var firstNumber: UInt64 = 0
-        /// From this number of queues on, idle queues are removed when a key is added.
+        /// The number of queues from which on idle queues are removed when a key is added.
         var sweepCount = LocalRateLimits.keyLimit
         /// For each key, the time of the clock's next call.
         var scheduled: [String: UInt64] = [:]
     }
 
-    /// Below this number of keys, no queue is removed.
+    /// The number of keys below which no queue is removed.
     private static let keyLimit = 1024
 
     private let limit: RateLimit?
@@ -39,7 +39,7 @@ final class LocalRateLimits: Sendable {
         self.limit = limit
     }
 
-    /// Without a limit the slots are a nanosecond apart.
+    /// Used without a limit: its slots are a nanosecond apart.
     private static let unlimited = RateLimit(1_000_000_000, burst: 1_000_000_000)
 
     var waitingCount: Int { state.withLock { $0.queues.values.reduce(0) { $0 + $1.waitingCount } } }

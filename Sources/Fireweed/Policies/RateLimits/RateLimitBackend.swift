@@ -39,7 +39,7 @@ package struct RateLimitReply: Sendable {
 package enum RateLimitSlot: Sendable, Equatable {
     /// The slot comes after this time; zero for now.
     case after(Duration)
-    /// The slot would come after this time, which is too long: it was not taken.
+    /// The slot would come after this time, which is too long: the slot was not taken.
     case tooLate(Duration)
 }
 

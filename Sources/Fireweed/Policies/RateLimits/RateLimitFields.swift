@@ -16,10 +16,11 @@ package struct RateLimitFields: Sendable, Equatable {
     /// The strictest quota in `RateLimit`; without one, the quota of `RateLimit-…`, or else of `X-RateLimit-…`.
     package private(set) var quota: Quota?
 
-    /// No server may hold requests back for longer than a day.
+    /// The longest time, in seconds, for which a server may hold requests back: a day.
     package static let longestPause: TimeInterval = 86_400
 
-    /// A longer `RateLimit` or `RateLimit-Policy` is ignored, since heads are read on an event loop's thread.
+    /// The longest `RateLimit` or `RateLimit-Policy` field that is read, in bytes: heads are read on an event loop's
+    /// thread.
     private static let longestField = 8192
 
     /// Reads the fields of a response.
@@ -44,7 +45,7 @@ package struct RateLimitFields: Sendable, Equatable {
         field.flatMap { $0.utf8.count <= longestField ? $0 : nil }
     }
 
-    /// `"default";r=50;t=30`, or `limit=100, remaining=50, reset=30` of older drafts.
+    /// Reads the quota in `"default";r=50;t=30`, or in `limit=100, remaining=50, reset=30` of older drafts.
     private static func draft(_ field: String?, policy: String?, now: Date) -> Quota? {
         guard let field else { return nil }
         let members = split(field, at: ",").map { split($0, at: ";") }

@@ -16,7 +16,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     /// The moment of the next slot without any burst (the theoretical arrival time).
     private var nextSlot: UInt64 = 0
     private var pausedUntil: UInt64 = 0
-    /// The server's quota: the requests that it still accepts until a moment.
+    /// The server's quota: the requests that the server still accepts until a moment.
     private var quota: (remaining: Int, until: UInt64)?
     /// The requests from `start` on; `nil` for a request that left, except at `start`, which never has `nil`.
     private var waiting: [Waiter?] = []

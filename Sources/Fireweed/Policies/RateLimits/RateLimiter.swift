@@ -42,7 +42,7 @@ public final class RateLimiter: RequestInterceptor {
     /// `nil` for no limit.
     public let maximumWait: Duration?
 
-    /// Longest time for which a server's fields hold requests back; a longer time that a server names counts as this.
+    /// Longest time for which a server's fields hold requests back; a longer time in a field is shortened to this time.
     ///
     /// One day by default, and at most.
     public let maximumPause: Duration

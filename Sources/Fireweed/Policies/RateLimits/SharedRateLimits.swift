@@ -31,7 +31,7 @@ final class SharedRateLimits: Sendable {
     private static let longWait = Duration.milliseconds(100)
     /// How long before the slot the process asks for a pause.
     private static let lead = Duration.milliseconds(50)
-    /// How often a slot is replaced for which this process was late.
+    /// How often a slot is replaced because this process was late for it.
     private static let lossLimit = 2
 
     init(_ backend: any RateLimitBackend, limit: RateLimit, maximumWait: Duration?, local: LocalRateLimits) {
@@ -60,7 +60,7 @@ final class SharedRateLimits: Sendable {
         if state.withLock({ $0.enter(entry, key) }) { beginAsking(for: key) }
     }
 
-    /// A bridge: an adapter is called without a task.
+    /// Asks for slots in a new task; a bridge, since an adapter is called without a task.
     private func beginAsking(for key: String) {
         Task { await self.ask(for: key) }
     }
@@ -119,7 +119,8 @@ final class SharedRateLimits: Sendable {
         local.hold(key, until: now &+ (last - reply.age).nanosecondCount, clock: clock)
     }
 
-    /// Whether a slot is needed now.
+    /// Whether the request needs a slot now; a request that has ended fails, and during a pause the request waits or
+    /// fails.
     private func isReady(_ entry: Entry) -> Bool {
         let passage = entry.passage
         guard passage.isWanted else {
@@ -186,7 +187,7 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// The request that has waited longest; `nil` when all have ended, and the slot stays unused.
+    /// Takes the request that has waited longest; `nil` when all requests have ended: the slot then stays unused.
     private func nextEntry(of key: String) -> Entry? {
         while let entry = state.withLock({ $0.next(of: key) }) {
             if entry.passage.isWanted { return entry }

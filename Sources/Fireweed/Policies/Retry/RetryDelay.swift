@@ -18,7 +18,7 @@ struct RetryDelay {
         /// Seconds since the first attempt began.
         var elapsed: TimeInterval
         var now: Date
-        /// From 0 to 1.
+        /// A random number from 0 to 1.
         var random: Double
     }
 

@@ -13,7 +13,7 @@ struct DatabaseIdentity: Equatable {
     /// A new file may get the inode of a removed one.
     private let birth: UInt64
 
-    /// `nil` without a file at the path; a symbolic link is not followed.
+    /// Reads the identity of the file at the path; `nil` when there is no file; a symbolic link is not followed.
     init?(path: String) {
         BlockingCall.check("statx")
         var (inode, birth): (UInt64, UInt64) = (0, 0)

@@ -73,7 +73,8 @@ struct DatabaseSource: Sendable {
         throw .busy  // replaced all the time
     }
 
-    /// `nil` where the file, or the lock, was replaced meanwhile.
+    /// Opens a connection under the lock, if the lock file can be used; `nil` when the file, or the lock, was replaced
+    /// meanwhile.
     private func connect(to path: String, _ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection? {
         guard let lock = try makeLock(path) else { return try makeConnection(path, nil, nil, waiting) }
         for kind in [FileLock.Kind.shared, .exclusive] {
@@ -156,12 +157,13 @@ struct DatabaseSource: Sendable {
         return identity
     }
 
-    /// Removes another file's journal, or renames it to `…-other` if its content must not be lost.
+    /// Sets aside a journal, log or index of an earlier database at this path: removes it if its content is expendable,
+    /// else renames it to `…-other`, and removes it if the renaming fails.
     private func removeCompanion(_ companion: String) {
         if replacesDamaged || rename(companion, "\(companion)-other") != 0 { unlink(companion) }
     }
 
-    /// Throws `.busy` if a connection is in the middle of a change, which the journal then belongs to.
+    /// Throws `.busy` if a connection is in the middle of a change: the journal then belongs to this change.
     private func checkUnused(_ path: String) throws(SQLiteFailure) {
         do throws(SQLiteFailure) {
             try SQLiteConnection(path: path, busyMilliseconds: 0).run("BEGIN IMMEDIATE; COMMIT")

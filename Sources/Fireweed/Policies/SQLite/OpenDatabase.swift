@@ -6,8 +6,8 @@ import FireweedTransport
 import Glibc
 import Synchronization
 
-/// Keeps unused connections to a file open until the process uses none of them; a caller that opens the file before
-/// then gets an unused one.
+/// Keeps unused connections to a file open while the process uses another connection to the file; a caller that opens
+/// the file meanwhile gets an unused connection.
 ///
 /// SQLite 3.40 checks whether another connection of the process has a lock on the file, and closes its descriptor a
 /// moment later (`unixClose` in os_unix.c). A lock that another thread takes in between is lost, since closing any
@@ -73,14 +73,14 @@ final class OpenDatabase: Sendable {
         }
     }
 
-    /// A connection of the same path that is not in use.
+    /// Takes an unused connection that was opened with this path; `nil` if there is none.
     func takeSpare(path: String) -> Spare? {
         state.withLock { state in
             state.spares.firstIndex { $0.path == path }.map { state.spares.remove(at: $0) }
         }
     }
 
-    /// Takes a connection back, or `nil` if none was opened; closes all connections when none is in use.
+    /// Takes a connection back, or `nil` if none was opened; closes all connections when no connection is in use.
     func remove(_ handle: OpaquePointer?, path: String) {
         BlockingCall.check("sqlite3_close_v2")
         if let handle, sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }

@@ -25,13 +25,13 @@ struct SQLiteFailure: Error {
     /// A row that contradicts itself, or belongs to another key, which SQLite does not notice.
     static let damagedRow = SQLiteFailure(code: SQLITE_CORRUPT, reason: "a row is damaged")
 
-    /// A lock that is not waited for.
+    /// The database cannot be used now, mostly since another connection holds a lock.
     static let busy = SQLiteFailure(code: SQLITE_BUSY, reason: "database is locked")
 
     /// A disk without space for the lock file.
     static let full = SQLiteFailure(code: SQLITE_FULL, reason: "database or disk is full")
 
-    /// A damaged file that no empty one could replace.
+    /// A damaged file that could not be replaced by an empty one.
     static let irreplaceable = SQLiteFailure(
         code: SQLITE_NOTADB, reason: "the file is damaged, or is no database, and could not be replaced")
 

@@ -28,9 +28,9 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private let reader: Mutex<FollowedDatabase>
     private let writer: Mutex<FollowedDatabase>
     private let path: String
-    /// When responses were used, by row; not written yet.
+    /// The times at which responses were used, by row, until they are written.
     private let uses = Mutex<[Int: Int]>([:])
-    /// The queue on which uses are written, so that a look-up does not wait for it.
+    /// The queue on which uses are written, so that a look-up does not wait for the write.
     private let useQueue = DispatchQueue(label: "fireweed.sqlite.uses", qos: .utility)
 
     /// The most bytes that the responses may have together.
@@ -176,7 +176,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var content: Data?
     }
 
-    /// The index only finds the rows: everything, their keys too, is read from the rows themselves.
+    /// The query for the rows of a key: the index only finds the rows, and everything, their keys too, is read from the
+    /// rows themselves.
     ///
     /// Otherwise SQLite would read the key from the index, and a damaged index would give the response of another key.
     ///

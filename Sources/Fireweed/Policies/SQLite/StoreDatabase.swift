@@ -6,7 +6,7 @@ import Foundation
 
 /// Names and makes the tables of stored responses.
 enum StoreDatabase {
-    /// A request waits for the result.
+    /// Short limits, for uses that must not delay a request: reads, and the last write of a store that is released.
     static let reading = DatabaseSource.Waiting(milliseconds: 50, lockMilliseconds: 0)
     static let writing = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
 
