@@ -113,7 +113,7 @@ final class LostAddressSweep: NextIteration {
 }
 
 extension TransferFailure {
-    /// This machine no longer has the local address of a connection.
+    /// The failure of a connection whose local address this machine no longer has.
     static func lostAddress(_ address: IPAddress) -> TransferFailure {
         .exchange(
             .networkConnectionLost,

@@ -13,7 +13,7 @@ package protocol ByteConnectionListener: AnyObject, Sendable {
     func connectionBytesToSend(_ connection: ByteConnection) -> [UInt8]
     /// Bytes arrived; `bytes` is valid during the call.
     func connection(_ connection: ByteConnection, didReceive bytes: UnsafeRawBufferPointer)
-    /// The connection ended, or could not be made; `nil` when the peer closed it.
+    /// The connection ended, or could not be made; `failure` is `nil` when the peer closed the connection.
     func connection(_ connection: ByteConnection, didEnd failure: TransferFailure?)
     /// A requested moment of `wake(at:)` has come; returns the next moment, or `nil` for none.
     func connection(_ connection: ByteConnection, timeReached now: UInt64) -> UInt64?

@@ -26,7 +26,7 @@ final class ConnectionPool {
     // Limits on the time that exchanges wait for a connection, and on their number; `nil` for no limit.
     let maximumConnectionWait: Duration?
     let maximumWaitingRequests: Int?
-    /// The field with the time left to the deadline; `nil` writes none.
+    /// The name of the field with the time left to the deadline; `nil` writes no such field.
     let deadlineField: String?
     /// One writer for all connections, since successive messages often have the same fields.
     var writer: HTTP1RequestWriter
@@ -48,7 +48,7 @@ final class ConnectionPool {
     /// The idle connections of all origins.
     private var idle = IdleList<PoolOrder>()
     private(set) var isShutDown = false
-    /// The number of origins at which those without connections and exchanges are removed.
+    /// The number of origins at which origins without connections and exchanges are removed.
     private var originLimit = leastOriginLimit
 
     private static let leastOriginLimit = 256

@@ -29,7 +29,8 @@ struct DeadlineLine {
         regardsDeadlines = options.refusesUnreachableDeadlines
     }
 
-    /// Deadlines further away than this count as none, such as the default deadline of a week.
+    /// The longest time to a deadline, in nanoseconds: a deadline further away counts as none, such as the default
+    /// deadline of a week.
     private static let farthestDeadline: LoopInstant = 3_600_000_000_000
 
     var count: Int { open.count + limited.count + doubtful.count }
@@ -75,7 +76,8 @@ struct DeadlineLine {
         return doubtful.next().map { Self.decide($0, now, turn, outlook).turn }
     }
 
-    /// Trades the places of a served exchange and the first doubtful exchange, if the served one overtakes it.
+    /// Trades the places of a served exchange and the first doubtful exchange, if the served exchange overtakes the
+    /// doubtful one.
     ///
     /// The exchanges trade their numbers too: an exchange that is sent again returns to the place at which it was
     /// served.

@@ -21,7 +21,7 @@ struct DeadlineOutlook: Equatable {
     /// time too short, and an origin's long downloads must not delay its short requests.
     let usual: UInt64
 
-    /// `nil` with fewer than ten recent responses.
+    /// Makes an outlook from the durations of recent responses; `nil` with fewer than ten of them.
     init?(_ latencies: inout LatencyWindow, at now: UInt64) {
         guard let quick = latencies.quickestTenth(at: now), let most = latencies.percentile95(at: now) else {
             return nil

@@ -53,7 +53,7 @@ extension Exchange: TransferControl {
 }
 
 extension Exchange: LoopAction {
-    /// The start, on the loop's thread.
+    /// Starts the exchange, on the loop's thread.
     func perform(in context: LoopContext) {
         loopPool.pool(in: context).start(self)
     }
@@ -62,7 +62,7 @@ extension Exchange: LoopAction {
 extension Exchange {
     /// The most bytes of a discarded response that are read, so that its connection can be used again.
     private static var discardLimit: Int { 64 * 1024 }
-    /// The longest time for reading them, in nanoseconds.
+    /// The longest time for reading these bytes, in nanoseconds.
     private static var discardTime: LoopInstant { 100_000_000 }
 
     /// Whether content may come in.

@@ -28,14 +28,14 @@ extension Exchange {
         }
     }
 
-    /// Begins to read the content for the next try; throws for content that can be read only once, before the current
-    /// try ends.
+    /// Begins to read the content for the next try, while the current try still runs; throws for content that can be
+    /// read only once.
     func prepareContent() throws {
         guard message.content.isRead, preparedContent == nil else { return }
         preparedContent = try OutgoingContent(message.content, file, loop: loopPool.loop)
     }
 
-    /// Begins to send the content of a message of this exchange; throws what its reader throws.
+    /// Begins to send the content of a message of this exchange; rethrows the error of the content's reader.
     func makeContent(of message: RequestMessage) throws -> OutgoingContent {
         if message.content.isRead, let prepared = preparedContent.take() { return prepared }
         return try OutgoingContent(message.content, file, loop: loopPool.loop)

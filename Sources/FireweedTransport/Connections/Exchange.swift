@@ -41,9 +41,9 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     var dialer: Dialer?
     /// The connection, or the stream of one, that the exchange runs on.
     var carrier: (any ExchangeLane)?
-    /// The authentication of its messages; `nil` for most exchanges.
+    /// The authentication of the exchange's messages; `nil` for most exchanges.
     var authentication: ExchangeAuthentication?
-    /// The state of its Negotiate token.
+    /// The state of the exchange's Negotiate token.
     var ticket = ExchangeTicket.unasked
 
     // MARK: Progress
@@ -199,7 +199,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         (stageInstant, entryTurn) = (context.now, context.turnNumber)
     }
 
-    /// Notes that a dialer works for the exchange: an exchange that gets it at once has not waited in the queue.
+    /// Notes that a dialer works for the exchange: an exchange that gets a dialer at once has not waited in the queue.
     func noteDialed(in context: LoopContext) {
         if entryTurn == context.turnNumber { entryTurn = .max }
     }

@@ -13,7 +13,8 @@ final class ExchangeAuthentication {
     private var origin: HandshakeAuthentication?
     fileprivate var proxy: HandshakeAuthentication?
 
-    /// `nil` if no challenge can be answered: without credentials, or if the message has the fields already.
+    /// Makes the authentication of a message; `nil` if no challenge can be answered: without credentials, or if the
+    /// message has the fields already.
     ///
     /// - Parameters:
     ///   - message: the message, without credentials in its fields.
@@ -45,7 +46,8 @@ final class ExchangeAuthentication {
             of: sessions, for: name, target: target.absoluteForm, content: message.content.knownContent)
     }
 
-    /// The message to send: with the credentials, and with empty content if it only begins NTLM, since it is refused.
+    /// The message to send, with the credentials; with empty content if the message only begins NTLM, since such a
+    /// message is refused.
     func authorizing(_ message: RequestMessage) -> RequestMessage {
         var added: [Field] = []
         if let value = origin?.authorization { added.append(Field(name: "Authorization", value: value)) }
@@ -63,7 +65,7 @@ final class ExchangeAuthentication {
         return message
     }
 
-    /// Prepares the answer to a challenge.
+    /// Prepares and returns the answer to a challenge; `.none` for every other head.
     func answer(
         _ head: ResponseHead, to message: RequestMessage, _ target: RequestTarget
     ) -> HandshakeAuthentication.Answer {

@@ -8,7 +8,7 @@ struct ConnectionAuthentication {
     var isProxyAuthenticated = false
     /// Whether the content of a challenge is being skipped; afterwards the message is sent again.
     var isAnswering = false
-    /// The number of skipped bytes of that content.
+    /// The number of skipped bytes of the challenge's content.
     var skippedByteCount = 0
 
     /// The longest content of a challenge that is skipped, in bytes; a challenge with more is answered on another

@@ -209,7 +209,7 @@ final class HTTP2Connection: Connection {
         swap(&due, &events)
     }
 
-    /// Whether a stream may deliver an event now; otherwise it keeps the event and calls `owe(_:)`.
+    /// Whether a stream may deliver an event now; otherwise the stream keeps the event and calls `owe(_:)`.
     func maySay(content isContent: Bool) -> Bool {
         eventCount += 1
         context.turn.noteCost(TurnBudget.callCost)
@@ -249,8 +249,8 @@ final class HTTP2Connection: Connection {
         case .failed(let id, let failure): streams[id]?.receive(.failed(failure))
         case .sentHead(let id, let byteCount):
             streams[id]?.sentHead(byteCount)
-            // The answer to a PING shows that the peer has read these heads and has not gone away. The PING is sent
-            // after the last head, since a PING overtakes waiting heads.
+            // The answer to a PING shows that the peer has read the heads of all trial streams and has not gone away.
+            // The PING follows the last of these heads, since a PING overtakes heads that wait.
             guard id == lastTrialStream else { return }
             session.ping()
             setNeedsFlush()
@@ -266,7 +266,7 @@ final class HTTP2Connection: Connection {
         }
     }
 
-    /// Remembers how many streams the peer processed before it went away, if it refuses others.
+    /// Remembers how many streams a peer that goes away has processed, if the peer has refused others.
     private func learn(lastStream: Int32) {
         // Our streams have odd numbers; the highest number of all is an early warning (RFC 9113 §6.8).
         let takenCount = (Int(lastStream) + 1) / 2

@@ -291,7 +291,8 @@ final class HTTP2Stream {
         content = .none
     }
 
-    /// Returns taken bytes to the window, and doubles the window when the consumer has kept up for a whole one.
+    /// Returns taken bytes to the window, and doubles the window when the consumer has taken a whole window without a
+    /// pause.
     private func noteTaken() {
         guard untakenByteCount > 0, !isHoldingBack, exchange != nil else { return }
         connection.session.consume(id, untakenByteCount)

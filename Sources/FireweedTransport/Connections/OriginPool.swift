@@ -303,8 +303,8 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// Enqueues an exchange again whose file got no descriptor; false if nothing at this origin can release a
-    /// descriptor.
+    /// Puts an exchange back into the queue when its file got no descriptor; false if nothing at this origin can
+    /// release a descriptor.
     func waitForDescriptor(exchange: Exchange) -> Bool {
         guard noteLackOfDescriptors(isAwaited: hasConnections || files.aheadCount > 1) else { return false }
         enter(exchange)

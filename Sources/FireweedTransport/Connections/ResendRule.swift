@@ -11,7 +11,7 @@ struct ResendRule {
     var hasWritten: Bool
     /// Whether a byte of a response was received.
     var hasAnswer: Bool
-    /// Whether the message was sent again before, after the loss of a connection or on the same one.
+    /// Whether the message was sent again before, after the loss of a connection or on the same connection.
     var isRepeated: Bool
     /// Whether the peer did not process the message, by its own statement or by HTTP/2's rules (RFC 9113 §8.7).
     var isUnprocessed = false
