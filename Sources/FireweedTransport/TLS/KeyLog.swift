@@ -35,7 +35,8 @@ final class KeyLog {
     }
 }
 
-/// OpenSSL has a secret to log; called on the loop's thread, or on the thread that signs.
+/// OpenSSL's key log callback: writes a secret to the file, while a method of `TLSStream` runs on the loop's thread or
+/// on the thread that signs (`HandshakeSignature`).
 ///
 /// The TLS client keeps the log alive longer than any connection.
 private func writeKeyLog(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {

@@ -35,7 +35,8 @@ enum RecordBIO {
     }
 }
 
-/// OpenSSL asks for bytes of records, inside a call of the stream: on the loop's thread, or on the thread that signs.
+/// The BIO's read callback: gives OpenSSL received bytes of TLS records, while a method of `TLSStream` runs on the
+/// loop's thread or on the thread that signs (`HandshakeSignature`).
 private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)
@@ -50,7 +51,8 @@ private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CC
     }
 }
 
-/// OpenSSL has a record to send, inside a call of the stream: on the loop's thread, or on the thread that signs.
+/// The BIO's write callback: takes bytes of TLS records from OpenSSL, to be sent, while a method of `TLSStream` runs on
+/// the loop's thread or on the thread that signs (`HandshakeSignature`).
 private func writeRecords(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)

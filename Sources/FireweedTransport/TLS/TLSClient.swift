@@ -10,7 +10,7 @@ final class TLSClient {
     let settings: PoolSettings
     let sessions = TLSSessionStore()
     private let keyLog: KeyLog?
-    /// Made with the first connection.
+    /// The owner of the `SSL_CTX`, made with the first connection.
     private lazy var context = Result { () throws(TransferFailure) in try TLSClientContext(settings.options, keyLog) }
 
     init(_ settings: PoolSettings) {
@@ -114,10 +114,10 @@ extension TLSVersion {
     }
 }
 
-// OpenSSL makes these calls inside a call of the stream: on the loop's thread, or on the thread that signs. The `SSL`
-// has an unretained pointer to the stream.
+// OpenSSL calls these functions while a method of `TLSStream` runs on the loop's thread or on the thread that signs
+// (`HandshakeSignature`). The `SSL` has an unretained pointer to the stream.
 
-/// The peer's chain has come; after `.hold`, OpenSSL makes this call again.
+/// Verifies the peer's certificate chain, which has come; after `.hold`, OpenSSL calls this again.
 private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let context, let ssl = fw_ssl_of_verification(context).map({ OpaquePointer($0) }),
         let handshake = TLSStream.of(ssl)?.handshake
@@ -135,7 +135,7 @@ private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) 
     }
 }
 
-/// The server asks for a client certificate.
+/// Chooses the client certificate, which the server has asked for; after `.hold`, OpenSSL calls this again.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let stream = TLSStream.of(ssl) else { return 0 }
     // This is the thread that signs; the handshake has answered on the loop's thread.
@@ -148,7 +148,7 @@ private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) 
     }
 }
 
-/// The server gave a session that can be resumed; returning 0 leaves the reference to OpenSSL.
+/// Keeps a session that the server gave for resumption; returning 0 leaves the reference to OpenSSL.
 private func sessionMade(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let ssl, let session else { return 0 }
     TLSStream.of(ssl)?.resumption.keep(session)

@@ -16,7 +16,7 @@ protocol TLSHandshakeOwner: AnyObject {
 }
 
 /// Makes the handshake over a connected channel, and holds it while a rule that may wait decides, while a client
-/// identity is read, and while another thread signs with it.
+/// identity is read, and while another thread signs with this identity.
 ///
 /// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the
 /// socket is not in the epoll set: a peer that closes is noticed when the handshake continues.
@@ -145,7 +145,8 @@ final class TLSHandshake {
         }
     }
 
-    /// Our next messages are made: if they wait for a stapled status and a verdict, has the peer evaluated.
+    /// Called when our next messages are made: has the peer evaluated, if the messages wait for a stapled status and a
+    /// verdict.
     private func flightIsMade(by stream: TLSStream) {
         guard gate.isProvisional, stream.hasUnsentRecords else { return }
         switch answer(to: .flight(status: PeerEvidence.stapledStatus(of: stream.ssl))) {
@@ -176,7 +177,7 @@ final class TLSHandshake {
         owner?.handshakeIsDone(self, stream, speaks: version)
     }
 
-    /// What ALPN agreed on; HTTP/1.1 without an agreement.
+    /// The protocol that ALPN agreed on; HTTP/1.1 without an agreement.
     private func agreedProtocol(of stream: TLSStream) -> ApplicationProtocol {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -195,7 +196,8 @@ final class TLSHandshake {
                     with: peer.host, errors, isCut: stream.isCut, below: stream.lowerFailure))
     }
 
-    /// The peer closed the connection before the verdict.
+    /// Ends the handshake, since the peer closed the connection while the handshake was held; the verdict serves
+    /// another handshake.
     private func outlive() {
         abandon()
         owner?.handshake(self, outlived: gate)
@@ -208,14 +210,15 @@ final class TLSHandshake {
 
     // MARK: The verdict
 
-    /// The peer's chain has come.
+    /// Called when the peer's chain has come; returns the answer to OpenSSL.
     func verify(_ evidence: PeerEvidence) -> Answer {
         let shown = TrustGate.Evidence(chain: evidence.chain, status: evidence.stapledStatus)
         return answer(to: .chain(shown, mayStaple: peer.rule.mayWait && evidence.mayStapleLater))
     }
 
-    /// The server asks for a client certificate: the verdict on the server comes first, since the rule that decides may
-    /// also choose the identity.
+    /// Called when the server asks for a client certificate; returns the answer to OpenSSL.
+    ///
+    /// The verdict on the server comes first, since the rule that decides may also choose the identity.
     func identityWanted() -> Answer {
         guard let stream else { return .refuse }
         if gate.isProvisional {
@@ -338,7 +341,7 @@ final class TLSHandshake {
         endHold()
     }
 
-    /// The awaited verdict has come.
+    /// Called when the awaited verdict has come.
     fileprivate func decided(
         _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) {
@@ -389,25 +392,25 @@ enum VerdictLifetime {
 }
 
 extension TLSFailure {
-    /// The client's identity cannot be read, or cannot be shown.
+    /// The failure when the client's identity cannot be read, or cannot be shown.
     static func unusable(_ error: ClientIdentityError) -> TransferFailure {
         .exchange(.clientCertificateRejected, detail: error.plainText, engineCode: 0)
     }
 
-    /// The connection may not carry the version of HTTP that was agreed on.
+    /// The failure when the connection may not carry the version of HTTP that was agreed on.
     static func unfit(_ host: String, _ flaw: String) -> TransferFailure {
         .exchange(
             .secureConnectionFailed, detail: "\(host) chose HTTP/2 with \(flaw), which HTTP/2 forbids", engineCode: 0)
     }
 
-    /// The proxy is not trusted.
+    /// The failure when the proxy is not trusted.
     static func untrustedProxy(_ error: any Error) -> TransferFailure {
         .exchange(
             (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
             detail: "the proxy is not trusted: \(error.plainText)", engineCode: 0)
     }
 
-    /// The handshake ended before the peer's certificates were evaluated.
+    /// The failure when the handshake ended before the peer's certificates were evaluated.
     static func unjudged(_ host: String) -> TransferFailure {
         .exchange(
             .secureConnectionFailed, detail: "the TLS handshake with \(host) ended without certificates", engineCode: 0)

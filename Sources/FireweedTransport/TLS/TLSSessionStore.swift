@@ -16,7 +16,7 @@ final class TLSSessionStore {
         var host: String
         var port: UInt16
         var isProxy: Bool
-        /// The client identity, and the digest of its certificate: its files may be replaced.
+        /// The client identity, and the digest of its certificate, since the identity's files may be replaced.
         var identity: ClientIdentity?
         var certificate: Data?
         /// The file of the authorities, as it was before the handshake.
@@ -24,7 +24,7 @@ final class TLSSessionStore {
         var offer: [ApplicationProtocol]
     }
 
-    /// A session, and until when the verdict on its peer holds.
+    /// A session, and the end of the verdict on its peer.
     struct Entry {
         let session: OwnedSession
         let expiry: Date
@@ -36,7 +36,7 @@ final class TLSSessionStore {
     /// The most sessions of a key; a server usually sends two tickets, and each is used once.
     private static let entryLimit = 4
 
-    /// The newest session to resume; a session of TLS 1.3 is given out once (RFC 8446 §C.4).
+    /// Returns the newest session to resume; a session of TLS 1.3 is returned once (RFC 8446 §C.4).
     func take(for key: Key, at now: Date = Date()) -> Entry? {
         guard var own = entries[key] else { return nil }
         own.removeAll { $0.expiry <= now || !$0.session.isResumable }

@@ -247,7 +247,7 @@ final class TLSStream {
         }
     }
 
-    /// Writes the first bytes of `head` followed by `content`.
+    /// Encrypts as many of the first bytes of `head` followed by `content` as can be accepted now.
     ///
     /// Accepted bytes are sent when the channel below takes them; more are accepted once all of these are sent.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.TransferResult {
@@ -268,7 +268,7 @@ final class TLSStream {
         return count > 0 ? .bytes(count) : end ?? .wouldBlock
     }
 
-    /// Writes one record of the bytes from `offset` on; returns how many are in it, 0 for none.
+    /// Writes one record of the bytes from `offset` on; returns the number of bytes in the record, 0 for none.
     private func writeRecord(
         _ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer, from offset: Int
     ) -> Int {

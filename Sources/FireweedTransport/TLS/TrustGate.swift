@@ -12,7 +12,7 @@ struct TrustGate: Equatable {
     struct Evidence: Equatable, Sendable {
         /// The certificates as they were sent, the leaf first.
         var chain: [Certificate]
-        /// The OCSP response that came with them.
+        /// The OCSP response that came with the certificates, or after them.
         var status: Data?
     }
 
@@ -30,7 +30,7 @@ struct TrustGate: Equatable {
     }
 
     enum Event: Equatable {
-        /// The chain has come; also when OpenSSL asks again. `mayStaple` when a status may follow.
+        /// The chain has come, or OpenSSL asks again about the same chain; `mayStaple` when a status may follow.
         case chain(Evidence, mayStaple: Bool)
         /// All of the peer's messages before ours have come.
         case flight(status: Data?)
