@@ -12,8 +12,8 @@ final class AuthorityStore: @unchecked Sendable {
     let pointer: OpaquePointer
     private let knownDigest = Mutex<Data?>(nil)
 
-    /// Throws `TrustFailure.authoritiesUnreadable` when the file or folder cannot be read or is malformed, or the
-    /// system has no certificates.
+    /// Reads the authorities; throws `TrustFailure.authoritiesUnreadable` when the file or folder cannot be read or is
+    /// malformed, or the system has no certificates.
     init(_ authorities: CertificateAuthorities) throws(TrustFailure) {
         OpenSSLLibrary.initialise()
         guard let store = X509_STORE_new() else {
@@ -62,14 +62,14 @@ final class AuthorityStore: @unchecked Sendable {
         }
     }
 
-    /// Like OpenSSL, skips files of the system's folder that cannot be read.
+    /// The certificates in a folder of the system; files that cannot be read are skipped, as OpenSSL does.
     private func readableCertificates(in folder: String) -> [Certificate] {
         let folder = URL(fileURLWithPath: folder, isDirectory: true)
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return (files ?? []).filter(Self.isAuthorityFile).flatMap { (try? Certificate.all(contentsOf: $0)) ?? [] }
     }
 
-    /// Certificates by their usual names, and by OpenSSL's `HASH.N`.
+    /// Whether a file has a usual name of certificates (`.pem`, `.cer`, `.crt`, `.der`), or OpenSSL's `HASH.N`.
     private static func isAuthorityFile(_ file: URL) -> Bool {
         let pathExtension = file.pathExtension.lowercased()
         return pathExtension == "pem" || Certificate.bundleExtensions.contains(pathExtension)
@@ -78,7 +78,7 @@ final class AuthorityStore: @unchecked Sendable {
 }
 
 extension AuthorityStore {
-    /// The SHA-256 of the certificates, in any order.
+    /// The SHA-256 of the certificates, whatever their order.
     var digest: Data {
         knownDigest.withLock { known in
             let digest = known ?? Data(Digest.sha256(ofSet: hashes))
@@ -171,7 +171,8 @@ extension CertificateAuthorities {
         _ = try AuthorityStore.shared(for: self)
     }
 
-    /// The version of what the authorities are read from; `nil` where that is read once, or cannot be found.
+    /// The version of the file or folder that the authorities are read from; `nil` if it cannot be found, and for
+    /// authorities that are read once or given as certificates.
     var fileVersion: FileVersion? {
         switch self {
         case .file(let url), .folder(let url): FileVersion(url)

@@ -34,10 +34,11 @@ extension Certificate {
         }
     }
 
-    /// Every certificate in the files of a folder that are named `.cer`, `.crt` or `.der`, in any case.
+    /// Every certificate in those files of a folder whose extension is `cer`, `crt` or `der`, in upper or lower case.
     ///
     /// Files come in the order of their names, and a certificate that comes again is left out. Folders inside the
-    /// folder are passed over. Throws ``CertificateError`` when the folder or one of those files cannot be read.
+    /// folder are skipped. Throws ``CertificateError`` when the folder or one of those files cannot be read, or when a
+    /// file is malformed.
     public static func all(in folder: URL) throws -> [Certificate] {
         try all(in: folder) { bundleExtensions.contains($0.pathExtension.lowercased()) }
     }

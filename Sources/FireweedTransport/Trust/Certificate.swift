@@ -4,7 +4,7 @@ public import Foundation
 
 /// Why a certificate or a key could not be read.
 public enum CertificateError: Error, Sendable, Equatable {
-    /// The bytes are no certificate in DER, or something follows it.
+    /// The bytes are no certificate in DER, or other bytes follow the certificate.
     case malformedDER
     /// The text holds no certificate in PEM.
     case noCertificateInPEM
@@ -14,7 +14,7 @@ public enum CertificateError: Error, Sendable, Equatable {
     case unreadablePublicKey
     /// The file cannot be opened; the text is the system's.
     case unreadableFile(URL, reason: String)
-    /// The file can be read, but not what is in it.
+    /// The file can be read, but its content has this error.
     indirect case malformedFile(URL, CertificateError)
     /// The text is no `sha256//` and 32 bytes in Base64.
     case malformedPin(String)
@@ -68,16 +68,16 @@ public struct Certificate: Sendable, Hashable {
     public var subject: String { parsed?.subject ?? "" }
     /// The name of the issuer.
     public var issuer: String { parsed?.issuer ?? "" }
-    /// The number that the issuer gave it, in upper-case hexadecimal.
+    /// The number that the issuer gave the certificate, in upper-case hexadecimal.
     public var serialNumber: String { parsed?.serialNumber ?? "" }
-    /// The first moment at which it is valid; in the distant future when the field cannot be read.
+    /// The first moment at which the certificate is valid; in the distant future when the field cannot be read.
     public var notBefore: Date { parsed?.notBefore ?? .distantFuture }
-    /// The last moment at which it is valid; in the distant past when the field cannot be read.
+    /// The last moment at which the certificate is valid; in the distant past when the field cannot be read.
     public var notAfter: Date { parsed?.notAfter ?? .distantPast }
-    /// The names that it is for besides its subject, in its order; empty when there is no such extension (RFC 5280
-    /// §4.2.1.6).
+    /// The names that the certificate is for besides its subject, in its order; empty when there is no such extension
+    /// (RFC 5280 §4.2.1.6).
     public var subjectAlternativeNames: [SubjectAlternativeName] { parsed?.subjectAlternativeNames ?? [] }
-    /// Whether subject and issuer are the same name, as in roots; it says nothing about the signature.
+    /// Whether subject and issuer are the same name, as in roots; this says nothing about the signature.
     public var isSelfIssued: Bool { parsed?.isSelfIssued ?? false }
     /// The signature algorithm by OpenSSL's name, such as `sha256WithRSAEncryption` or `ecdsa-with-SHA256`.
     public var signatureAlgorithm: String { parsed?.signatureAlgorithm ?? "unknown" }

@@ -86,6 +86,6 @@ public enum ClientIdentityError: Error, Sendable, Equatable {
     case malformedFile(URL, reason: String)
     /// The key does not belong to the certificate.
     case mismatchedKey(certificate: Certificate)
-    /// OpenSSL refuses to use it, for a weak key or the like; the text is OpenSSL's.
+    /// OpenSSL refuses to use the identity, for a weak key or the like; the text is OpenSSL's.
     case refused(reason: String)
 }

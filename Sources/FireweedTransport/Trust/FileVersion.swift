@@ -4,7 +4,7 @@ import CLinux
 import Foundation
 import Glibc
 
-/// The properties of a file, or of a folder, that change when it is written or replaced.
+/// The properties of a file or a folder that change when the file or folder is written or replaced.
 struct FileVersion: Hashable {
     private let device: UInt
     private let inode: UInt
@@ -12,9 +12,9 @@ struct FileVersion: Hashable {
     private let modified: [Int]
     private let changed: [Int]
 
-    /// `nil` where there is no file.
+    /// Reads the properties of the file at a URL; `nil` when there is no file.
     ///
-    /// The call may wait for a disk.
+    /// Reading them may wait for a disk.
     init?(_ url: URL) {
         var status = stat()
         guard url.path.withCString({ stat($0, &status) }) == 0 else { return nil }

@@ -8,7 +8,7 @@ import Foundation
 /// Reading them may wait for a disk, and take long: a key may be encrypted with millions of rounds.
 final class LoadedIdentity: @unchecked Sendable {
     // SAFETY: all properties are constants, and OpenSSL counts references to certificates and keys atomically.
-    /// The files that it was read from, and their passphrase.
+    /// The files that the certificate and the key were read from, and their passphrase.
     let identity: ClientIdentity
     private let certificate: ParsedCertificate
     private let intermediates: [ParsedCertificate]

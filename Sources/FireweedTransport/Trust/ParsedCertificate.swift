@@ -31,9 +31,9 @@ final class ParsedCertificate {
     var subject: String { Self.text(of: X509_get_subject_name(x509)) }
     var issuer: String { Self.text(of: X509_get_issuer_name(x509)) }
     var isSelfIssued: Bool { X509_NAME_cmp(X509_get_subject_name(x509), X509_get_issuer_name(x509)) == 0 }
-    /// `nil` when the field cannot be read.
+    /// The first moment at which the certificate is valid; `nil` when the field cannot be read.
     var notBefore: Date? { Self.date(of: X509_get0_notBefore(x509)) }
-    /// `nil` when the field cannot be read.
+    /// The last moment at which the certificate is valid; `nil` when the field cannot be read.
     var notAfter: Date? { Self.date(of: X509_get0_notAfter(x509)) }
 
     var serialNumber: String {
@@ -54,7 +54,7 @@ final class ParsedCertificate {
         }
     }
 
-    /// Whether `issuer` may issue certificates, is named as the issuer, and did sign this one.
+    /// Whether `issuer` may issue certificates, is named as the issuer, and has signed this certificate.
     func isIssued(by issuer: ParsedCertificate) -> Bool {
         OpenSSLError.discarding {
             guard X509_check_ca(issuer.x509) == 1, X509_check_issued(issuer.x509, x509) == X509_V_OK,
@@ -64,7 +64,8 @@ final class ParsedCertificate {
         }
     }
 
-    /// Runs one of OpenSSL's `i2d_…` functions, which allocate when the pointer is null.
+    /// The output of one of OpenSSL's `i2d_…` functions, which allocate memory when the pointer is null; empty when it
+    /// fails.
     static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {
         var start: UnsafeMutablePointer<UInt8>?
         let count = write(&start)

@@ -3,11 +3,12 @@
 import COpenSSL
 import Foundation
 
-/// The certificates of a peer, and what came with them.
+/// The certificates of a peer, and the OCSP response for them.
 struct PeerEvidence {
     /// The certificates as they were sent, the leaf first.
     let chain: [Certificate]
-    /// The OCSP response that came with them (RFC 6066 §8); always `nil` before TLS 1.3, where it comes later.
+    /// The OCSP response that came with the certificates (RFC 6066 §8); always `nil` before TLS 1.3, where the response
+    /// comes later.
     let stapledStatus: Data?
     /// Whether a stapled status may still come, in a message of its own.
     let mayStapleLater: Bool

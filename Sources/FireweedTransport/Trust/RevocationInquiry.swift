@@ -174,7 +174,8 @@ extension ParsedCertificate {
         }
     }
 
-    /// Not https: the check of a status must not need another check (RFC 5280 §8).
+    /// The URL of a location over plain HTTP; `nil` for https: the check of a status must not need another check (RFC
+    /// 5280 §8).
     private static func location(_ text: String) -> URL? {
         guard let url = URL(string: text), url.scheme?.lowercased() == "http", url.host?.isEmpty == false else {
             return nil

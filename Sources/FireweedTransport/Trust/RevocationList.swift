@@ -11,7 +11,7 @@ public struct RevocationList: Sendable, Hashable {
     public let derRepresentation: Data
     /// The name of the issuer, as `CN = …, O = …`.
     public let issuer: String
-    /// When it was issued; `nil` when the field cannot be read.
+    /// The time at which the list was issued; `nil` when the field cannot be read.
     public let thisUpdate: Date?
     /// When the next list is issued at the latest; `nil` when the list does not say.
     public let nextUpdate: Date?
@@ -46,7 +46,7 @@ public struct RevocationList: Sendable, Hashable {
 
     /// The bytes are no revocation list.
     public struct Malformed: Error, Sendable, Equatable, LocalizedError {
-        /// A sentence.
+        /// A sentence that says that the bytes are no revocation list.
         public var errorDescription: String? { "The bytes are no list of revoked certificates." }
     }
 

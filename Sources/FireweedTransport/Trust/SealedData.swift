@@ -2,18 +2,18 @@
 
 import COpenSSL
 
-/// AES-256-GCM (NIST SP 800-38D): encrypts data, and notices every change of it.
+/// AES-256-GCM (NIST SP 800-38D): encrypts data, and detects every change of the encrypted data.
 ///
 /// The sealed form is 12 random bytes, the ciphertext, and 16 bytes of authentication tag. Random nonces of 96 bits are
 /// good for about 2^32 seals with one key.
 package enum SealedData {
-    /// The key has 32 bytes.
+    /// The number of bytes of a key.
     package static let keyByteCount = 32
     private static let nonceByteCount = 12
     private static let tagByteCount = 16
 
-    /// Encrypts data, and binds it to a context that has to be the same when it is opened; `nil` for a key of another
-    /// length, and when OpenSSL fails.
+    /// Encrypts data, and binds it to a context, which has to be the same in `open`; `nil` for a key of another length,
+    /// and when OpenSSL fails.
     package static func seal(_ plain: [UInt8], context: [UInt8], key: [UInt8]) -> [UInt8]? {
         guard key.count == keyByteCount, let cipher = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(cipher) }

@@ -9,7 +9,7 @@ import Synchronization
 /// use of each in the process. An evaluator may replace the authorities (`setAnchors(_:)`) and the policy
 /// (`apply(_:)`); both apply to later evaluators of the same trust, and to this handshake only.
 public final class ServerTrust: Sendable {
-    /// What the server sent, the leaf first, the rest in its order.
+    /// The certificates that the server sent: the leaf first, the rest in the server's order.
     ///
     /// Anything may follow the leaf: use `certificates` for a decision.
     public let presentedCertificates: [Certificate]

@@ -10,19 +10,19 @@ struct SystemAuthorities {
         FileManager.default.isReadableFile(atPath: $0)
     }
 
-    /// Debian, Fedora, openSUSE, Alpine.
+    /// The bundles of Debian, Fedora, openSUSE and Alpine.
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/ssl/cert.pem",
     ]
 
-    /// The file with all authorities; `nil` where they are in folders.
+    /// The file with all authorities; `nil` when the authorities are in folders.
     let file: String?
     let folders: [String]
     /// Whether the environment names other places than a distribution's.
     let areElsewhere: Bool
 
-    /// Finds the places; an empty variable names none.
+    /// Finds the places; an empty variable counts as not set.
     init(_ environment: [String: String], isReadable: (String) -> Bool) {
         let named = environment.filter { !$0.value.isEmpty }
         let namedFolders = named["SSL_CERT_DIR"]?.split(separator: ":").map(String.init)

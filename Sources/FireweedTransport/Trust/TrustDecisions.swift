@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// Runs the trust decisions of one transport that may wait, on threads of their own.
+/// Runs those trust decisions of one transport that may wait, on threads of their own.
 ///
 /// Neither an event loop nor a thread of Swift's concurrency may block. Handshakes with the same evidence that need a
 /// decision at the same time share one call. A decision is forgotten when it is made: a later handshake asks again.
