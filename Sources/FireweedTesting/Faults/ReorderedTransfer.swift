@@ -17,7 +17,7 @@ final class CompletionOrder: Sendable {
     private let state = Mutex(State())
     private let clock: any SessionClock
     private let queue = DispatchQueue(label: "fireweed.faults.order")
-    /// A limit, since the other transfers may never end.
+    /// The longest time for which an end is held, since the other transfers may never end.
     private static let longestHold = Duration.seconds(1)
 
     init(clock: any SessionClock) {

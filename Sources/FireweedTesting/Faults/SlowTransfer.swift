@@ -102,7 +102,7 @@ final class SlowConsumer: TransferConsumer {
     private let queue = DispatchQueue(label: "fireweed.faults.slow")
     private let state = Mutex(State())
 
-    /// Makes some ten pieces a second; below 20 bytes a second, a piece is one byte.
+    /// Makes a consumer that delivers some ten pieces a second; below 20 bytes a second, a piece is one byte.
     init(_ base: any TransferConsumer, bytesPerSecond: Int, clock: any SessionClock) {
         self.base = base
         self.clock = clock

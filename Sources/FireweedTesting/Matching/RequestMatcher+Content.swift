@@ -4,12 +4,12 @@ import FireweedTransport
 public import Foundation
 
 extension RequestMatcher {
-    /// The content is this text.
+    /// Matches requests whose content is this text.
     public static func body(_ text: String) -> RequestMatcher {
         body(Data(text.utf8))
     }
 
-    /// The content is these bytes.
+    /// Matches requests whose content is these bytes.
     public static func body(_ data: Data) -> RequestMatcher {
         RequestMatcher("content of \(data.count) bytes") { request in
             guard request.body != data else { return [] }
@@ -21,12 +21,12 @@ extension RequestMatcher {
 
     // MARK: JSON
 
-    /// The content is this JSON; the order of members and white space are ignored.
+    /// Matches requests whose content is this JSON; the order of members and white space are ignored.
     public static func json(_ value: JSONValue) -> RequestMatcher {
         json(value, isPartial: false)
     }
 
-    /// The content is the JSON of an `Encodable` value.
+    /// Matches requests whose content is the JSON of an `Encodable` value.
     ///
     /// - Parameters:
     ///   - value: the value; no request meets the condition when the value cannot be encoded.
@@ -39,13 +39,13 @@ extension RequestMatcher {
         encoded(value, encoder) { json($0, isPartial: false) }
     }
 
-    /// The content is JSON that has at least these members, at every depth; arrays must have the same number of
-    /// elements.
+    /// Matches requests whose content is JSON that has at least these members, at every depth; arrays must have the
+    /// same number of elements.
     public static func partialJSON(_ value: JSONValue) -> RequestMatcher {
         json(value, isPartial: true)
     }
 
-    /// The content is JSON that has at least the members of an `Encodable` value, at every depth.
+    /// Matches requests whose content is JSON that has at least the members of an `Encodable` value, at every depth.
     ///
     /// - Parameters:
     ///   - value: the value; no request meets the condition when the value cannot be encoded.
@@ -79,7 +79,8 @@ extension RequestMatcher {
 
     // MARK: Forms
 
-    /// The content is a form (`application/x-www-form-urlencoded`) with exactly these fields, in any order.
+    /// Matches requests whose content is a form (`application/x-www-form-urlencoded`) with exactly these fields, in any
+    /// order.
     public static func form(_ fields: [String: String]) -> RequestMatcher {
         RequestMatcher(
             "form \(fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&"))"
@@ -88,13 +89,14 @@ extension RequestMatcher {
         }
     }
 
-    /// The content is a form (`multipart/form-data`, RFC 7578) that has a part with these properties.
+    /// Matches requests whose content is a form (`multipart/form-data`, RFC 7578) that has a part with these
+    /// properties.
     ///
     /// - Parameters:
     ///   - name: the name of the part.
-    ///   - text: its content as text; `nil`, the default, allows any content.
-    ///   - fileName: its file name; `nil`, the default, allows any file name, or none.
-    ///   - contentType: its media type; `nil`, the default, allows any media type, or none.
+    ///   - text: the part's content as text; `nil`, the default, allows any content.
+    ///   - fileName: the part's file name; `nil`, the default, allows any file name, or none.
+    ///   - contentType: the part's media type; `nil`, the default, allows any media type, or none.
     /// - Returns: a condition that holds when one part has all these properties.
     public static func part(
         _ name: String, _ text: String? = nil, fileName: String? = nil, contentType: String? = nil
@@ -102,13 +104,14 @@ extension RequestMatcher {
         part(name, data: text.map { Data($0.utf8) }, fileName: fileName, contentType: contentType)
     }
 
-    /// The content is a form (`multipart/form-data`, RFC 7578) that has a part with these properties.
+    /// Matches requests whose content is a form (`multipart/form-data`, RFC 7578) that has a part with these
+    /// properties.
     ///
     /// - Parameters:
     ///   - name: the name of the part.
-    ///   - data: its content; `nil` allows any content.
-    ///   - fileName: its file name; `nil`, the default, allows any file name, or none.
-    ///   - contentType: its media type; `nil`, the default, allows any media type, or none.
+    ///   - data: the part's content; `nil` allows any content.
+    ///   - fileName: the part's file name; `nil`, the default, allows any file name, or none.
+    ///   - contentType: the part's media type; `nil`, the default, allows any media type, or none.
     /// - Returns: a condition that holds when one part has all these properties.
     public static func part(
         _ name: String, data: Data?, fileName: String? = nil, contentType: String? = nil

@@ -59,7 +59,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
 
     // MARK: Query and fields
 
-    /// The query has an item of this name and value; further items are allowed.
+    /// Matches requests whose query has an item of this name and value; further items are allowed.
     ///
     /// - Parameters:
     ///   - name: the decoded name; case matters.
@@ -78,7 +78,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The query has exactly these items, in any order.
+    /// Matches requests whose query has exactly these items, in any order.
     public static func query(_ items: [String: String]) -> RequestMatcher {
         ofHead(
             "query \(items.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&"))"
@@ -87,7 +87,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The request has a header field of this name and value.
+    /// Matches requests that have a header field of this name and value.
     ///
     /// - Parameters:
     ///   - name: the name; case does not matter.
@@ -104,19 +104,19 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The request has this header field, such as `.header(.authorization(bearerToken: "t"))`.
+    /// Matches requests that have this header field, such as `.header(.authorization(bearerToken: "t"))`.
     public static func header(_ header: HTTPHeader) -> RequestMatcher {
         self.header(header.name, header.value)
     }
 
-    /// The request has no header field of this name.
+    /// Matches requests that have no header field of this name.
     public static func noHeader(_ name: String) -> RequestMatcher {
         ofHead("no \(name)") { request in
             request.header(name).map { ["field \(name): unexpected, got \($0)"] } ?? []
         }
     }
 
-    /// The `Cookie` field has a cookie of this name and value.
+    /// Matches requests whose `Cookie` field has a cookie of this name and value.
     ///
     /// - Parameters:
     ///   - name: the name; case matters.

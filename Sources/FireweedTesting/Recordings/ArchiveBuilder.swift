@@ -157,13 +157,14 @@ final class ArchiveBuilder: Sendable {
         return Redaction.isSearched(type: type) && !isDrawing ? sentContent(content, type) : messageContent(content)
     }
 
-    /// Searches JSON whose type does not say so, and JSON in messages, which have no type; other content is unchanged.
+    /// Content without secrets if the content is JSON, whatever its type, else the unchanged content; messages have no
+    /// type.
     private func messageContent(_ content: Data) -> Data {
         guard (try? JSONValue(parsing: content)) != nil else { return content }
         return redaction.content(content, type: "application/json")
     }
 
-    /// The content as text, which readers take for UTF-8 whatever the type says; `nil` when it must be Base64.
+    /// The content as text, which readers take for UTF-8 whatever the type says; `nil` when the content must be Base64.
     private func text(of content: Data, _ type: String?) -> String? {
         let type = (type ?? "").lowercased()
         let isOther = type.contains("charset=") && !type.contains("utf-8") && !content.allSatisfy { $0 < 0x80 }

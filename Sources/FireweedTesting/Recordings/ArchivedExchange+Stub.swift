@@ -90,7 +90,7 @@ extension ArchivedExchange {
 
     // MARK: WebSockets
 
-    /// Opens a WebSocket, or refuses it as the recorded server did.
+    /// The answer that opens a WebSocket, or refuses the WebSocket as the recorded server did.
     private func webSocketAnswer(hosts: Set<String>?) -> MockResponse {
         let messages = messages ?? []
         // Some writers leave the status out, and over HTTP/2 a WebSocket begins with a 200 (RFC 8441 §5).
@@ -99,7 +99,7 @@ extension ArchivedExchange {
         return .webSocket { try await Self.play(messages, on: $0) }
     }
 
-    /// Sends the messages that the server sent, and expects those that the client sent.
+    /// Sends the messages that the server sent, and expects the messages that the client sent.
     private static func play(_ messages: [ArchivedMessage], on socket: MockWebSocket) async throws {
         for message in messages {
             switch (message.isSent, message.content) {
@@ -147,7 +147,7 @@ enum WebSocketDifference {
 }
 
 extension MockResponse {
-    /// Changes a `charset` to UTF-8, in which an archive has text; on the wire it may have been another one.
+    /// Changes a `charset` to UTF-8, in which an archive has text; on the wire the text may have had another charset.
     fileprivate mutating func declareUTF8() {
         guard case .data(let data) = content, !data.allSatisfy({ $0 < 0x80 }) else { return }
         for index in fields.indices where fields[index].name.isEqualIgnoringASCIICase("Content-Type") {

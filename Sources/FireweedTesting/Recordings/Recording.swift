@@ -4,8 +4,8 @@ public import Fireweed
 import FireweedTransport
 public import Foundation
 
-/// Exchanges of an HTTP archive (HAR 1.2), as browsers' developer tools, `HARRecorder` and ``RecordingTransport`` write
-/// it.
+/// The exchanges of an HTTP archive (HAR 1.2), such as those that browsers' developer tools, `HARRecorder` and
+/// ``RecordingTransport`` write.
 ///
 /// ```swift
 /// let recording = try Recording(contentsOf: url)

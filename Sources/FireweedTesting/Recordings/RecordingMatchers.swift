@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 
 extension RequestMatcher {
-    /// The query is that of a URL, item for item, in any order; a redacted value matches every value.
+    /// Matches requests with the query of a URL, item for item, in any order; a redacted value matches every value.
     static func archivedQuery(of url: String) -> RequestMatcher {
         let expected = TargetText(url).queryItems.map { QueryPair($0) }.sorted()
         let description = QueryPair.text(of: expected)
@@ -15,7 +15,7 @@ extension RequestMatcher {
         }
     }
 
-    /// The host is that of the exchange, or is not in the archive, such as that of a server that replays.
+    /// Matches requests to the exchange's host, or to a host that is not in the archive, such as a server that replays.
     static func archivedHost(of url: String, _ hosts: Set<String>) -> RequestMatcher {
         let expected = TargetText(url).origin
         return .ofHead("host \(expected), or one that was not recorded") { request in
@@ -24,7 +24,8 @@ extension RequestMatcher {
         }
     }
 
-    /// The content is the same: compared by JSON members, form fields or parts if it has any, else byte by byte.
+    /// Matches requests with the same content: compared by JSON members, form fields or parts if there are any, else
+    /// byte by byte.
     static func archivedContent(_ data: Data, type: String) -> RequestMatcher {
         let lowercased = type.lowercased()
         if lowercased.hasPrefix("multipart/form-data") {
@@ -45,8 +46,8 @@ extension RequestMatcher {
         }
     }
 
-    /// JSON Lines with redacted values, line by line; lines that are not JSON, such as those of XML, are compared as
-    /// text.
+    /// Matches requests with these lines: JSON Lines with redacted values are compared as JSON, and other lines, such
+    /// as those of XML, as text.
     private static func archivedLines(_ data: Data) -> RequestMatcher {
         let expected = lines(data)
         return RequestMatcher("content of \(expected.count) lines") { request in

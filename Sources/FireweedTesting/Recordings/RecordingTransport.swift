@@ -4,7 +4,7 @@ public import Fireweed
 public import Foundation
 import Synchronization
 
-/// Replays an HTTP archive (HAR 1.2), or sends requests and records them in it, depending on its mode.
+/// Replays an HTTP archive (HAR 1.2), or sends requests and records them in the archive, depending on the mode.
 ///
 /// ```swift
 /// let transport = try RecordingTransport(contentsOf: file, mode: .recordMissing)

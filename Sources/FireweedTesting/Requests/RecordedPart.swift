@@ -4,13 +4,13 @@ public import Foundation
 
 /// One part of a form (RFC 7578) that was received.
 public struct RecordedPart: Sendable, Hashable {
-    /// The name of its field; empty when there is none.
+    /// The name of the part's field; empty when there is none.
     public let name: String
-    /// The name of its file; `nil` when there is none.
+    /// The name of the part's file; `nil` when there is none.
     public let fileName: String?
-    /// Its media type; `nil` when there is none.
+    /// The part's media type; `nil` when there is none.
     public let contentType: String?
-    /// Its content.
+    /// The part's content.
     public let body: Data
 
     /// The content as text; bytes that are not UTF-8 become U+FFFD.

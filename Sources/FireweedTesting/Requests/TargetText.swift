@@ -6,13 +6,13 @@ import Foundation
 ///
 /// The URL of every stubbed request is split once; `URLComponents` would take a third of the request's time.
 struct TargetText: Sendable, Hashable {
-    /// In the case of the URL; empty for an origin-form target.
+    /// The scheme, in the case of the URL; empty for an origin-form target.
     var scheme: Substring
-    /// Host and port, without userinfo.
+    /// The authority: host and port, without userinfo.
     var authority: Substring
-    /// At least `/`.
+    /// The path; at least `/`.
     var path: Substring
-    /// Without the question mark; `nil` when there is none.
+    /// The query, without the question mark; `nil` when there is none.
     var query: Substring?
 
     init(_ url: String) {

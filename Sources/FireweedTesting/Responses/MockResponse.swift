@@ -46,7 +46,7 @@ public struct MockResponse: Sendable {
     var ending = Termination.complete
     var delay = Duration.zero
     var interim: [ResponseHead] = []
-    /// Whether there is a response; false for a failure or a stall instead of one.
+    /// Whether there is a response; false for a failure or a stall instead of a response.
     var hasHead = true
     var fault: ServerFault?
     var webSocket: WebSocketScript?

@@ -23,7 +23,7 @@ struct ContentFault {
         if case .throttle(let rate) = fault { bytesPerSecond = max(1, rate) } else { bytesPerSecond = nil }
     }
 
-    /// Whether the answer ends with the fault; content that is shorter than the fault's byte count does so too.
+    /// Whether the answer ends with the fault, even if the content is shorter than the fault's byte count.
     var isPending: Bool { byteCount != nil }
 
     /// Whether every byte before the fault is sent.

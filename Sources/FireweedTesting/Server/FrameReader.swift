@@ -42,7 +42,7 @@ package struct FrameReader {
         buffer = rest
     }
 
-    /// The next message or control frame, pongs left out; `nil` at the end of the connection.
+    /// Reads the next message or control frame, and skips pongs; `nil` at the end of the connection.
     package mutating func next() throws(Refusal) -> Event? {
         while let frame = try self.frame(behind: message.count) {
             switch frame.opcode {
@@ -72,7 +72,7 @@ package struct FrameReader {
         return .text(text)
     }
 
-    /// RFC 6455 §5.5.1.
+    /// The event for a close frame with this content (RFC 6455 §5.5.1).
     private func close(_ content: Data) throws(Refusal) -> Event {
         guard content.count != 1 else { throw .protocolError }
         guard content.count >= 2 else { return .close(code: 1005, reason: Data()) }

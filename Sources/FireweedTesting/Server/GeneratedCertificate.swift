@@ -8,7 +8,7 @@ final class GeneratedCertificate: @unchecked Sendable {
     // SAFETY: OpenSSL counts references to certificates and keys atomically, and nothing here changes them after
     // `init`.
     struct Options {
-        /// Seconds from now.
+        /// The validity period, in seconds from now.
         var validity = -3600...30 * 86_400
         var names: String? = "DNS:localhost,IP:127.0.0.1"
         var purpose: String? = "serverAuth"

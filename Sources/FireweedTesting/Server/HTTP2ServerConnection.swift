@@ -62,7 +62,8 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// The descriptor is closed afterwards, so threads that are still answering must write nothing more.
+    /// Ends the session: the descriptor is closed afterwards, so threads that are still answering must write nothing
+    /// more.
     private func end() {
         lock.withLock { _ in
             for stream in streams.values { stream.close() }

@@ -79,7 +79,7 @@ package struct RequestReader {
     package private(set) var raw = Data()
     /// The trailers of the content that was read last (RFC 9112 §7.1.2).
     private(set) var trailers: [Field] = []
-    /// Longer heads and lines end the connection.
+    /// The longest head or line, in bytes; longer ones end the connection.
     private static let limit = 1 << 20
 
     package init(_ stream: any ServerStream) {

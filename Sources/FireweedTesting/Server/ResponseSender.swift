@@ -149,7 +149,7 @@ struct ResponseSender {
 }
 
 extension PlayStep {
-    /// The steps of an answer without its fault, which the server carries out itself.
+    /// The steps of an answer, without those of its fault: the server performs the fault itself.
     static func serverSteps(of response: MockResponse, to method: HTTPMethod)
         -> [PlayStep]
     {

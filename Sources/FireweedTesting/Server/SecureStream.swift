@@ -34,7 +34,7 @@ final class ServerIdentity: @unchecked Sendable {
         }
     }
 
-    /// Sends a chain, whose first certificate is the server's own.
+    /// Makes an identity that sends a chain, whose first certificate is the server's own.
     convenience init(_ chain: [GeneratedCertificate]) throws {
         try self.init()
         // Level 0 lets a server send weak certificates, which clients refuse and some tests need.

@@ -57,8 +57,8 @@ package final class ServerDescriptors: Sendable {
         }
     }
 
-    /// Whether an error of accept(2) is temporary: of one connection, or from a lack of resources, after 20 ms of
-    /// waiting.
+    /// Whether accept(2) can be called again: the error concerned one connection, or resources are short, for which
+    /// this call waits 20 ms.
     private static func canAcceptAgain(after code: Int32) -> Bool {
         switch code {
         case ECONNABORTED, EINTR, EPROTO: return true

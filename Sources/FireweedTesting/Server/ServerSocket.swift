@@ -5,7 +5,7 @@ import Glibc
 
 /// Listening sockets on 127.0.0.1.
 package enum ServerSocket {
-    /// Listens on a port, which is a free one for 0; returns the descriptor and the port.
+    /// Listens on a port, or on a free port for 0; returns the descriptor and the port.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         try bound(to: port, purpose: "listen on") { descriptor, bind in
             // A restarted server can bind its port while old connections are in TIME_WAIT.

@@ -3,7 +3,7 @@
 public import Fireweed
 import Foundation
 
-/// Runs a test with a session that replays a recording, or makes it.
+/// Runs a test with a session that replays a recording, or makes the recording.
 ///
 /// ```swift
 /// func testUsers() async throws {  // of an XCTestCase, or of Swift Testing

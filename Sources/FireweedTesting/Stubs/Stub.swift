@@ -17,16 +17,16 @@ import Foundation
 public struct Stub: Sendable, CustomStringConvertible {
     /// The method; `nil` for every method.
     public let method: HTTPMethod?
-    /// The pattern of the URLs that it answers.
+    /// The pattern of the URLs that the stub answers.
     public let url: URLPattern
     /// The further conditions, all of which have to be met.
     public private(set) var matchers: [RequestMatcher]
-    /// The number of requests that it answers; `nil`, the default, is unlimited.
+    /// The number of requests that the stub answers; `nil`, the default, is unlimited.
     public private(set) var limit: Int?
     private(set) var answer = Answer.sequence([.ok])
     private(set) var isWebSocket = false
     private(set) var isOptional = false
-    /// The number of a recording's exchanges that answer; 0 for a stub that is not from a recording.
+    /// How many of a recording's exchanges this stub answers with; 0 for a stub that is not from a recording.
     private(set) var exchangeCount = 0
     /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
     private(set) var place: OrderPosition?
@@ -126,7 +126,7 @@ public struct Stub: Sendable, CustomStringConvertible {
 
     // MARK: Answers
 
-    /// Answers with these, one after the other; the last one answers all later requests too.
+    /// Answers with these responses, one after the other; the last one answers all later requests too.
     ///
     /// When one of the answers is a WebSocket, a stub with a method matches only requests for a WebSocket, and its
     /// other answers refuse to open one.
@@ -155,12 +155,12 @@ public struct Stub: Sendable, CustomStringConvertible {
         changed { $0.limit = max(0, count) }
     }
 
-    /// The stub need not be called: `expectAllCalled()` does not require a call.
+    /// Makes the stub optional: `expectAllCalled()` does not require a call.
     public func optional() -> Stub {
         changed { $0.isOptional = true }
     }
 
-    /// The same stub as one with `count` exchanges of a recording; it need not be called.
+    /// The same stub as one with `count` exchanges of a recording; the stub need not be called.
     func recorded(_ count: Int) -> Stub {
         changed {
             $0.exchangeCount = count

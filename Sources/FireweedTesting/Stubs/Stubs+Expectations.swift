@@ -35,7 +35,8 @@ struct SourcePlace: Sendable, CustomStringConvertible {
 }
 
 extension Stubs {
-    /// Expects that every stub was called, unless it is optional; a stub with ``Stub/times(_:)`` this number of times.
+    /// Expects that every stub was called, unless it is optional; a stub with ``Stub/times(_:)`` exactly this number of
+    /// times.
     ///
     /// - Parameters:
     ///   - filePath: the file of the call, for the error.

@@ -77,14 +77,14 @@ public final class TestClock: SessionClock {
     }
 
     private static let longestMonotonic = Duration.nanoseconds(1 << 62)
-    /// The longest time, so that sums stay in the range of `Duration`.
+    /// The longest elapsed time, so that sums stay in the range of `Duration`.
     private static let longest = Duration.seconds(1 << 60)
 
     fileprivate static func sum(_ elapsed: Duration, _ duration: Duration) -> Duration {
         min(longest, elapsed + min(longest, max(.zero, duration)))
     }
 
-    /// Not zero, which means "none" in reports.
+    /// The monotonic time at the start: not zero, which means "none" in reports.
     private static let origin: UInt64 = 1_000_000_000
 
     // MARK: Advancing

@@ -324,7 +324,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         consumer.transferDidFinish(TransferEnd(failure, report: report, requestContent: sent, trailers: trailers))
     }
 
-    /// At least 1: in a report, 0 means that something did not happen.
+    /// Microseconds since the start; at least 1, since 0 in a report means that something did not happen.
     private var elapsedMicroseconds: Int64 {
         guard startNanoseconds > 0 else { return 1 }
         return max(1, Int64((context.clock.monotonicNanoseconds &- startNanoseconds) / 1000))

@@ -52,7 +52,7 @@ public final class MockWebSocket: Sendable {
 
     // MARK: Receiving
 
-    /// The next message of the client; waits for it.
+    /// Waits for the client's next message, and returns it.
     ///
     /// - Throws: ``MockWebSocketClosed`` when the client closed or is gone, `CancellationError` when the task is
     ///   cancelled.
