@@ -74,7 +74,7 @@ public final class Fleet: Sendable {
     ///   - url: `redis://[[user]:password@]host[:port][/database]`, `rediss://…` for TLS,
     ///     `redis+unix:///path/of/socket[?db=number]`, or
     ///     `redis+sentinel://[user:password@]host[:port],…/primary[/db]`, where the sentinels say which server is the
-    ///     primary; user and password are the primary's, and those of the sentinels are in
+    ///     primary; user and password are the primary's; those of the sentinels are in `Configuration.sentinelUser` and
     ///     `Configuration.sentinelPassword`. User, password and path are percent-encoded.
     ///   - configuration: names, limits and trust.
     /// - Throws: `FleetError.invalidURL(reason:)`.

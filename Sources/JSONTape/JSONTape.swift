@@ -16,10 +16,11 @@ package struct JSONTape: Sendable {
     let decodesBase64: Bool
     let convertsSnakeCase: Bool
 
-    /// Takes the strategies of a decoder; `nil` if that decoder has to decode itself.
+    /// Takes over the strategies of a decoder; `nil` if this type does not support them, so that the `JSONDecoder` has
+    /// to decode the content.
     ///
-    /// That is so if the decoder is of a subclass, has `userInfo`, allows JSON5, assumes an object at the top, or has a
-    /// strategy that is a closure, a formatter, or one for numbers that are not finite.
+    /// The result is `nil` if the decoder is of a subclass, has `userInfo`, allows JSON5, assumes an object at the top,
+    /// or has a strategy that is a closure, a formatter, or one for numbers that are not finite.
     package init?(_ decoder: JSONDecoder) {
         guard type(of: decoder) == JSONDecoder.self, !decoder.allowsJSON5, !decoder.assumesTopLevelDictionary,
             decoder.userInfo.isEmpty, case .throw = decoder.nonConformingFloatDecodingStrategy

@@ -77,7 +77,7 @@ public struct SessionTransport: ClientTransport {
     ///   - request: method, path and fields. Fields of one name are sent joined.
     ///   - body: the content, which is read as fast as it is sent.
     ///   - baseURL: the server.
-    ///   - operationID: the name of the operation, with which the runtime's `ClientError` names the failures.
+    ///   - operationID: the name of the operation; not used here, since the runtime puts it into its `ClientError`.
     /// - Returns: the response, with its fields in the order of the wire, and its content; `nil` instead of the
     ///   content if the response cannot have any.
     /// - Throws: the ``AFError`` of the request; `CancellationError` if the task was cancelled. The body of the

@@ -193,7 +193,7 @@ extension TransferFailure {
         let code: URLError.Code? =
             switch self {
             case .exchange(let code, _, _): code
-            // The failure of a stub or of a `URLProtocol`.
+            // The error of a `URLProtocol`, a guard, or another transport such as a stub.
             case .reported(let error): (error as? URLError)?.code
             case .cancelled, .unreadableBody, .untrusted, .refused: nil
             }

@@ -41,7 +41,7 @@ struct ChainContext: Sendable {
     /// The failure of the origin for an equal request; a stale response may be used instead.
     var originFailure: OriginFailure?
     /// Whether nothing is sent: the request accepts only a stored response, and none is suitable; or the request waited
-    /// for an equal request, which failed.
+    /// for an equal request, which failed or was not answered before the deadline of this one.
     var isUnsent = false
     /// Deferred work, which runs off the transport's thread, before another message is sent and before handlers are
     /// called.

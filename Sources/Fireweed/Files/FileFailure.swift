@@ -37,7 +37,8 @@ package struct FileFailure: Error {
             ])
     }
 
-    /// The error as `FileManager` would report it, for moves.
+    /// The failure as a `CocoaError`, with the code that `FileManager` gives for a failed move; thrown for failed
+    /// writes too.
     var cocoaError: CocoaError {
         let code: CocoaError.Code =
             switch self.code {

@@ -68,7 +68,7 @@ extension Dialer {
                 credentials: target.tunnelLines.isEmpty ? proxy.credentials : nil, extraLines: target.tunnelLines,
                 limits: ResponseLimits(options))
             made.reuseDigest(of: target.digests, for: proxy.name)
-            // The observer does not get the messages of a WebSocket's tunnel.
+            // The CONNECT exchange for a WebSocket is not reported, like its handshake (see `WireObserver`).
             if !target.isForUpgrade { made.observer = options.wireObserver }
             begin(.connect(made), over: socket)
         } catch {

@@ -119,7 +119,8 @@ final class NameResolver: Sendable {
     private func wantsThread(for state: borrowing State, at now: LoopInstant) -> Bool {
         guard state.threadCount < threadLimit else { return false }
         if state.line.startableCount(at: now) > state.freeThreadCount { return true }
-        // A free thread waits for the room itself, when it finds no name to look up.
+        // A free thread needs no helper: if it finds no name that may be looked up, it waits until a running look-up
+        // becomes slow and makes room.
         return state.freeThreadCount == 0 && !state.isAwaitingRoom && state.line.nextRoom(at: now) != nil
     }
 

@@ -93,7 +93,8 @@ public struct RequestMessage: Sendable {
         }
     }
 
-    /// The digest of the client certificate that the caller has seen; `nil` where the caller does not depend on it.
+    /// The digest of the client certificate under which the cache looked up the response and will store it; `nil` if
+    /// the cache does not depend on a client certificate.
     ///
     /// Messages with different digests share no connection: a connection that was made before the certificate's file
     /// was replaced still uses the old certificate.

@@ -2,7 +2,7 @@
 
 /// The durations and byte counts of a transfer, as the engine measured them.
 ///
-/// Everything is known when the transfer has ended.
+/// Filled in while the transfer proceeds: the values are final only when the transfer has ended.
 public struct TransferReport: Sendable {
     /// TLS as it was agreed on for the connection.
     public struct TLS: Sendable, Hashable {
@@ -14,9 +14,9 @@ public struct TransferReport: Sendable {
 
     /// When the transfer began, in nanoseconds since 1970 (the years 1677 to 2262).
     ///
-    /// From then on it may wait in line for a connection.
+    /// From then on the transfer may wait in its origin's queue for a connection.
     public var startNanoseconds: Int64 = 0
-    /// Microseconds from the start that the transfer waited in line for a connection.
+    /// Microseconds from the start that the transfer waited in its origin's queue for a connection.
     package var waited: Int64 = 0
     /// Whether the transfer ended in the queue of its origin, without a connection of its own under construction.
     package var isUnassigned = false

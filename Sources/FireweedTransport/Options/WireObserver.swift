@@ -2,8 +2,8 @@
 
 /// Receives the heads of every message that a transport sends and receives over HTTP, byte for byte.
 ///
-/// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes are not
-/// reported. Without an observer nothing is gathered.
+/// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes, and the
+/// `CONNECT` exchanges for them, are not reported. Without an observer nothing is gathered.
 package protocol WireObserver: AnyObject, Sendable {
     /// A head went out, with its empty line: a request's, or that of a proxy's `CONNECT`. HTTP/2 is shown in the form
     /// of HTTP/1.1.

@@ -111,7 +111,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
         }?.setFlow(flow)
     }
 
-    // Before the head, a discard is a cancel.
+    // Until the base has its transfer, no head can have come, so a discard is the same as a cancel.
     package func discard() { stop { $0.discard() } }
 
     package func cancel() { stop { $0.cancel() } }

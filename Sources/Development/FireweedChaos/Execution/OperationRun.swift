@@ -75,7 +75,8 @@ struct OperationRun: Sendable {
         operation.usesTokens ? slot.authentication : operation.interception.map { PlannedInterceptor(plan: $0) }
     }
 
-    /// Prepares a request in the ways that all kinds share; starts the timers, which may start the request.
+    /// Sets what operations of every kind have in common (deadline, credentials, callbacks for the meddler), and starts
+    /// the meddler's timers, one of which may resume the request.
     ///
     /// A stream or a socket that has begun does not repeat its events for later listeners: the listeners are added
     /// before this call.

@@ -53,7 +53,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         return count
     }
 
-    /// The next bytes of a part; `nil` at the part's end.
+    /// Reads the next bytes of a part into `buffer`, and returns their count; `nil` at the part's end.
     ///
     /// A part in memory becomes `pending` as a whole and is read from there.
     private func readContent(of part: MultipartPart, into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {

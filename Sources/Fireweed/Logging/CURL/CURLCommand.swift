@@ -121,7 +121,7 @@ struct CURLCommand {
     private func redacted(by redaction: Redaction) -> CURLCommand {
         var command = self
         command.urlText = redaction.text(ofURL: urlText)
-        // A log omits userinfo; a command shows that the URL had userinfo.
+        // `text(ofURL:)` removes userinfo; the command shows in its place that the URL had some.
         if Userinfo.split(urlText) != nil, let scheme = command.urlText.range(of: "://") {
             command.urlText.insert(contentsOf: "\(redaction.replacement)@", at: scheme.upperBound)
         }

@@ -86,7 +86,8 @@ public final class StringResponseSerializer: ContextSerializing {
         let data = try preprocessed(data)
         let type = encoding == nil ? context.responseField("Content-Type").flatMap(MIMEType.init) : nil
         let charset = type?.charset.flatMap(String.Encoding.init(charset:))
-        // JSON that is not UTF-8 is an error of the server's; as with Alamofire, it is read as ISO-8859-1.
+        // JSON without a known charset is UTF-8 (RFC 8259 §8.1); if it is not valid UTF-8, it is read as ISO-8859-1, as
+        // in Alamofire.
         if let type, charset == nil, type.isJSON, let text = String(validating: data, as: UTF8.self) { return text }
         let encoding = encoding ?? charset ?? .isoLatin1
         guard let text = CharsetConverter.text(of: data, in: encoding) else {
