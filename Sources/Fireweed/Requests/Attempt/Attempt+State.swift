@@ -67,9 +67,9 @@ extension Attempt {
     /// The properties of the attempt's `URLSessionTask` that the attempt itself does not need.
     struct TaskFacade {
         weak var task: URLSessionTask?
-        /// `nil` until the settings are first read or written.
+        /// The settings of the task; `nil` until they are first read or written.
         var settings: TaskSettings?
-        /// `nil` until the progress is first read.
+        /// The progress of the task; `nil` until it is first read.
         var progress: Progress?
         /// Foundation's form of the present head; `nil` until it is first read.
         var response: HTTPURLResponse?

@@ -20,7 +20,7 @@ final class Attempt: Sendable {
     let gathersContent: Bool
     /// The chain, outermost link first.
     let links: LinkChain
-    /// When the attempt was made, on the transport's monotonic clock.
+    /// The time at which the attempt was made, on the transport's monotonic clock.
     let startNanoseconds: UInt64
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?

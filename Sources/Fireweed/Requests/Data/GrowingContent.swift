@@ -8,7 +8,7 @@ import Foundation
 /// than the announced length. A peer that announces more than it sends wastes at most 1 MiB, or as much memory as its
 /// bytes take.
 struct GrowingContent {
-    /// `nil` before the first byte.
+    /// The received bytes; `nil` before the first byte.
     private(set) var data: Data?
     /// The number of bytes for which memory was reserved.
     private(set) var capacity = 0

@@ -10,7 +10,7 @@ struct Announcements: Sendable {
 
     mutating func begin() { count += 1 }
 
-    /// True when the request has ended meanwhile, and its conclusion has to start now.
+    /// Ends an announcement; true when the request has ended meanwhile, and its conclusion has to start now.
     mutating func end() -> Bool {
         count -= 1
         guard count == 0, conclusionWaits else { return false }
@@ -18,7 +18,7 @@ struct Announcements: Sendable {
         return true
     }
 
-    /// True when the conclusion may start at once; otherwise `end()` returns true later.
+    /// Asks for the conclusion; true when it may start at once, otherwise `end()` returns true later.
     mutating func allowConclusion() -> Bool {
         conclusionWaits = count > 0
         return !conclusionWaits

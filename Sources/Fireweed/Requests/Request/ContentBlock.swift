@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// Memory for many pieces; it is reused once its last reference is released.
+/// Memory for many pieces; the memory is reused once the last reference to the block is released.
 final class ContentBlock: @unchecked Sendable {
     // SAFETY: one owner at a time: first the writer, then readers, which change nothing.
     static let capacity = 256 * 1024

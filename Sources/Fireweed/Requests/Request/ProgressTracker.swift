@@ -50,7 +50,7 @@ struct ProgressTracker: ~Copyable, Sendable {
     }
 
     let box = Mutex<Box?>(nil)
-    /// Read for every piece of content, without the lock.
+    /// Whether a handler was set or a `Progress` read; this flag is read for every piece of content, without the lock.
     let isUsed = Atomic<Bool>(false)
 
     func read<Value>(_ direction: WritableKeyPath<State, Direction>, _ body: (inout Direction) -> Value) -> Value {

@@ -127,7 +127,7 @@ struct RequestDeadline: Sendable {
     ///
     /// It remains after the request has ended: a handler that is added later may ask for a retry.
     var due: UInt64?
-    /// Runs from the request's beginning to its end.
+    /// The timer, which runs from the request's beginning to its end.
     var timer: DeadlineTimer?
     var isOver = false
 
@@ -140,7 +140,7 @@ struct RequestDeadline: Sendable {
     }
 }
 
-/// Calls back once, unless it is released before.
+/// Calls back once at the deadline, unless the timer is released before.
 final class DeadlineTimer: Sendable {
     let due: UInt64
     private let clock: any SessionClock

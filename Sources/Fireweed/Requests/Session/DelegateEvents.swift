@@ -11,7 +11,7 @@ final class DelegateEvents: EventMonitor {
     let events: MonitoredEvents = [.invalidation, .uploads, .metrics, .taskEnds, .waiting, .content, .downloads]
     private let delegate: SessionDelegate
 
-    /// `nil` for a delegate that is not a subclass: its methods do nothing.
+    /// Makes a monitor for a delegate; `nil` for a delegate that is not a subclass, since its methods do nothing.
     init?(_ delegate: SessionDelegate, queue: DispatchQueue) {
         guard delegate.isSubclass else { return nil }
         self.delegate = delegate

@@ -13,9 +13,10 @@ public enum StreamRequestContent {
     case data(Data)
     /// The content of a file, read while it is sent.
     case file(URL)
-    /// The content of a stream, read once while it is sent, in chunks; a redirect or a retry that needs it again fails.
+    /// The content of a stream, read once while it is sent, in chunks; a redirect or a retry that needs the content
+    /// again fails.
     case stream(InputStream)
-    /// A form; above `MultipartFormData.encodingMemoryThreshold` it is read from its parts while it is sent.
+    /// A form; above `MultipartFormData.encodingMemoryThreshold` the form is read from its parts while it is sent.
     case form(MultipartFormData)
 }
 

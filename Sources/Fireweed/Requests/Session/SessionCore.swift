@@ -23,15 +23,15 @@ final class SessionCore: Sendable {
     /// The transport's clock, which all waits and ages of the session use.
     let clock: any SessionClock
     let serializationQueue: DispatchQueue
-    /// `nil` when the session has no store for responses.
+    /// The cache; `nil` when the session has no store for responses.
     let cache: ResponseCache?
     /// The `URLProtocol` classes that perform exchanges instead of the transport; `nil` when the configuration names
     /// none.
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
-    /// Coalesces equal requests; `nil` when the session does not.
+    /// Coalesces equal requests; `nil` when the session does not coalesce them.
     let fetches: CoalescedFetches?
-    /// The session's monitor that posts notifications, if any; kept apart because it needs few events.
+    /// The session's monitor that posts notifications, if any; kept apart because this monitor needs few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
@@ -100,7 +100,7 @@ final class SessionCore: Sendable {
         install(trust)
     }
 
-    /// Gives the transport the session's rules about servers, if it has any.
+    /// Gives the transport the session's rules about servers, if the session has any.
     ///
     /// With a trust manager and a transport that takes no rules, every request fails: a manager that is never asked
     /// would be a security hole.

@@ -5,8 +5,8 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Evaluates servers for one session: asks its delegate if it is a subclass, else its trust manager, else the
-/// certificate authorities.
+/// Evaluates servers for one session: asks the session's delegate if the delegate is a subclass, else the trust
+/// manager, else the certificate authorities.
 final class SessionTrust: Sendable {
     let manager: ServerTrustManager?
     /// The name for rules that have no name of their own: no other session has this text.
@@ -94,7 +94,7 @@ final class SessionTrust: Sendable {
         }
     }
 
-    /// The identity that the delegate gave for a host when it trusted the server.
+    /// The identity that the delegate gave for a host when the delegate trusted the server.
     private func identity(forHost host: String) -> ClientIdentity? {
         identities.withLock { $0[CanonicalHost.text(of: host)] }
     }

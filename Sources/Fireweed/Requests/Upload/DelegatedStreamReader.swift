@@ -12,7 +12,7 @@ final class DelegatedStreamReader: BodyReader {
     private let request: Request
     private let attempt: Attempt
     private let answer = AwaitedAnswer<SendableInputStream?>()
-    /// `nil` until there is a stream.
+    /// The reader of the delegate's stream; `nil` until there is a stream.
     private let reader = Mutex<StreamBodyReader?>(nil)
 
     init(of request: Request, _ attempt: Attempt, byteCount: Int64?) {
@@ -21,8 +21,8 @@ final class DelegatedStreamReader: BodyReader {
         self.byteCount = byteCount
     }
 
-    /// Throws `URLError.requestBodyStreamExhausted` when the delegate gives no stream within 60 seconds, and the
-    /// stream's own error.
+    /// Reads the delegate's stream; throws `URLError.requestBodyStreamExhausted` when the delegate gives no stream
+    /// within 60 seconds, and the stream's own error.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try (reader.withLock { $0 } ?? openStream()).read(into: buffer)
     }
