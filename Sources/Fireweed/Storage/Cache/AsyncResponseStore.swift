@@ -125,8 +125,8 @@ public struct ResponseLookup: Sendable {
         /// This session fetches the response: others wait until ``AsyncResponseStore/endFetch(of:isShareable:)`` is
         /// called.
         case claimed
-        /// Another session, perhaps in another process, fetches the response: the request waits for it, within
-        /// ``AsyncResponseStore/fetchTimeout``.
+        /// Another session, perhaps in another process, fetches the response: the request waits for the response,
+        /// within ``AsyncResponseStore/fetchTimeout``.
         case elsewhere
     }
 

@@ -18,7 +18,8 @@ final class CoalescedFetches: Sendable {
         fileprivate let credentials: String?
         fileprivate let certificate: Data?
         fileprivate let policy: URLRequest.CachePolicy
-        /// Part of the key, so that a request does not fail because of another's shorter time-out.
+        /// The idle time-out is a part of the key, so that a request does not fail because of another request's shorter
+        /// time-out.
         fileprivate let idleTimeout: TimeInterval
 
         private static let tracingFields: Set<String> = ["traceparent", "tracestate", "baggage"]

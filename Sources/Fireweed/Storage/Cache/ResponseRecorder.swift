@@ -41,7 +41,7 @@ final class ResponseRecorder: Sendable {
     private let outdatesStored: Bool
     private let request: CacheQuery
     private let cache: ResponseCache
-    /// When the request was sent.
+    /// The moment at which the request was sent.
     private let moment: ResponseCache.Moment
     /// The content so far; `nil` once it is too large to be stored.
     private let content = Mutex<Data?>(Data())

@@ -5,9 +5,10 @@ import FoundationNetworking
 
 /// The cache's decision about a request.
 enum CacheDecision: Sendable {
-    /// Answer with the stored response; with `refreshes`, it is validated meanwhile (RFC 5861 §3).
+    /// Answer with the stored response; with `refreshes`, the response is validated meanwhile (RFC 5861 §3).
     case answer(StoredHead, refreshes: Bool)
-    /// Validate the stored response; with `toleratesError`, it also answers when the origin fails (RFC 5861 §4).
+    /// Validate the stored response; with `toleratesError`, the response also answers when the origin fails (RFC 5861
+    /// §4).
     case validate(StoredHead, toleratesError: Bool)
     /// Send the request to the origin.
     case fetch

@@ -9,11 +9,11 @@ public struct StoredHead: Sendable {
     public let identifier: UInt64
     /// Status and fields, without those that belong to a connection.
     public private(set) var response: ResponseHead
-    /// When the request for this response was sent.
+    /// The time at which the request for this response was sent.
     public private(set) var requestTime: Date
-    /// When the response's head was received.
+    /// The time at which the response's head was received.
     public private(set) var responseTime: Date
-    /// When the origin made the response: its `Date`, or `responseTime` without one.
+    /// The time at which the origin made the response: its `Date`, or `responseTime` without a `Date`.
     ///
     /// Stored, since parsing a date takes longer than reading everything else.
     public private(set) var originDate: Date

@@ -41,7 +41,8 @@ struct URLCacheFolder: Sendable {
         }
     }
 
-    /// `URLCache` does not say where its folder is; swift-corelibs-foundation keeps it in this property.
+    /// The folder of a cache: `URLCache` does not say where it is, but swift-corelibs-foundation keeps it in the
+    /// property `cacheDirectory`.
     private static func url(of cache: URLCache) -> URL? {
         var mirror: Mirror? = Mirror(reflecting: cache)
         while let present = mirror {

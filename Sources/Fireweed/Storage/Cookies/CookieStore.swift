@@ -27,9 +27,9 @@ final class CookieStore: @unchecked Sendable {
     /// A cached `Cookie` field; valid until a cookie changes.
     private struct MadeField {
         let base: FieldBlock
-        /// `nil` when there are no cookies for the URL.
+        /// The fields with the `Cookie` field; `nil` when there are no cookies for the URL.
         let block: FieldBlock?
-        /// When the first of its cookies expires.
+        /// The time at which the first of these cookies expires.
         let validUntil: Date?
     }
 
@@ -43,8 +43,8 @@ final class CookieStore: @unchecked Sendable {
         /// undoes them.
         var isSnapshotOutdated = false
         var askedAt: UInt64 = 0
-        /// Numbers the comparisons: a comparison is out of date if it began before the last change, or before a
-        /// comparison that has ended.
+        /// The number of the latest comparison or change: a comparison is out of date if it began before the last
+        /// change, or before a comparison that has ended.
         var tickets = 0
         var latest = 0
         /// The number of responses whose cookies are being written.

@@ -3,7 +3,7 @@
 package import Foundation
 package import FoundationNetworking
 
-/// A cookie whose name or value is not UTF-8: it is sent back octet by octet (RFC 6265 §5.4, step 3).
+/// A cookie whose name or value is not UTF-8: the cookie is sent back octet by octet (RFC 6265 §5.4, step 3).
 ///
 /// `name` and `value` show each octet as a character of ISO-8859-1.
 final class OctetCookie: HTTPCookie, @unchecked Sendable {

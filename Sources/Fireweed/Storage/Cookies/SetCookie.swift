@@ -6,13 +6,13 @@ package import Foundation
 package struct SetCookie: Equatable {
     package let name: String
     package let value: String
-    /// From `Expires`; `nil` when it is absent or cannot be parsed.
+    /// The date in `Expires`; `nil` when the attribute is absent or cannot be parsed.
     package private(set) var expires: Date?
-    /// From `Max-Age`, in seconds; with zero or less, the cookie expires at once.
+    /// The seconds in `Max-Age`; with zero or less, the cookie expires at once.
     package private(set) var maximumAge: TimeInterval?
-    /// From `Domain`, without a leading dot and in lower case.
+    /// The domain in `Domain`, without a leading dot and in lower case.
     package private(set) var domain: String?
-    /// From `Path`; `nil` for the default path.
+    /// The path in `Path`; `nil` for the default path.
     package private(set) var path: String?
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
@@ -22,7 +22,7 @@ package struct SetCookie: Equatable {
 
     /// Longest name and value together, in bytes (RFC 6265 §6.1).
     static let maximumByteCount = 4096
-    /// Longest value of an attribute; an attribute with a longer one is ignored.
+    /// Longest value of an attribute; an attribute with a longer value is ignored.
     private static let maximumAttributeByteCount = 1024
 
     /// Reads the received bytes of a field's value; `nil` in the same cases as `init(_:)` for a string.
