@@ -74,7 +74,7 @@ package struct KnownLock: Sendable, Equatable {
 
 /// A sealed credential.
 package struct StoredCredential: Sendable, Equatable {
-    /// Grows with each replacement; 0 is before the first one.
+    /// The version, which grows with each replacement; 0 is the version before the first credential.
     package var version: Int
     package var sealed: Data
 
@@ -93,7 +93,7 @@ package struct CredentialLook: Sendable, Equatable {
     package var entry: StoredCredential?
     /// Whether the owner has the lock now.
     package var hasLock: Bool
-    /// Whether the lock is free and was not given, because the store may have lost it.
+    /// Whether the lock is free and was not given, because the store may have lost the lock of another owner.
     package var isLockLost = false
     /// The rest of another owner's lease; `nil` where the store does not say.
     ///

@@ -161,8 +161,8 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         return try encoder.encode(credential)
     }
 
-    /// Encrypts a credential and authenticates the name and version with it: a value that is copied to another name
-    /// does not open.
+    /// Encrypts a credential, and authenticates the name and the version with it: a value that is copied to another
+    /// name cannot be decrypted.
     func seal(_ encoded: Data, version: Int) throws -> StoredCredential {
         guard let sealed = keys.seal(Array(encoded), context: context(version)) else {
             throw CredentialVaultError.unreadable

@@ -10,7 +10,8 @@ public enum CredentialVaultError: Error, Sendable, Hashable {
     case unreadable
     /// Another process held the lock for this long and stored no new credential.
     case lockNotReleased(after: Duration)
-    /// The credential could not be stored: between each look and the replacement, another process replaced it.
+    /// The credential could not be stored: between each look and the replacement, another process replaced the stored
+    /// credential.
     case alwaysReplaced
     /// The file of the vault cannot be used.
     case cannotOpen(path: String, reason: String)

@@ -72,7 +72,7 @@ final class SharedRefreshes<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for the refresh of a key that is under way, or begins it.
+    /// Waits for the refresh of a key that is under way, or begins a refresh.
     ///
     /// - Throws: the error of `work`; `CancellationError` when the caller is cancelled.
     func value(

@@ -34,7 +34,7 @@ enum GuardAdmission<Permit: Sendable>: Sendable {
 struct GuardedEnd: Sendable {
     /// Whether a head came.
     let hasHead: Bool
-    /// Why the transfer failed; a time-out if the deadline of its request cancelled it, `nil` for a success.
+    /// Why the transfer failed; a time-out if the deadline of the request cancelled the transfer, `nil` for a success.
     let failure: TransferFailure?
     /// Whether the message has never left the queue of its origin.
     let isUnassigned: Bool

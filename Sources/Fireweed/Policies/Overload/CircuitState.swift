@@ -88,7 +88,7 @@ package struct CircuitState: Sendable, Equatable {
     }
 
     /// Decides whether a message may be sent; each admitted message must end in `succeeded`, `failed` or `abandoned`,
-    /// even if it was not sent.
+    /// even if the message was not sent.
     package mutating func admit(at now: UInt64) -> Admission {
         switch stage {
         case .closed: return .send

@@ -102,7 +102,7 @@ public final class Hedging: TransportGuard {
 }
 
 extension Hedging {
-    /// Notes a message, and returns the nanoseconds after which it is hedged; `nil` never hedges it.
+    /// Notes a message, and returns the nanoseconds after which the message is hedged; `nil` if it is never hedged.
     func begin(_ message: borrowing RequestMessage, origin: String, at now: UInt64) -> UInt64? {
         state.withLock { state in
             state.counts.messages += 1

@@ -16,7 +16,7 @@ struct OriginStates<State: Sendable>: Sendable {
 
     private var entries: [String: Entry] = [:]
     private var useNumber = 0
-    /// From this number of origins on, the idle ones in the least recently used half are removed.
+    /// The number of origins from which on idle origins in the least recently used half are removed.
     private var limit = leastLimit
 
     private static var leastLimit: Int { 256 }

@@ -10,7 +10,7 @@ extension SharedRateLimits {
         let otherwise: @Sendable (RateLimitPermit) -> Void
     }
 
-    /// A moment at which one request of a key may be sent, on the clock of the request that took it.
+    /// A moment at which one request of a key may be sent, on the clock of the request that took the slot.
     struct Slot: Sendable {
         let key: String
         let clock: any SessionClock

@@ -14,7 +14,7 @@ struct FollowedDatabase {
     /// How long a use waits for locks of other connections.
     private(set) var waiting: DatabaseSource.Waiting
     private let busyPause: UInt64
-    /// `nil` after the file was replaced and could not be opened.
+    /// The open connection; `nil` after the file was replaced and could not be opened.
     private var current: CheckedConnection?
     /// Until when uses fail with `.busy` without waiting, in nanoseconds of `BootClock`.
     private var busyUntil: UInt64 = 0
@@ -95,7 +95,7 @@ struct CheckedConnection {
     let connection: SQLiteConnection
     let path: String
     let identity: DatabaseIdentity
-    /// `nil` if the lock file cannot be used, for instance for the database of another user.
+    /// The lock beside the file; `nil` if the lock file cannot be used, for instance for the database of another user.
     let lock: DatabaseLock?
 
     /// Takes the lock shared; false if the open file is not at its path, or is not the file that the lock file names.

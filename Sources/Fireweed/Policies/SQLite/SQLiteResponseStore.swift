@@ -172,7 +172,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private struct Row {
         var number: Int
         var head: StoredHead
-        /// `nil` when the content is large, or the key has several responses.
+        /// The content; `nil` when the content is large, or the key has several responses.
         var content: Data?
     }
 
