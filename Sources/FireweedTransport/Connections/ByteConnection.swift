@@ -81,7 +81,7 @@ package final class ByteConnection: @unchecked Sendable {
     private let place: ByteConnector.Destination
     private let loopPool: LoopPool
     private let options: TransportOptions
-    /// Released at the end, since listeners hold their connections.
+    /// The listener; released at the end, since listeners hold their connections.
     private var listener: (any ByteConnectionListener)?
     private var connection: DialedConnection?
     private var pool: ConnectionPool?

@@ -11,7 +11,7 @@ struct DeadlineLine {
     /// The decision about the next exchange.
     enum Turn {
         case serve(Exchange)
-        /// Fail it: `remaining` nanoseconds are left, and quick responses take `needed`.
+        /// Fail the exchange: `remaining` nanoseconds are left, and quick responses take `needed`.
         case refuse(Exchange, remaining: UInt64, needed: UInt64)
     }
 

@@ -13,7 +13,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     // exchange; the constants are `Sendable`.
     let loopPool: LoopPool
     var message: RequestMessage
-    /// Released at the end, since the consumer holds the exchange.
+    /// The consumer; released at the end, since the consumer holds the exchange.
     var consumer: (any TransferConsumer)?
     private(set) var stage = ExchangeStage.made
     /// The directions in which bytes may move: the latest decision.
@@ -71,7 +71,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     var report = TransferReport()
     private(set) var earlierReports: [TransferReport] = []
     private(set) var startInstant: LoopInstant = 0
-    /// When the present wait for a connection began, or the exchange got its connection.
+    /// The moment at which the present wait for a connection began, or the exchange got its connection.
     private(set) var stageInstant: LoopInstant = 0
     /// The turn of the loop in which the exchange entered the queue; the highest number if it got a dialer in that
     /// turn.

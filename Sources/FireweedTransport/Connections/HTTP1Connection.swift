@@ -15,7 +15,7 @@ final class HTTP1Connection: Connection {
 
     // MARK: Reading
 
-    /// Read bytes that may not be delivered yet.
+    /// Bytes that were read and may not be delivered yet.
     var unread: [UInt8] = []
     /// The number of handled events of the last read.
     var eventCount = 0

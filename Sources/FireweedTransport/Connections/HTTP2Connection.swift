@@ -65,7 +65,8 @@ final class HTTP2Connection: Connection {
 
     override var isIdle: Bool { streams.isEmpty }
 
-    /// True also with unread frames: a GOAWAY among them says which messages the peer did not process.
+    /// Whether the connection can carry an exchange; unread frames do not matter, since a GOAWAY among them says which
+    /// messages the peer did not process.
     override var isUsable: Bool { !isClosed && (exchangeCount == 0 || !hasPeerClosed && isWithinIdleTime) }
 
     override func attach(_ exchange: Exchange) {

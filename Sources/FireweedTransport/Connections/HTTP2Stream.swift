@@ -17,7 +17,7 @@ final class HTTP2Stream {
     }
 
     let connection: HTTP2Connection
-    /// `nil` after the exchange has left the stream.
+    /// The exchange of the stream; `nil` after the exchange has left the stream.
     private(set) var exchange: Exchange?
     /// The number of the stream; 0 until the session has given one.
     private(set) var id: Int32 = 0

@@ -7,7 +7,7 @@
 final class IncomingContent {
     private let limits: ContentLimits
     private let context: LoopContext
-    /// `nil` when the present response has no coding to decode.
+    /// The decoder of the content; `nil` when the present response has no coding to decode.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?
     /// The number of bytes of `undecoded` that have been decoded since.

@@ -60,7 +60,7 @@ final class OriginPool {
     /// Servers limit the requests of a connection (`keepalive_requests` of nginx), and refuse further requests. So a
     /// new connection gets at most this number until the peer has shown that it accepts more.
     var knownStreamLimit: Int?
-    /// Grows whenever a peer answers an exchange over HTTP/2, or goes away and finishes exchanges.
+    /// A count that grows whenever a peer answers an exchange over HTTP/2, or goes away and finishes exchanges.
     private(set) var progress = 0
 
     init(key: OriginKey, pool: ConnectionPool) {

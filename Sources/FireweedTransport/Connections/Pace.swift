@@ -87,7 +87,7 @@ final class ExchangePace {
     func receivingAllowance(at now: LoopInstant) -> Int { receiving?.allowance(at: now) ?? .max }
     func sendingAllowance(at now: LoopInstant) -> Int { sending?.allowance(at: now) ?? .max }
 
-    /// When waiting bytes may move; `nil` if no bytes wait.
+    /// The moment at which waiting bytes may move; `nil` if no bytes wait.
     func wakeUp(at now: LoopInstant) -> LoopInstant? {
         guard isWaiting else { return nil }
         return [receiving?.pauseEnd(at: now), sending?.pauseEnd(at: now)].compactMap { $0 }.min() ?? now
