@@ -19,7 +19,7 @@ final class KeyLog {
 
     deinit { close(descriptor) }
 
-    /// Writes the secrets of the connections of an `SSL_CTX` here; the log has to outlive them.
+    /// Writes the secrets of the connections of an `SSL_CTX` into this file; the log has to outlive them.
     func install(on context: OpaquePointer) {
         SSL_CTX_set_keylog_callback(context, writeKeyLog)
         SSL_CTX_set_ex_data(context, Self.index, Unmanaged.passUnretained(self).toOpaque())

@@ -10,8 +10,8 @@ protocol TLSHandshakeOwner: AnyObject {
     /// The handshake is done, and the peer is trusted.
     func handshakeIsDone(_ handshake: TLSHandshake, _ stream: TLSStream, speaks: ApplicationProtocol)
     func handshake(_ handshake: TLSHandshake, didFail failure: TransferFailure)
-    /// The peer closed the connection during its evaluation, which then accepted it: `gate` keeps the verdict for
-    /// another handshake.
+    /// The peer closed the connection while the peer was evaluated, and the verdict accepts the peer: `gate` keeps the
+    /// verdict for another handshake.
     func handshake(_ handshake: TLSHandshake, outlived gate: TrustGate)
 }
 

@@ -89,7 +89,7 @@ final class TLSStream {
     /// The most bytes of a handshake, unless `framingLimit` is higher; OpenSSL itself takes chains of certificates up
     /// to 100 KiB.
     private static let handshakeByteCount = 256 * 1024
-    /// The most bytes that are encrypted before the channel below is offered them.
+    /// The most bytes that are encrypted before they are offered to the channel below.
     private static let sendingByteCount = 64 * 1024
     private static let plainRecordByteCount = 16 * 1024
 
