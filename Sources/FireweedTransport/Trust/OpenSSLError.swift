@@ -13,7 +13,7 @@ struct OpenSSLError: Error, Sendable, CustomStringConvertible {
 
     let entries: [Entry]
 
-    /// Takes the whole queue; it is empty afterwards.
+    /// Takes all errors out of the queue.
     static func drain() -> OpenSSLError {
         var entries: [Entry] = []
         while case let code = ERR_get_error(), code != 0 {

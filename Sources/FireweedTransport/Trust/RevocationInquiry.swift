@@ -16,7 +16,7 @@ package enum RevocationStatus: Sendable, Equatable {
 /// A status, and how long it is valid.
 package struct RevocationAnswer: Sendable, Equatable {
     package let status: RevocationStatus
-    /// When a newer answer exists at the latest (`nextUpdate`); `nil` when the answer does not say, or revokes.
+    /// The latest time at which a newer answer exists (`nextUpdate`); `nil` when the answer does not say, or revokes.
     package let validUntil: Date?
 
     package static func unknown(_ reason: String) -> RevocationAnswer {
@@ -38,9 +38,9 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// Where the issuer answers questions over OCSP (RFC 5280 §4.2.2.1); plain HTTP only.
+    /// The URLs at which the issuer answers questions over OCSP (RFC 5280 §4.2.2.1); plain HTTP only.
     package var responders: [URL] { certificate.parsed?.responders ?? [] }
-    /// Where the issuer's lists are (RFC 5280 §4.2.1.13); plain HTTP only.
+    /// The URLs of the issuer's lists (RFC 5280 §4.2.1.13); plain HTTP only.
     package var listLocations: [URL] { certificate.parsed?.listLocations ?? [] }
 
     /// The question as an OCSP request in DER (RFC 6960 §4.1), without a nonce, so that answers may come from a cache

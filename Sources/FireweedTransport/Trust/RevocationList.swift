@@ -13,7 +13,7 @@ public struct RevocationList: Sendable, Hashable {
     public let issuer: String
     /// The time at which the list was issued; `nil` when the field cannot be read.
     public let thisUpdate: Date?
-    /// When the next list is issued at the latest; `nil` when the list does not say.
+    /// The latest time at which the next list is issued; `nil` when the list does not say.
     public let nextUpdate: Date?
 
     /// Reads a list in DER; throws `RevocationList.Malformed`.

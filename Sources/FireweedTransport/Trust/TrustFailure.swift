@@ -30,7 +30,7 @@ public enum TrustFailure: Error, Sendable, Hashable {
     case invalidSignature(Certificate)
     /// The certificate must not be used for a TLS server.
     case unsuitablePurpose(Certificate)
-    /// The certificate must not issue others, or not as many below it.
+    /// The certificate must not issue certificates, or the chain below it is longer than it allows.
     case invalidAuthority(Certificate)
     /// An authority above the certificate may not vouch for its names (RFC 5280 §4.2.1.10).
     case forbiddenName(Certificate)
