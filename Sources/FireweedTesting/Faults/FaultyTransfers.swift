@@ -55,7 +55,7 @@ final class CuttingConsumer: TransferConsumer {
     private let state = Mutex(State())
 
     private struct State {
-        /// Weak, since the transfer holds this consumer.
+        /// The transfer to cancel; weak, since the transfer holds this consumer.
         weak var control: (any TransferControl)?
         var isCut = false
     }

@@ -50,7 +50,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         query = target.queryItems.map { ($0.name, $0.value) }
     }
 
-    /// Makes a pattern that matches exactly this URL, apart from its query; nothing in it is a placeholder.
+    /// Makes a pattern that matches exactly this URL, apart from its query; nothing in the URL is a placeholder.
     ///
     /// With `anyOrigin`, scheme, host and port are not compared.
     init(exactly url: String, anyOrigin: Bool) {

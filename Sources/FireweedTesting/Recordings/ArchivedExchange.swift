@@ -51,7 +51,7 @@ struct ArchivedExchange: Decodable, Sendable {
 
     let startedDateTime: String?
     let request: Request
-    /// `nil` when the exchange had not ended when the archive was written.
+    /// The response; `nil` when the exchange had not ended when the archive was written.
     let response: Response?
     let ending: Termination?
     private let resourceType: String?

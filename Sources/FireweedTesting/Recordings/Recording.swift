@@ -22,7 +22,7 @@ public import Foundation
 public struct Recording: Sendable {
     /// The number of exchanges.
     public var count: Int { entries.count }
-    /// When the earliest exchange was recorded; `nil` when the archive does not say.
+    /// The time at which the earliest exchange was recorded; `nil` when the archive does not say.
     public let date: Date?
     let entries: [ArchivedExchange]
 
@@ -139,7 +139,7 @@ public struct Recording: Sendable {
             + groups.filter { $0.key.body == nil }.map(\.entries)
     }
 
-    /// One stub for each exchange, which can answer once, after the stubs before it have answered.
+    /// One stub for each exchange; a stub answers once, after the stubs before it have answered.
     private func ordered(_ hosts: Set<String>?) -> [Stub] {
         let order = UUID.random()
         return entries.indices.map { index in

@@ -20,7 +20,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     private let stream: any ServerStream
     private let descriptor: Int32
     private let recorded: RecordedConnection?
-    /// Called for each event, so that no reference to the handler is kept while a thread waits.
+    /// Returns the handler; called for each event, so that no reference to the handler is kept while a thread waits.
     private let handler: @Sendable () -> (any RequestHandler)?
     private static let streamLimit: UInt32 = 100
 

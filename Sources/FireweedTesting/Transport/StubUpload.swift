@@ -10,7 +10,7 @@ final class StubUpload: @unchecked Sendable {
     // SAFETY: only the read that runs touches `buffer`, on `queue`, and only one read runs at a time; the variables are
     // confined to the transport's serial queue, on which every method is called.
     private let make: @Sendable () throws -> any BodyReader
-    /// `nil` until the content is open.
+    /// The reader of the content; `nil` until the content is open.
     private let reader = Mutex<(any BodyReader)?>(nil)
     private weak let transfer: StubTransfer?
     private let queue = DispatchQueue(label: "fireweed.stub.upload")
