@@ -91,13 +91,6 @@ extension [ConnectionRoute] {
         let targetPort = route?.targetPort.flatMap { UInt16(exactly: $0) } ?? port
         return (route?.targetHost.map { CanonicalHost.identity(of: $0) } ?? name, targetPort)
     }
-
-    /// Whether connections for an origin go to another host or port than the URL's.
-    func leadsElsewhere(_ target: RequestTarget) -> Bool {
-        guard !isEmpty else { return false }
-        let (host, port) = (target.canonicalHost, UInt16(truncatingIfNeeded: target.port))
-        return place(forHost: host, lookedUpAs: host, port: port) != (host, port)
-    }
 }
 
 extension TransportOptions {

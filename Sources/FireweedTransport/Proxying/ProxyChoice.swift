@@ -54,6 +54,15 @@ struct ProxyChoice {
     }
 }
 
+extension [ConnectionRoute] {
+    /// Whether connections for an origin go to another host or port than the URL's.
+    fileprivate func leadsElsewhere(_ target: RequestTarget) -> Bool {
+        guard !isEmpty else { return false }
+        let (host, port) = (target.canonicalHost, UInt16(truncatingIfNeeded: target.port))
+        return place(forHost: host, lookedUpAs: host, port: port) != (host, port)
+    }
+}
+
 extension ConfiguredProxies {
     /// The proxy for a message; `nil` when its origin is reached directly.
     ///
