@@ -6,9 +6,18 @@ import FireweedTransport
 import Foundation
 import Tracing
 
+/// The options of a transport's spans; an object, which each span shares.
+final class SpanSettings: Sendable {
+    let options: TracingOptions
+
+    init(_ options: TracingOptions) {
+        self.options = options
+    }
+}
+
 /// Begins, fills and ends the span of one message.
 final class MessageSpan: TransferObserver, @unchecked Sendable {
-    private let options: TracingOptions
+    private let settings: SpanSettings
     // SAFETY: the thread that starts the transfer sets the variables, before the wrapped transport makes its own
     // transfer; afterwards only that transfer's callbacks use them, which never overlap.
     private var span: (any Span)?
@@ -16,8 +25,8 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
     private var isWebSocket = false
     private var resendCount = 0
 
-    init(_ options: TracingOptions) {
-        self.options = options
+    init(_ settings: SpanSettings) {
+        self.settings = settings
     }
 
     // MARK: The request
@@ -28,7 +37,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
         let method = MethodName(message.method)
         let name = owner?.urlTemplate.map { "\(method.spanName) \($0)" } ?? method.spanName
         let span =
-            options.tracer?.startAnySpan(name, context: context, ofKind: .client)
+            settings.options.tracer?.startAnySpan(name, context: context, ofKind: .client)
             ?? InstrumentationSystem.tracer.startAnySpan(name, context: context, ofKind: .client)
         self.span = span
         isWebSocket = message.webSocket != nil
@@ -44,23 +53,24 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
         span.updateAttributes { attributes in
             attributes["http.request.method"] = method.known
             if method.known != method.original { attributes["http.request.method_original"] = method.original }
-            attributes["url.full"] = options.redaction.text(ofURL: url)
+            attributes["url.full"] = settings.options.redaction.text(ofURL: url)
             if let target {
                 attributes["server.address"] = target.canonicalHost
                 attributes["server.port"] = target.port
             }
             if let template = owner?.urlTemplate { attributes["url.template"] = template }
             if resendCount > 0 { attributes["http.request.resend_count"] = resendCount }
-            for name in options.requestHeaders {
+            for name in settings.options.requestHeaders {
                 let values = fields.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
-                attributes.set("http.request.header.\(name.lowercased())", values, named: name, options.redaction)
+                let key = "http.request.header.\(name.lowercased())"
+                attributes.set(key, values, named: name, settings.options.redaction)
             }
         }
     }
 
     private func inject(_ context: ServiceContext, into message: inout RequestMessage) {
         var injection = FieldInjection(to: message.fields)
-        if let tracer = options.tracer {
+        if let tracer = settings.options.tracer {
             tracer.inject(context, into: &injection, using: FieldInjector())
         } else {
             InstrumentationSystem.instrument.inject(context, into: &injection, using: FieldInjector())
@@ -83,9 +93,9 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
             span.updateAttributes { attributes in
                 attributes["http.response.status_code"] = head.status
                 if let version = head.protocolVersion { attributes["network.protocol.version"] = version }
-                for name in options.responseHeaders {
+                for name in settings.options.responseHeaders {
                     let key = "http.response.header.\(name.lowercased())"
-                    attributes.set(key, head.values(of: name), named: name, options.redaction)
+                    attributes.set(key, head.values(of: name), named: name, settings.options.redaction)
                 }
             }
         }

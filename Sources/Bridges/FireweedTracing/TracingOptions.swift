@@ -8,7 +8,8 @@ public import Tracing
 public struct TracingOptions: Sendable {
     /// Makes the spans.
     ///
-    /// `nil`, the default, asks `InstrumentationSystem` for its tracer and its instrument at each message.
+    /// `nil`, the default, asks `InstrumentationSystem` for its tracer and its instrument at each message,
+    /// which takes longer than all else where spans are not recorded.
     public var tracer: (any Tracer)?
     /// Removes secrets from URLs and fields; ``Redaction/standard`` by default.
     public var redaction: Redaction

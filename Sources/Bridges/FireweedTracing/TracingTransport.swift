@@ -24,7 +24,7 @@ public import FireweedTransport
 public final class TracingTransport: TransportDecorator, @unchecked Sendable {
     // SAFETY: the stored property is a `let` of `Sendable` type.
 
-    private let tracing: TracingOptions
+    private let settings: SpanSettings
 
     /// Wraps a transport, which the decorator owns from now on.
     ///
@@ -36,7 +36,7 @@ public final class TracingTransport: TransportDecorator, @unchecked Sendable {
         // The session's own fields of credentials are among the secrets.
         tracing.redaction = options.redaction.hiding(
             fields: CredentialFields.ownHiddenNames(base.options.credentialFieldNames))
-        self.tracing = tracing
+        settings = SpanSettings(tracing)
         super.init(base)
     }
 
@@ -44,7 +44,7 @@ public final class TracingTransport: TransportDecorator, @unchecked Sendable {
     public override func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
-        ObservedTransfer(of: message, for: consumer, on: base, observer: MessageSpan(tracing))
+        ObservedTransfer(of: message, for: consumer, on: base, observer: MessageSpan(settings))
     }
 }
 #endif

@@ -55,7 +55,7 @@ final class WireRecorder: WireObserver {
     private let exchanges = Mutex<[Exchange]>([])
     private let queue = DispatchQueue(label: "fireweed.output")
     /// Prints on the queue: each request that went out, and each response that another request follows.
-    private let heads: Mutex<HeadPrinter>
+    private let printer: Mutex<HeadPrinter>
     private let notes: (@Sendable (String) -> Void)?
 
     /// What can be shown before the end.
@@ -66,7 +66,7 @@ final class WireRecorder: WireObserver {
 
     init(notes: (@Sendable (String) -> Void)? = nil, heads: HeadPrinter) {
         self.notes = notes
-        self.heads = Mutex(heads)
+        printer = Mutex(heads)
     }
 
     /// The last exchange.
@@ -78,7 +78,7 @@ final class WireRecorder: WireObserver {
     /// Forgets the exchanges of an earlier request; `heads` prints those of the next one.
     func begin(_ heads: HeadPrinter) {
         flush()
-        self.heads.withLock { $0 = heads }
+        printer.withLock { $0 = heads }
         exchanges.withLock { $0 = [] }
     }
 
@@ -91,7 +91,7 @@ final class WireRecorder: WireObserver {
             exchanges.append(Exchange(request: head))
             return (before, exchanges[exchanges.count - 1])
         }
-        let heads = heads.withLock { $0 }
+        let heads = printer.withLock { $0 }
         queue.async {
             if let before { heads.show(.intermediate(before)) }
             heads.show(.sent(now))
