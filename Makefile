@@ -145,12 +145,14 @@ bench: deps
 	.build/release/FireweedBench
 	Scripts/bench-fleet .build/release/TestPrograms
 
-# Counts the instructions and the system calls of a request, and fails where there are too many.
+# Counts the instructions and the system calls of a request, and fails where there are too many; those of metrics and traces
+# where BUNDLES is.
 count: export FIREWEED_BENCH := 1
 count: deps
 	@Scripts/install-packages $(CURL) valgrind strace
 	$(SWIFT) build $(OPTIMISED) --product FireweedBench
-	Scripts/count .build/release/FireweedBench
+	$(if $(BUNDLES),Scripts/bridges "$(BUNDLES)" --bench)
+	Scripts/count .build/release/FireweedBench $(if $(BUNDLES),.build/bridges/build/release/FireweedBench)
 
 # Lists the files and the types whose code runs for a plain GET.
 way: export FIREWEED_BENCH := 1

@@ -280,7 +280,11 @@ if Context.environment["FIREWEED_BRIDGES"] != nil {
 if Context.environment["FIREWEED_BENCH"] != nil {
     package.targets += [
         .executableTarget(
-            name: "FireweedBench", dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CBareLoop"],
+            name: "FireweedBench",
+            dependencies: [
+                "Fireweed", "FireweedMetrics", "FireweedTracing", "FireweedTesting", "FixtureServer", "CBareLoop",
+                bridged("Tracing", of: "swift-distributed-tracing", "DistributedTracing"),
+            ],
             path: "Sources/Development/FireweedBench",
             swiftSettings: settings),
         .target(

@@ -2,10 +2,16 @@
 
 import CBareLoop
 import Fireweed
+import FireweedMetrics
 import FireweedTesting
+import FireweedTracing
 import FixtureServer
 import Foundation
 import FoundationNetworking
+
+#if DistributedTracing
+import Tracing
+#endif
 
 /// The value that the small JSON decodes into.
 struct Small: Decodable, Sendable {
@@ -41,7 +47,8 @@ struct Round {
         case .libcurlUnqueued: try bare(url, connections: scenario.window)
         case .epollLoop: try epollLoop(url)
         case .urlSession: try await urlSession(url)
-        case .fireweedData, .oneCore, .oneLoop, .twoLoops: try await data(url, from: session())
+        case .fireweedData, .fireweedMetrics, .fireweedTracing, .oneCore, .oneLoop, .twoLoops:
+            try await data(url, from: session())
         case .fireweedStub: try await data(url, from: stubbed())
         case .fireweedExecutor:
             let session = session()
@@ -87,7 +94,20 @@ struct Round {
         if client == .twoLoops { options.eventLoops = 2 }
         let configuration = URLSessionConfiguration.af.default
         configuration.httpMaximumConnectionsPerHost = scenario.connections
-        return Session(configuration: configuration, transportOptions: options)
+        return Session(configuration: configuration, transportOptions: options, options: observed())
+    }
+
+    /// The options of a session that is measured or traced, where the client is one that is.
+    private func observed() -> SessionOptions {
+        let options = SessionOptions()
+        #if SwiftMetrics
+        if client == .fireweedMetrics { return options.measured() }
+        #endif
+        #if DistributedTracing
+        if client == .fireweedTracing { return options.traced(TracingOptions(tracer: NoOpTracer())) }
+        #endif
+        precondition(![.fireweedMetrics, .fireweedTracing].contains(client), "this build has no bridges")
+        return options
     }
 
     /// A session that a stub answers, with the nginx scenarios' small document.

@@ -20,6 +20,10 @@ enum Client: String, Sendable {
     case fireweedExecutor = "fireweed-executor"
     case fireweedDecodable = "fireweed-decodable"
     case fireweedClosure = "fireweed-closure"
+    /// Measured by a factory that keeps nothing; in a build with the trait `SwiftMetrics` alone.
+    case fireweedMetrics = "fireweed-metrics"
+    /// Traced by a tracer that records nothing; in a build with the trait `DistributedTracing` alone.
+    case fireweedTracing = "fireweed-tracing"
     case fireweedStream = "fireweed-stream"
     case fireweedFile = "fireweed-file"
     case fireweedUploadFile = "fireweed-upload-file"
