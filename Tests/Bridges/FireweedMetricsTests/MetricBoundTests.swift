@@ -78,7 +78,7 @@ struct MetricBoundTests {
             let number = Int(message.url.drop { !$0.isNumber }) ?? 0
             let isHostile = message.url.hasPrefix("https://a")
             return ResponseHead(
-                status: isHostile ? 100 + number % 900 : 200, fields: [], version: "HTTP/1.\(number / 900)")
+                status: isHostile ? 100 + number % 900 : 200, version: "HTTP/1.\(number / 900)", fields: [])
         }
         #expect(stage.values(of: "server.address").count { $0 == "b.test" } == 1)
         #expect(Set(stage.values(of: "network.protocol.version")).isSubset(of: ["1.0", "1.1", "_OTHER"]))
