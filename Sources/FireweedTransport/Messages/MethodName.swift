@@ -29,7 +29,7 @@ extension ResponseHead {
     package var protocolVersion: String? {
         switch version {
         case "HTTP/1.1": "1.1"
-        case "HTTP/2.0": "2"
+        case "HTTP/2", "HTTP/2.0": "2"
         case "HTTP/1.0": "1.0"
         case let version: version.hasPrefix("HTTP/1.") ? "1.1" : nil
         }
