@@ -65,6 +65,13 @@ struct WaitingExchangeTests {
         #expect(observer.paths == (0..<10_000).map { "/\($0)" })
     }
 
+    /// The number of a turn of an exchange's loop.
+    private static func turn(of exchange: Exchange) async -> UInt64 {
+        await withCheckedContinuation { continuation in
+            exchange.loopPool.loop.post { continuation.resume(returning: $0.turnNumber) }
+        }
+    }
+
     @Test("after a wait, a request whose deadline is out of reach is failed, and the next one is sent")
     func outOfReach() async throws {
         let server = try ScriptedServer.start(Self.held + Self.answered + Self.answered + [.hold])
@@ -90,6 +97,9 @@ struct WaitingExchangeTests {
             marker.start()
             marker.cancel()
             #expect(try await marker.end().isCancelled)
+            // An exchange that came in the turn of the response would not have waited.
+            let entered = await Self.turn(of: exchange)
+            while await Self.turn(of: exchange) <= entered {}
             server.signal("go")
             let refusal = try await late.end().failure?.overload
             guard case .deadlineOutOfReach(let origin, let remaining, let needed) = refusal else {
