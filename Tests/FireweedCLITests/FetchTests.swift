@@ -169,6 +169,19 @@ struct FetchTests {
         #expect(try Set(records(rest.output).keys) == [2, 3] && rest.code == 0)
     }
 
+    @Test("a signal ends a run of which only the last request is left with its code, each time", arguments: [1, 2])
+    func lastRequest(count: Int) async throws {
+        let arrivals = hold("/stuck")
+        for number in 1...10 {
+            let arguments = ["fetch"] + Array(repeating: url("stuck"), count: count)
+            let running = try RunningCommand(arguments, in: folder.url, hasInput: false)
+            while arrivals.events.count < number * count { await Task.yield() }
+            kill(running.process.processIdentifier, SIGINT)
+            let (output, code) = await running.rest()
+            #expect(code == 130 && output.contains("interrupted with 0 finished"), "\(output)")
+        }
+    }
+
     @Test("a list that does not end is read as far as it is needed, and a signal ends the wait for more of it")
     func openPipe() async throws {
         let running = try RunningCommand(["fetch", "--omit-body"], in: folder.url)

@@ -183,6 +183,8 @@ struct FetchRunner: Sendable {
             if isFailure { state.progress.failed += 1 }
         case .abandoned(let item):
             state.queue.finish(item)
+            // The end of a cancelled request may come before the signal's own event.
+            stop(&state, .interrupted)
         case .failedToWrite(let item, let answer):
             state.queue.finish(item)
             sign.isSet.store(true, ordering: .releasing)
