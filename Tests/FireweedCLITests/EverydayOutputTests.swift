@@ -233,6 +233,17 @@ struct EverydayOutputTests {
         #expect(server.requests.last?.target == "/get?a=b")
     }
 
+    @Test(
+        "what another shell would read differently is literal between quotes",
+        arguments: ["{\"re\":\"[^\"]+\"}", "```\ncode\n```", "see `x`\nand", "a ^\nb"])
+    func literal(content: String) throws {
+        let target = url("/post")
+        for command in ["curl -sS -d '\(content)' \(target)", "curl -sS \(target) --data-raw $'\(content)'"] {
+            #expect(try run("--from-curl", command).code == 0, "\(command)")
+        }
+        #expect(server.requests.last?.body == Data(content.utf8))
+    }
+
     @Test("a failure among several names its URL, and the notice of a retry its cause")
     func causes() throws {
         let several = try run("--check-status", url("/get"), url("/status/404"))

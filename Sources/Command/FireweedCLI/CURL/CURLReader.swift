@@ -81,9 +81,34 @@ struct CURLReader {
         return lines.joined(separator: "\n")
     }
 
+    /// The command without the text between its quotes, as a POSIX shell reads them; the quotes stay.
+    private static func outsideQuotes(_ command: String) -> String {
+        var (outside, quote, hasEscapes) = (String.UnicodeScalarView(), nil as Unicode.Scalar?, true)
+        var (isEscaped, last) = (false, " " as Unicode.Scalar)
+        for scalar in command.unicodeScalars {
+            defer { last = scalar }
+            if isEscaped {
+                isEscaped = false
+                if quote == nil { outside.append(scalar) }
+            } else if scalar == "\\", hasEscapes {
+                isEscaped = true
+            } else if let open = quote {
+                guard scalar == open else { continue }
+                (quote, hasEscapes) = (nil, true)
+                outside.append(scalar)
+            } else {
+                outside.append(scalar)
+                guard scalar == "'" || scalar == "\"" else { continue }
+                // Single quotes have no escapes, unless a `$` is in front of them.
+                (quote, hasEscapes) = (scalar, scalar == "\"" || last == "$")
+            }
+        }
+        return String(outside)
+    }
+
     /// Refuses commands that a browser has copied for PowerShell or cmd.exe, which have other quotes.
     private static func refuseOtherShells(_ command: String) throws {
-        let text = command.trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = outsideQuotes(command.trimmingCharacters(in: .whitespacesAndNewlines))
         let isPowerShell =
             ["invoke-webrequest", "iwr ", "$session"].contains { text.lowercased().hasPrefix($0) }
             || text.contains("`\n") || text.contains("`\r\n")
