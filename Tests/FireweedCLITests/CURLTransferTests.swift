@@ -160,6 +160,9 @@ struct CURLTransferTests {
         try write("# mine\n-X = PATCH\nheader: \"X-A: \\\"b\\\"\"\nurl=\(url("/anything"))\nsilent\n", "options")
         #expect(try command("curl -K options").code == 0)
         #expect(server.requests.last?.method == "PATCH" && server.requests.last?.field("X-A") == "\"b\"")
+        try write("silent\n\nnothing = x\n", "wrong")
+        let wrong = try command("curl -K wrong")
+        #expect(wrong.code == 64 && wrong.errors.contains("wrong, line 3: the option --nothing"), "\(wrong.errors)")
         let through = try run("-x http://127.0.0.1:1", "/get", environment: ["no_proxy": "127.0.0.1"])
         #expect(through.code == 0, "\(through.errors)")
     }

@@ -372,6 +372,28 @@ struct CheckTests {
         #expect(try run("status", "does-not-exist.invalid:80").code == 6)
     }
 
+    @Test("status takes the options of TLS")
+    func secureStatus() throws {
+        let authority = try CertificateAuthority()
+        let secure = try WebSocketServer(certificate: authority.issue())
+        let page = secure.url("/echo").absoluteString.replacing("wss://", with: "https://")
+        let refused = try run("status", page)
+        #expect(refused.code == 7 && text(refused).contains("TLS "), "\(text(refused))")
+        let trusted = try run("status", "--cacert", authority.certificate.path, page)
+        #expect(trusted.code == 0 && text(trusted).contains("certificate trusted"), "\(text(trusted))")
+        let unchecked = try run("status", "-k", page)
+        #expect(unchecked.code == 0 && text(unchecked).contains("certificate not checked"), "\(text(unchecked))")
+        #expect(try run("status", "--cacert", "missing.pem", page).code == 64)
+        withExtendedLifetime(authority) {}
+    }
+
+    @Test("--har says at once that its file cannot be written", arguments: ["missing/trace.har", "."])
+    func archive(path: String) throws {
+        let result = try run("--har", path, server.url("/get").absoluteString)
+        #expect(result.code == 1 && result.errors.contains(path), "\(result.errors)")
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("serve logs its requests, lists its endpoints, and serves a folder and nothing beside it")
     func serve() async throws {
         try FileManager.default.createDirectory(at: folder.file("site"), withIntermediateDirectories: false)

@@ -67,6 +67,9 @@ struct ServeTests {
             let result = try Command.run(["--print", "h", file] + fields, in: folder.url)
             let line = String(decoding: result.output, as: UTF8.self).prefix { $0 != "\n" }
             #expect(line.hasPrefix("HTTP/1.1 \(status)"), "\(fields): \(line)")
+            // RFC 9110 §8.6: a length in a 304 is that of the content.
+            let shown = String(decoding: result.output, as: UTF8.self)
+            #expect(status != "304" || !shown.contains("Content-Length: 0"), "\(shown)")
         }
     }
 

@@ -56,7 +56,7 @@ enum Program {
             return await ServeRunner(port: port, folder: folder, invocation: invocation).run()
         case .fetch: return await (try FetchRunner(invocation)).run()
         case .webSocket: return try await WebSocketRunner(invocation).run()
-        case .status(let target): return await StatusRunner(target: target, watches: invocation.watches).run()
+        case .status(let target): return try await StatusRunner(target: target, invocation: invocation).run()
         case .request: return try await request(invocation)
         }
     }

@@ -41,6 +41,8 @@ struct OptionScope: OptionSet, Sendable {
     static let single: OptionScope = [.request, .webSocket, .fromCURL]
     /// Every kind that makes exchanges.
     static let exchange: OptionScope = [.request, .webSocket, .fromCURL, .fetch]
+    /// Every kind that makes TLS handshakes as a client.
+    static let handshake: OptionScope = [.exchange, .status]
     /// Every request whose response is printed or saved.
     static let response: OptionScope = [.request, .fromCURL]
     /// Every request, of a list too.

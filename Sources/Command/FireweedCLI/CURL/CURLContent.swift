@@ -126,7 +126,9 @@ struct CURLContent: Sendable, Equatable {
             let field =
                 piece.form == .literalField
                 ? CURLFormField(literally: try use.text) : try CURLFormField(try use.text, use)
-            guard let field else { throw use.wrongValue() }
+            guard let field else {
+                throw use.wrongValue("NAME=CONTENT is needed, and content with a ; in quotes of its own")
+            }
             try append(field, isForm ? "form-data" : "attachment", to: form)
         }
         return form

@@ -101,7 +101,7 @@ struct CURLFormField: Equatable {
     }
 
     private static func lines(ofFile path: String) throws -> [String] {
-        try LocalFile.text(path, for: "headers").split(whereSeparator: \.isNewline)
+        try LocalFile.text(path).split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }
 

@@ -214,13 +214,15 @@ struct CURLReader {
         guard configurationDepth < 8 else { throw UsageError(message: "-K: the files of options name each other") }
         configurationDepth += 1
         defer { configurationDepth -= 1 }
-        for line in try LocalFile.text(path, for: "config").split(whereSeparator: \.isNewline) {
+        let lines = try LocalFile.text(path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
             guard let (name, value) = CURLConfiguration.option(line) else { continue }
             let option = name.hasPrefix("-") ? name : "--\(name)"
             do {
                 try read([Array(option.utf8)] + (value.map { [Array($0.utf8)] } ?? []))
             } catch let error as UsageError {
-                throw UsageError(message: "\(path): \(error.message)")
+                let place = "\(path == "-" ? "standard input" : path), line \(index + 1)"
+                throw UsageError(message: "\(place): \(error.message)")
             }
         }
     }

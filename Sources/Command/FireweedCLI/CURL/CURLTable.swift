@@ -48,7 +48,7 @@ extension CURLRow {
         .value("header", "H") { _, transfer, use in
             let text = try use.text
             guard text.hasPrefix("@") else { return transfer.fieldLines.append(text) }
-            let file = try LocalFile.text(String(text.dropFirst()), for: "header")
+            let file = try LocalFile.text(String(text.dropFirst()))
             transfer.fieldLines += file.split(whereSeparator: \.isNewline).map(String.init)
         },
         .text("user-agent", "A") { $0.userAgent = $1 },
@@ -118,7 +118,7 @@ extension CURLRow {
                 return
             }
             // Line breaks in the file are dropped, as curl does.
-            invocation.writeOut = try LocalFile.text(String(text.dropFirst()), for: "w").filter { !$0.isNewline }
+            invocation.writeOut = try LocalFile.text(String(text.dropFirst())).filter { !$0.isNewline }
         },
     ]
 

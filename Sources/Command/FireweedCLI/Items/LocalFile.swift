@@ -23,10 +23,10 @@ enum LocalFile {
     }
 
     /// The content as UTF-8 text; throws `UsageError`.
-    static func text(_ path: String, for name: String) throws -> String {
+    static func text(_ path: String, for name: String? = nil) throws -> String {
         guard let text = String(validating: try data(path), as: UTF8.self) else {
-            throw UsageError(
-                message: "the file \(path) is not UTF-8 text; send it with --form and \(name)@\(path)")
+            let hint = name.map { "; send it with --form and \($0)@\(path)" } ?? ""
+            throw UsageError(message: "\(path == "-" ? "standard input" : "the file \(path)") is not UTF-8 text\(hint)")
         }
         return text
     }

@@ -8,10 +8,11 @@ import Glibc
 struct HostProbe {
     let target: StatusTarget
     let port: Int
+    let invocation: Invocation
 
     private static let timeoutMilliseconds: Int32 = 10_000
 
-    func run() async -> ExitCode {
+    func run() async throws -> ExitCode {
         guard (1...65535).contains(port) else {
             Terminal.tell("fireweed: a port is a number from 1 to 65535\n")
             return .usage
@@ -34,16 +35,20 @@ struct HostProbe {
             if failure == nil { break }
         }
         guard isConnected else { return .network }
-        return target.isSecure ? await handshake() : .success
+        return target.isSecure ? try await handshake() : .success
     }
 
     /// Tests the TLS handshake with a HEAD request; any response is a success.
-    private func handshake() async -> ExitCode {
+    private func handshake() async throws -> ExitCode {
         let host = target.host.contains(":") ? "[\(target.host)]" : target.host
         guard let url = URL(string: "https://\(host):\(port)/") else { return .usage }
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = Double(Self.timeoutMilliseconds) / 1000
-        let session = Session(configuration: configuration, redirectHandler: .doNotFollow)
+        var options = TransportOptions()
+        try SessionMaker.applyTLS(invocation, to: &options)
+        let session = Session(
+            configuration: configuration, serverTrustManager: try CommandTrust.manager(for: invocation),
+            redirectHandler: .doNotFollow, transportOptions: options)
         let response = await session.request(url, method: .head).serializingData(emptyResponseCodes: Set(100..<600))
             .response
         let transaction = response.metrics?.transactionMetrics.last
@@ -54,7 +59,8 @@ struct HostProbe {
         }
         let version = transaction?.negotiatedTLSProtocolVersion ?? "unknown"
         let cipherSuite = transaction?.negotiatedTLSCipherSuite ?? "unknown"
-        Terminal.write("TLS       \(version), \(cipherSuite), certificate trusted\n")
+        let verdict = invocation.isInsecure ? "certificate not checked" : "certificate trusted"
+        Terminal.write("TLS       \(version), \(cipherSuite), \(verdict)\n")
         if let status = response.response?.statusCode {
             Terminal.write("HTTP      \(transaction?.networkProtocolName ?? "http/1.1"), status \(status)\n")
         }

@@ -1,4 +1,4 @@
-// Checks of the output file before anything is sent.
+// Checks of the files that are written, before anything is sent.
 
 import Fireweed
 import Foundation
@@ -9,19 +9,24 @@ struct OutputError: LocalizedError, Equatable {
     let errorDescription: String?
 }
 
-/// Checks the file that content goes to.
+/// Checks the files of `--output` and `--har`.
 enum OutputFile {
-    /// Throws `OutputError` if content could not be saved, before a request is sent in vain.
+    /// Throws `OutputError` if content or the archive could not be saved, before a request is sent in vain.
     static func check(_ invocation: Invocation) throws {
+        if let archive = invocation.archiveFile { try check(archive, isContinued: false) }
         guard invocation.savesToFile else { return }
         guard let path = invocation.outputFile else {
             if let folder = invocation.curl?.outputFolder { try checkFolder(of: "\(folder)/download", folder) }
             return
         }
         guard !path.isEmpty else { throw OutputError(errorDescription: "the name of the file is empty (-o)") }
+        try check(path, isContinued: invocation.goesOn)
+    }
+
+    private static func check(_ path: String, isContinued: Bool) throws {
         guard !path.hasSuffix("/") else { throw error(path, "that names a folder") }
         switch try destination(path) {
-        case .stream where invocation.goesOn: throw error(path, "only a file can be continued")
+        case .stream where isContinued: throw error(path, "only a file can be continued")
         case .stream(let device):
             guard access(device, W_OK) == 0 else { throw error(path, "that is not permitted") }
         case .file(let file, let attributes):

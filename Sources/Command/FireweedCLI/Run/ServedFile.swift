@@ -17,7 +17,8 @@ struct ServedFile: Sendable {
     func response(to request: ReceivedRequest) -> FixtureResponse {
         let validators = [("ETag", tag), ("Last-Modified", date)]
         if isRefused(request) { return FixtureResponse(status: 412, fields: validators) }
-        if isUnchanged(request) { return FixtureResponse(status: 304, fields: validators) }
+        // The length is that of the content which a 200 would have (RFC 9110 §8.6).
+        if isUnchanged(request) { return part(0..<file.byteCount, status: 304, validators) }
         let fields = [("Content-Type", type), ("Accept-Ranges", "bytes")] + validators
         switch range(of: request) {
         case .whole: return part(0..<file.byteCount, status: 200, fields)

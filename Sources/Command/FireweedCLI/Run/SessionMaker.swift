@@ -99,16 +99,12 @@ enum SessionMaker {
                 options.addressOverrides[rule.host, default: []] += rule.addresses
             }
         }
-        try apply(invocation, to: &options)
+        try applyProxies(invocation, to: &options)
+        try applyTLS(invocation, to: &options)
         return options
     }
 
-    /// Applies the options about TLS and proxies.
-    private static func apply(_ invocation: Invocation, to options: inout TransportOptions) throws {
-        if let file = invocation.authorityFile {
-            _ = try LocalFile.isRegular(file)
-            options.certificateAuthorities = .file(URL(fileURLWithPath: file))
-        }
+    private static func applyProxies(_ invocation: Invocation, to options: inout TransportOptions) throws {
         // The transport chooses among proxies of the environment by the scheme of each message.
         for (scheme, url) in invocation.schemeProxies { options.proxyVariables["\(scheme)_proxy"] = url }
         if invocation.bypassesNothing { for name in ["no_proxy", "NO_PROXY"] { options.proxyVariables[name] = "" } }
@@ -122,6 +118,14 @@ enum SessionMaker {
             options.proxy = Proxy.none
         } else if !invocation.bypassedHosts.isEmpty {
             options.proxyVariables["no_proxy"] = invocation.bypassedHosts.joined(separator: ",")
+        }
+    }
+
+    /// Applies the options of TLS, apart from those of `CommandTrust`.
+    static func applyTLS(_ invocation: Invocation, to options: inout TransportOptions) throws {
+        if let file = invocation.authorityFile {
+            _ = try LocalFile.isRegular(file)
+            options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
         if let version = invocation.minimumTLSVersion { options.minimumTLSVersion = version }
         options.maximumTLSVersion = invocation.maximumTLSVersion

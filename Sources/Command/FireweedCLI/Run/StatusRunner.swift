@@ -7,18 +7,21 @@ import Foundation
 struct StatusRunner {
     /// A host, `HOST:PORT` or a URL; `nil` for the network.
     let target: String?
-    let watches: Bool
+    /// Has `--watch`, and the options of TLS.
+    let invocation: Invocation
 
-    func run() async -> ExitCode {
+    func run() async throws -> ExitCode {
         let place = target.map(StatusTarget.init)
         if let target, place?.host.isEmpty != false {
             Terminal.tell("fireweed: \"\(target)\" is not a host, HOST:PORT or a URL\n")
             return .usage
         }
-        if let place, let port = place.port, !watches { return await HostProbe(target: place, port: port).run() }
+        if let place, let port = place.port, !invocation.watches {
+            return try await HostProbe(target: place, port: port, invocation: invocation).run()
+        }
         guard let manager = place.map({ NetworkReachabilityManager(host: $0.host) }) ?? NetworkReachabilityManager()
         else { return .usage }
-        guard watches else {
+        guard invocation.watches else {
             let status = manager.status
             Terminal.write("\(Self.text(of: status))\n")
             return Self.code(of: status)
