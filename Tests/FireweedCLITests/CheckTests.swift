@@ -387,7 +387,7 @@ struct CheckTests {
         withExtendedLifetime(authority) {}
     }
 
-    @Test("--har says at once that its file cannot be written", arguments: ["missing/trace.har", "."])
+    @Test("--har says at once that its file cannot be written", arguments: ["missing/trace.har", "folder/"])
     func archive(path: String) throws {
         let result = try run("--har", path, server.url("/get").absoluteString)
         #expect(result.code == 1 && result.errors.contains(path), "\(result.errors)")

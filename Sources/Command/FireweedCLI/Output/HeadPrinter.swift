@@ -17,10 +17,6 @@ struct HeadPrinter: Sendable {
     /// Writes the output.
     let write: @Sendable (TerminalText) -> Void
 
-    /// Prints nothing.
-    static let silent = HeadPrinter(
-        parts: [], showsAll: false, text: MessageText(), contentText: "", isRaw: false, write: { _ in })
-
     /// Shows an event before the end: each request when it was sent, and each response that another request follows.
     func show(_ event: WireRecorder.Event) {
         switch event {

@@ -5,7 +5,7 @@ import Foundation
 
 /// Writes messages as they are on the wire, with colours if they are wanted.
 struct MessageText {
-    var appearance = Appearance()
+    let appearance: Appearance
 
     /// A head as it is on the wire: its first line, its fields in their order, and the empty line.
     func head(_ bytes: [UInt8]) -> TerminalText {

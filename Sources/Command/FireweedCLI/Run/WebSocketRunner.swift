@@ -12,14 +12,11 @@ struct WebSocketRunner {
     private let sendsBinary: Bool
     private let quietTime: Duration
     private let invocation: Invocation
-    /// Has the heads of the handshake for `--verbose`.
-    private let recorder: WireRecorder?
 
     init(_ invocation: Invocation) throws {
         self.invocation = invocation
         let plan = try RequestPlan(invocation)
-        recorder = invocation.isVerbose ? WireRecorder(heads: .silent) : nil
-        session = try SessionMaker.session(for: invocation, plan: plan, saved: nil, observer: recorder).session
+        session = try SessionMaker.session(for: invocation, plan: plan, saved: nil).session
         let authentication = try Authentication(invocation, askForPassword: Terminal.askForPassword)
         if let names = invocation.subprotocol {
             try RequestPlan.check([HTTPHeader(name: "Sec-WebSocket-Protocol", value: names)])
@@ -92,14 +89,12 @@ struct WebSocketRunner {
         return isUsual ? .success : .failure
     }
 
-    /// Shows the heads of the handshake as they were on the wire with `--verbose`.
+    /// Shows the head of the handshake's response with `--verbose`.
     private func show(_ response: HTTPURLResponse?, _ console: SocketConsole) async {
-        guard response != nil, let exchange = recorder?.last else { return }
+        guard invocation.isVerbose, let response else { return }
         let appearance = Appearance(
             invocation, isTerminal: Terminal.isError, allowsColours: Terminal.allowsColours)
-        let text = MessageText(appearance: appearance)
-        await console.showHead(text.head(exchange.request))
-        if let head = exchange.response { await console.showHead(text.head(head)) }
+        await console.showHead(MessageText(appearance: appearance).head(of: response))
     }
 
     // MARK: Input
