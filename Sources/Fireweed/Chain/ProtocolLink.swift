@@ -26,7 +26,8 @@ extension OutgoingMessage {
     /// Checked when the message is sent, and not when it is made: an adapter may complete the URL, and a `URLProtocol`
     /// may support the scheme.
     var schemeViolation: TransferFailure? {
-        guard !RequestRecord.schemes.contains(where: url.hasScheme) else { return nil }
+        let text = wire.url
+        guard !text.hasUsualScheme, !RequestRecord.schemes.contains(where: { text.hasScheme($0) }) else { return nil }
         let reason = url.scheme.map { "the scheme \($0) is not supported" } ?? "it has no scheme such as https"
         return .exchange(.unsupportedURL, detail: "unsupported URL: \(reason)", engineCode: 0)
     }

@@ -16,12 +16,7 @@ class DeadlineEntry {
 /// An entry whose deadline moves often (a transfer with an idle time-out) need not change the heap each time: when it
 /// is called too early, it sets its current deadline again.
 final class DeadlineHeap {
-    private struct Node {
-        var moment: LoopInstant
-        var object: DeadlineEntry
-    }
-
-    private var nodes: [Node] = []
+    private var nodes = Nodes()
 
     /// The earliest moment.
     var first: LoopInstant? { nodes.first?.moment }
@@ -32,35 +27,18 @@ final class DeadlineHeap {
     /// Sets the deadline of an object; `nil` for none.
     func set(_ object: DeadlineEntry, to moment: LoopInstant?) {
         guard let moment else { return remove(object) }
-        if object.heapIndex < 0 {
-            object.heapIndex = nodes.count
-            nodes.append(Node(moment: moment, object: object))
-            siftUp(nodes.count - 1)
-        } else {
-            let index = object.heapIndex
-            let isEarlier = moment < nodes[index].moment
-            nodes[index].moment = moment
-            if isEarlier { siftUp(index) } else { siftDown(index) }
-        }
+        nodes.set(object, to: moment)
     }
 
     /// Sets the deadline of an object, unless it has an earlier one.
     func lower(_ object: DeadlineEntry, to moment: LoopInstant) {
-        guard object.heapIndex < 0 || moment < nodes[object.heapIndex].moment else { return }
+        guard object.heapIndex < 0 || moment < nodes.moment(of: object) else { return }
         set(object, to: moment)
     }
 
     /// Removes an object.
     func remove(_ object: DeadlineEntry) {
-        let index = object.heapIndex
-        guard index >= 0 else { return }
-        object.heapIndex = -1
-        let last = nodes.removeLast()
-        guard index < nodes.count else { return }
-        last.object.heapIndex = index
-        nodes[index] = last
-        siftUp(index)
-        siftDown(last.object.heapIndex)
+        if object.heapIndex >= 0 { nodes.remove(object) }
     }
 
     /// Calls objects whose moment has come, each once and the earliest first, as long as the turn has time for them.
@@ -75,8 +53,48 @@ final class DeadlineHeap {
             count += 1
         }
     }
+}
 
-    private func siftUp(_ start: Int) {
+/// The order of a heap.
+///
+/// A value, whose members need no check of exclusive access of their own.
+private struct Nodes {
+    private struct Node {
+        var moment: LoopInstant
+        var object: DeadlineEntry
+    }
+
+    private var nodes: [Node] = []
+
+    var count: Int { nodes.count }
+    var first: (moment: LoopInstant, object: DeadlineEntry)? { nodes.first.map { ($0.moment, $0.object) } }
+
+    func moment(of object: DeadlineEntry) -> LoopInstant { nodes[object.heapIndex].moment }
+
+    mutating func set(_ object: DeadlineEntry, to moment: LoopInstant) {
+        let index = object.heapIndex
+        guard index >= 0 else {
+            object.heapIndex = nodes.count
+            nodes.append(Node(moment: moment, object: object))
+            return siftUp(nodes.count - 1)
+        }
+        let isEarlier = moment < nodes[index].moment
+        nodes[index].moment = moment
+        if isEarlier { siftUp(index) } else { siftDown(index) }
+    }
+
+    mutating func remove(_ object: DeadlineEntry) {
+        let index = object.heapIndex
+        object.heapIndex = -1
+        let last = nodes.removeLast()
+        guard index < nodes.count else { return }
+        last.object.heapIndex = index
+        nodes[index] = last
+        siftUp(index)
+        siftDown(last.object.heapIndex)
+    }
+
+    private mutating func siftUp(_ start: Int) {
         var index = start
         while index > 0 {
             let parent = (index - 1) / 2
@@ -86,7 +104,7 @@ final class DeadlineHeap {
         }
     }
 
-    private func siftDown(_ start: Int) {
+    private mutating func siftDown(_ start: Int) {
         var index = start
         while true {
             let left = 2 * index + 1
@@ -99,7 +117,7 @@ final class DeadlineHeap {
         }
     }
 
-    private func exchange(_ left: Int, _ right: Int) {
+    private mutating func exchange(_ left: Int, _ right: Int) {
         nodes.swapAt(left, right)
         nodes[left].object.heapIndex = left
         nodes[right].object.heapIndex = right

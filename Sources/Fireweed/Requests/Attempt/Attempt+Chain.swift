@@ -43,9 +43,11 @@ extension Attempt {
         var context = context
         for index in start..<links.indices.upperBound {
             let decision = links[index].send(&context, for: self)
-            guard case .pass = decision else { return follow(decision, at: .out(index), context) }
+            guard case .pass = decision else {
+                return follow(decision, at: .out(index), consume context)
+            }
         }
-        send(context)
+        send(consume context)
     }
 
     /// Sends a message that every link has let pass.
@@ -53,6 +55,11 @@ extension Attempt {
         guard context.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
+        start(core.transport.makeTransfer(of: wire(of: context), for: self), of: consume context)
+    }
+
+    /// The message for the transport, with the fields that links added.
+    private func wire(of context: borrowing ChainContext) -> RequestMessage {
         var wire = context.wire
         wire.fields = context.fields
         wire.credentials = context.transportCredentials
@@ -64,7 +71,7 @@ extension Attempt {
         if core.identifiesMessages {
             wire.owner = owningRequest?.nextMessageOwner(attemptNumber: demands.attemptNumber)
         }
-        start(core.transport.makeTransfer(of: wire, for: self), of: context)
+        return wire
     }
 
     private func start(

@@ -203,7 +203,8 @@ extension RequestRecord {
 
     /// Whether the URL can be sent with one of these schemes; they are compared without case (RFC 3986 §3.1).
     func hasScheme(of schemes: [String]) -> Bool {
-        schemes.contains(where: url.hasScheme)
+        let text = url.absoluteString
+        return schemes.contains { text.hasScheme($0) }
     }
 
     /// Makes the first message; the record's fields take precedence over the session's.
@@ -246,26 +247,26 @@ extension MessageContent {
     }
 }
 
-extension URL {
-    /// Whether the URL has this scheme, given in lower case; without the string that `scheme` makes each time.
+extension String {
+    /// Whether a URL's text has this scheme, given in lower case; without the string that `URL.scheme` makes each time.
     func hasScheme(_ scheme: String) -> Bool {
-        var text = absoluteString
-        return text.withUTF8 { bytes in
-            let count = scheme.utf8.count
-            guard bytes.count > count, bytes[count] == UInt8(ascii: ":") else { return false }
-            var index = 0
-            for byte in scheme.utf8 {
-                // Bit 5 is the case of an ASCII letter, and the given schemes have only letters.
-                guard bytes[index] | 0x20 == byte else { return false }
-                index += 1
-            }
-            return true
+        var (text, rest) = (utf8[...], scheme.utf8[...])
+        while let byte = rest.popFirst() {
+            // Bit 5 is the case of an ASCII letter, and the given schemes have only letters.
+            guard let own = text.popFirst(), own | 0x20 == byte else { return false }
         }
+        return text.first == UInt8(ascii: ":")
     }
 
+    /// Whether a URL's text begins with `http:` or `https:` in lower case.
+    var hasUsualScheme: Bool { hasPrefix("http:") || hasPrefix("https:") }
+}
+
+extension URL {
     /// The same URL with its scheme in lower case; later code compares schemes as they are.
     var withLowercasedScheme: URL {
         let text = absoluteString
+        if text.hasUsualScheme { return self }
         let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex
         guard text.utf8[..<end].contains(where: { (0x41...0x5A).contains($0) }) else { return self }
         return URL(string: text[..<end].lowercased() + text[end...]) ?? self
