@@ -12,47 +12,64 @@ final class OriginPool {
     let pool: ConnectionPool
     /// The numbers of connections and waiting exchanges, for other threads.
     let counters: OriginCounters
-    private var target: DialTarget
+
+    /// The queues and the connections.
+    private struct Books {
+        var target: DialTarget
+        var line: DeadlineLine
+        /// The queue of exchanges that need a new connection.
+        var renewals = ExchangeLine()
+        /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
+        var files = FileLine()
+        var dialings: [ObjectIdentifier: PendingDial] = [:]
+        /// Idle connections; the most recently used one is used next.
+        var idle = IdleList<OriginOrder>()
+        /// Connections in use, and idle ones.
+        var openConnections: [ObjectIdentifier: Connection] = [:]
+        /// The multiplexed connections among `openConnections`.
+        var shared: [HTTP2Connection] = []
+        /// Connections that finish their exchanges and begin no further ones.
+        var retired: [ObjectIdentifier: Connection] = [:]
+        /// The origin's protocol, once it is known: HTTP/2 needs one connection, HTTP/1.1 one for each exchange.
+        var knownProtocol: ApplicationProtocol?
+        /// Whether further connections are made although the protocol of the first one is not known yet.
+        var dialsInParallel = false
+        var isAssigning = false
+        /// Whether the turn ended before all waiting exchanges were handled.
+        var isPutOff = false
+        var isShutDown = false
+        /// The number of dials begun in the present call of `assignConnections()`.
+        var dialCount = 0
+        var connectionNumber = 0
+        /// Whether the process was out of descriptors for a socket or a file.
+        ///
+        /// Meanwhile only free connections are used.
+        var lacksDescriptors = false
+        /// The number of the exchange that entered the queue last.
+        var exchangeNumber = 0
+
+        init(_ target: DialTarget, _ options: TransportOptions) {
+            self.target = target
+            line = DeadlineLine(options)
+        }
+    }
+
+    // SAFETY: touched by the loop's thread alone, and no call into a member of it calls this object again. Debug
+    // builds, in which the tests run, check the second; a release build would check it some forty times for a request.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    private var books: Books
+
     /// The most connections at a time, including those under construction; `nil` for no limit.
     private let limit: Int?
-    private var line: DeadlineLine
     /// The durations of the last responses, from the attachment to a connection until the end of the response.
     private var latencies = LatencyWindow()
-    /// The queue of exchanges that need a new connection.
-    private var renewals = ExchangeLine()
-    /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
-    private var files = FileLine()
-    private var dialings: [ObjectIdentifier: PendingDial] = [:]
-    /// Idle connections; the most recently used one is used next.
-    private var idle = IdleList<OriginOrder>()
-    /// Connections in use, and idle ones.
-    private var openConnections: [ObjectIdentifier: Connection] = [:]
-    /// The multiplexed connections among `openConnections`.
-    private var shared: [HTTP2Connection] = []
-    /// Connections that finish their exchanges and begin no further ones.
-    private var retired: [ObjectIdentifier: Connection] = [:]
-    /// The origin's protocol, once it is known: HTTP/2 needs one connection, HTTP/1.1 one for each exchange.
-    private var knownProtocol: ApplicationProtocol?
-    /// Whether further connections are made although the protocol of the first one is not known yet.
-    private var dialsInParallel = false
     private let protocolTimer = OriginTimer { $0.dialInParallel() }
     private let descriptorTimer = OriginTimer { $0.dialAgain() }
     private let restTimer = OriginTimer { $0.endRest() }
-    private var isAssigning = false
-    /// Whether the turn ended before all waiting exchanges were handled.
-    private var isPutOff = false
     /// Whether exchanges have entered the queue in this turn, and connections are assigned once all have entered.
     var isEntered = false
-    private var isShutDown = false
-    /// The number of dials begun in the present call of `assignConnections()`.
-    private var dialCount = 0
-    private var connectionNumber = 0
-    /// Whether the process was out of descriptors for a socket or a file.
-    ///
-    /// Meanwhile only free connections are used.
-    private var lacksDescriptors = false
-    /// The number of the exchange that entered the queue last.
-    private var exchangeNumber = 0
     /// The number of the origin's exchanges, including those that have not entered the queue yet.
     var exchangeCount = 0
     /// The number of exchanges that a connection processed before it went away and refused others; `nil` for none.
@@ -69,13 +86,13 @@ final class OriginPool {
         self.pool = pool
         let settings = pool.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
-        line = DeadlineLine(settings.options)
-        target = DialTarget(key, options: settings.options, digests: pool.digests)
+        books = Books(DialTarget(key, options: settings.options, digests: pool.digests), settings.options)
         if !key.isSecure {
-            knownProtocol = target.clearTextProtocol
-        } else if target.isLimitedToHTTP1 || settings.options.httpVersion == .http1Only || !settings.options.offersALPN
+            books.knownProtocol = books.target.clearTextProtocol
+        } else if books.target.isLimitedToHTTP1 || settings.options.httpVersion == .http1Only
+            || !settings.options.offersALPN
         {
-            knownProtocol = .http1
+            books.knownProtocol = .http1
         }
     }
 
@@ -90,17 +107,17 @@ final class OriginPool {
         if exchange.isRepeated || exchange.isAhead, let old = exchange.number {
             number = old
         } else {
-            exchangeNumber += 1
-            number = exchangeNumber
+            books.exchangeNumber += 1
+            number = books.exchangeNumber
         }
         (exchange.number, exchange.place) = (number, number)
         exchange.beginWaiting(in: pool.context)
         if exchange.needsFile {
-            files.enter(exchange, number: number)
+            books.files.enter(exchange, number: number)
         } else if exchange.wantsNewConnection {
-            renewals.enter(exchange, number: number)
+            books.renewals.enter(exchange, number: number)
         } else {
-            line.enter(exchange, number: number, at: pool.context.now)
+            books.line.enter(exchange, number: number, at: pool.context.now)
         }
         if pool.maximumConnectionWait != nil { exchange.setTimer() }
         assignConnections()
@@ -108,7 +125,7 @@ final class OriginPool {
 
     /// Removes a waiting exchange.
     func leave(_ exchange: Exchange) {
-        files.endAhead(exchange)
+        books.files.endAhead(exchange)
         defer {
             openFiles()
             publishCounts()
@@ -116,33 +133,33 @@ final class OriginPool {
         guard let place = exchange.place else { return }
         exchange.place = nil
         if exchange.needsFile {
-            files.leave(place)
+            books.files.leave(place)
         } else if exchange.wantsNewConnection {
-            renewals.leave(place)
+            books.renewals.leave(place)
         } else {
-            line.leave(place)
+            books.line.leave(place)
         }
         releaseDialer(of: exchange)
     }
 
     /// Opens the files of the next exchanges, as far as the limit of files allows.
     private func openFiles() {
-        while !lacksDescriptors, !pool.isShutDown, let exchange = files.next() {
+        while !books.lacksDescriptors, !pool.isShutDown, let exchange = books.files.next() {
             exchange.place = nil
             // A suspended exchange enters the queue again when it is resumed.
-            if exchange.flow.level == .suspended { files.endAhead(exchange) } else { exchange.openFile() }
+            if exchange.flow.level == .suspended { books.files.endAhead(exchange) } else { exchange.openFile() }
         }
     }
 
     /// The number of exchanges that wait for a connection.
-    private var waitingCount: Int { line.count + renewals.count }
+    private var waitingCount: Int { books.line.count + books.renewals.count }
 
     /// Gives connections to waiting exchanges while connections are available or may be made.
     func assignConnections() {
         // A connection that fails at once calls this again: the loop below then continues.
-        guard !isAssigning, !pool.isShutDown, !pool.defersAssignment(of: self) else { return }
-        (isAssigning, isPutOff) = (true, false)
-        dialCount = 0
+        guard !books.isAssigning, !pool.isShutDown, !pool.defersAssignment(of: self) else { return }
+        (books.isAssigning, books.isPutOff) = (true, false)
+        books.dialCount = 0
         var count = 0
         while waitingCount > 0, assignConnection() {
             pool.context.turn.noteCost(TurnBudget.callCost)
@@ -152,31 +169,32 @@ final class OriginPool {
                 break
             }
         }
-        isAssigning = false
+        books.isAssigning = false
         // After a put-off, the next turn may find connections for the other exchanges.
-        if !isPutOff, let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
+        if !books.isPutOff, let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
         openFiles()
         // The heads of all served exchanges are sent together.
-        for connection in shared where connection.needsFlush { connection.flush() }
+        for connection in books.shared where connection.needsFlush { connection.flush() }
         publishCounts()
     }
 
     /// Publishes the numbers for other threads; called after every change.
     private func publishCounts() {
         counters.publish(
-            connecting: dialings.count, active: openConnections.count + retired.count - idle.count, idle: idle.count,
+            connecting: books.dialings.count,
+            active: books.openConnections.count + books.retired.count - books.idle.count, idle: books.idle.count,
             waiting: waitingCount)
     }
 
     /// Continues with the other exchanges in the next turn.
     private func putOff() {
-        isPutOff = true
+        books.isPutOff = true
         pool.context.continueAfterSockets(self)
     }
 
     /// Gives a connection to an exchange, or begins to make one; false when neither is possible.
     private func assignConnection() -> Bool {
-        if let exchange = renewals.first {
+        if let exchange = books.renewals.first {
             if let connection = takeShared(newerThan: exchange.lostConnection)
                 ?? takeUnused(newerThan: exchange.lostConnection)
             {
@@ -184,22 +202,22 @@ final class OriginPool {
                 return true
             }
             // A used idle connection is closed to make room for a new connection.
-            if renewals.count > dialings.count, !hasRoom, let used = idle.oldest {
+            if books.renewals.count > books.dialings.count, !hasRoom, let used = books.idle.oldest {
                 used.close()
                 return true
             }
         }
-        if line.count > 0, let connection = takeShared() ?? takeIdle() {
+        if books.line.count > 0, let connection = takeShared() ?? takeIdle() {
             serve(connection)
             return true
         }
         guard mayDial else { return false }
         // For a long queue, such as when the origin's protocol becomes known, dials are spread over several turns.
-        guard pool.context.turn.allows(dialCount) else {
+        guard pool.context.turn.allows(books.dialCount) else {
             putOff()
             return false
         }
-        dialCount += 1
+        books.dialCount += 1
         pool.context.turn.noteCost(4 * TurnBudget.callCost)
         return dial()
     }
@@ -215,7 +233,7 @@ final class OriginPool {
                 continue
             }
             exchange.place = nil
-            files.endAhead(exchange)
+            books.files.endAhead(exchange)
             releaseDialer(of: exchange)
             // A suspended exchange enters the queue again when it is resumed.
             guard exchange.flow.level != .suspended else { continue }
@@ -229,12 +247,12 @@ final class OriginPool {
 
     private func nextTurn(for connection: Connection) -> DeadlineLine.Turn? {
         let isMultiplexed = connection is HTTP2Connection
-        if let first = renewals.first, connection.number > first.lostConnection ?? 0,
+        if let first = books.renewals.first, connection.number > first.lostConnection ?? 0,
             isMultiplexed || connection.exchangeCount == 0
         {
-            return renewals.next().map { .serve($0) }
+            return books.renewals.next().map { .serve($0) }
         }
-        return line.next(at: pool.context.now, turn: pool.context.turnNumber, &latencies)
+        return books.line.next(at: pool.context.now, turn: pool.context.turnNumber, &latencies)
     }
 
     /// Fails an exchange whose deadline is out of reach.
@@ -248,7 +266,7 @@ final class OriginPool {
 
     /// Fails the exchanges that would be served last, until at most `limit` exchanges without a dialer wait.
     private func refuseExchanges(beyond limit: Int) {
-        while waitingCount - dialings.count > max(0, limit), let exchange = line.removeLast() {
+        while waitingCount - books.dialings.count > max(0, limit), let exchange = books.line.removeLast() {
             exchange.place = nil
             releaseDialer(of: exchange)
             refuse(exchange, beyond: limit)
@@ -273,7 +291,7 @@ final class OriginPool {
     }
 
     private func endRest() {
-        for connection in shared { connection.endRest() }
+        for connection in books.shared { connection.endRest() }
         assignConnections()
     }
 
@@ -287,42 +305,47 @@ final class OriginPool {
     /// As many retired connections as `limit` allows do not count, so that their long streams do not block other
     /// exchanges.
     private var hasRoom: Bool {
-        guard !lacksDescriptors else { return false }
-        return limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
+        guard !books.lacksDescriptors else { return false }
+        return limit.map { books.openConnections.count + max(0, books.retired.count - $0) + books.dialings.count < $0 }
+            ?? true
     }
 
     private var mayDial: Bool {
-        guard dialings.count < waitingCount, hasRoom, !shared.contains(where: \.isThrottled) else { return false }
+        guard books.dialings.count < waitingCount, hasRoom, !books.shared.contains(where: \.isThrottled) else {
+            return false
+        }
         // One HTTP/2 connection serves all exchanges (RFC 9113 §9.1), so exchanges wait for the first connection.
-        return knownProtocol == .http1 || dialsInParallel || dialings.isEmpty
+        return books.knownProtocol == .http1 || books.dialsInParallel || books.dialings.isEmpty
     }
 
     /// Makes connections for exchanges that have waited for the protocol of the first connection.
     func dialInParallel() {
-        dialsInParallel = true
+        books.dialsInParallel = true
         assignConnections()
     }
 
     /// Puts an exchange back into the queue when its file got no descriptor; false if nothing at this origin can
     /// release a descriptor.
     func waitForDescriptor(exchange: Exchange) -> Bool {
-        guard noteLackOfDescriptors(isAwaited: hasConnections || files.aheadCount > 1) else { return false }
+        guard noteLackOfDescriptors(isAwaited: hasConnections || books.files.aheadCount > 1) else { return false }
         enter(exchange)
         return true
     }
 
     /// Pauses new connections and files if a descriptor is expected to become free; returns `isAwaited`.
     private func noteLackOfDescriptors(isAwaited: Bool) -> Bool {
-        lacksDescriptors = isAwaited
+        books.lacksDescriptors = isAwaited
         if isAwaited { descriptorTimer.wait(for: self, until: pool.context.now + Self.descriptorWait) }
         return isAwaited
     }
 
-    private var hasConnections: Bool { !(openConnections.isEmpty && retired.isEmpty && dialings.isEmpty) }
+    private var hasConnections: Bool {
+        !(books.openConnections.isEmpty && books.retired.isEmpty && books.dialings.isEmpty)
+    }
 
     /// Makes connections and opens files again: other parts of the process may have released descriptors.
     func dialAgain() {
-        lacksDescriptors = false
+        books.lacksDescriptors = false
         assignConnections()
     }
 
@@ -333,14 +356,14 @@ final class OriginPool {
 
     /// Begins a connection for the first exchange without a dialer; false when there is none.
     private func dial() -> Bool {
-        guard let exchange = renewals.nextUndialed() ?? line.nextUndialed() else { return false }
+        guard let exchange = books.renewals.nextUndialed() ?? books.line.nextUndialed() else { return false }
         let dialing = PendingDial(exchange, origin: self)
         let dialer = Dialer(
-            target, userTimeout: exchange.message.idleTimeout, context: pool.context, parts: pool.parts,
+            books.target, userTimeout: exchange.message.idleTimeout, context: pool.context, parts: pool.parts,
             tls: pool.tls, owner: dialing)
         dialing.dialer = dialer
-        dialings[ObjectIdentifier(dialer)] = dialing
-        if knownProtocol == nil, !dialsInParallel {
+        books.dialings[ObjectIdentifier(dialer)] = dialing
+        if books.knownProtocol == nil, !books.dialsInParallel {
             protocolTimer.wait(for: self, until: pool.context.now + Self.protocolWaitLimit)
         }
         exchange.dialer = dialer
@@ -356,8 +379,8 @@ final class OriginPool {
     private func separate(_ exchange: Exchange) {
         exchange.dialer = nil
         guard let place = exchange.place else { return }
-        line.noteUndialed(place)
-        renewals.noteUndialed(place)
+        books.line.noteUndialed(place)
+        books.renewals.noteUndialed(place)
         if pool.maximumConnectionWait != nil { exchange.setTimer() }
     }
 
@@ -365,12 +388,12 @@ final class OriginPool {
     private func releaseDialer(of exchange: Exchange) {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
-        guard dialings[ObjectIdentifier(dialer)] != nil else { return }
-        guard let exchange = renewals.nextUndialed() ?? line.nextUndialed() else {
-            dialings[ObjectIdentifier(dialer)] = nil
+        guard books.dialings[ObjectIdentifier(dialer)] != nil else { return }
+        guard let exchange = books.renewals.nextUndialed() ?? books.line.nextUndialed() else {
+            books.dialings[ObjectIdentifier(dialer)] = nil
             return dialer.abandon()
         }
-        dialings[ObjectIdentifier(dialer)]?.exchange = exchange
+        books.dialings[ObjectIdentifier(dialer)]?.exchange = exchange
         exchange.dialer = dialer
         exchange.touch()
         exchange.setTimer()
@@ -378,31 +401,31 @@ final class OriginPool {
 
     /// Removes a finished dialer; returns the exchange that it worked for.
     private func forget(_ dialer: Dialer) -> Exchange? {
-        guard let exchange = dialings.removeValue(forKey: ObjectIdentifier(dialer))?.exchange else { return nil }
+        guard let exchange = books.dialings.removeValue(forKey: ObjectIdentifier(dialer))?.exchange else { return nil }
         separate(exchange)
         return exchange
     }
 
     /// Abandons all connections under construction: the waiting exchanges need no connection or another kind.
     private func abandonDialers() {
-        for dialing in dialings.values {
+        for dialing in books.dialings.values {
             separate(dialing.exchange)
             dialing.dialer?.abandon()
         }
-        dialings = [:]
+        books.dialings = [:]
     }
 
     /// The number of the next connection, counted from 1.
     func nextConnectionNumber() -> Int {
-        connectionNumber += 1
-        return connectionNumber
+        books.connectionNumber += 1
+        return books.connectionNumber
     }
 
     // MARK: Idle connections
 
     /// Takes a connection that has finished its exchanges and may carry others.
     func connectionIsFree(_ connection: Connection) {
-        lacksDescriptors = false
+        books.lacksDescriptors = false
         putIdle(connection)
         assignConnections()
         // Only now, after waiting exchanges have got connections.
@@ -413,7 +436,7 @@ final class OriginPool {
     ///
     /// An ended exchange may have closed its file, and so released a descriptor.
     func connectionHasRoom(_ connection: HTTP2Connection) {
-        lacksDescriptors = false
+        books.lacksDescriptors = false
         assignConnections()
     }
 
@@ -421,49 +444,49 @@ final class OriginPool {
     ///
     /// Exchanges that already run on HTTP/2 may finish there.
     func requireHTTP1() {
-        guard !target.isLimitedToHTTP1 else { return }
-        target.isLimitedToHTTP1 = true
-        knownProtocol = .http1
+        guard !books.target.isLimitedToHTTP1 else { return }
+        books.target.isLimitedToHTTP1 = true
+        books.knownProtocol = .http1
         // Connections under construction have offered HTTP/2 already.
         abandonDialers()
-        for connection in shared { connection.retire() }
+        for connection in books.shared { connection.retire() }
         assignConnections()
     }
 
     /// Moves a connection that begins no further exchange to the retired ones.
     func connectionRetired(_ connection: HTTP2Connection) {
-        openConnections[ObjectIdentifier(connection)] = nil
-        shared.removeAll { $0 === connection }
-        retired[ObjectIdentifier(connection)] = connection
+        books.openConnections[ObjectIdentifier(connection)] = nil
+        books.shared.removeAll { $0 === connection }
+        books.retired[ObjectIdentifier(connection)] = connection
         removeIdle(connection)
         assignConnections()
     }
 
     /// Removes a closed connection.
     func connectionClosed(_ connection: Connection) {
-        lacksDescriptors = false
+        books.lacksDescriptors = false
         removeIdle(connection)
-        if connection is HTTP2Connection { shared.removeAll { $0 === connection } }
-        openConnections[ObjectIdentifier(connection)] = nil
-        retired[ObjectIdentifier(connection)] = nil
+        if connection is HTTP2Connection { books.shared.removeAll { $0 === connection } }
+        books.openConnections[ObjectIdentifier(connection)] = nil
+        books.retired[ObjectIdentifier(connection)] = nil
         pool.connectionObserver?.connectionClosed(connection.observed, after: connection.age)
         assignConnections()
     }
 
     private func putIdle(_ connection: Connection) {
-        assert(!connection.isClosed && openConnections[ObjectIdentifier(connection)] === connection)
-        idle.append(connection)
+        assert(!connection.isClosed && books.openConnections[ObjectIdentifier(connection)] === connection)
+        books.idle.append(connection)
         pool.addIdle(connection)
         connection.becomeIdle()
     }
 
     private func removeIdle(_ connection: Connection) {
-        if idle.remove(connection) { pool.removeIdle(connection) }
+        if books.idle.remove(connection) { pool.removeIdle(connection) }
     }
 
     /// The first HTTP/2 connection with room for another exchange.
     private func takeShared(newerThan number: Int? = nil) -> Connection? {
-        while let connection = shared.first(where: { $0.hasRoom && $0.number > number ?? 0 }) {
+        while let connection = books.shared.first(where: { $0.hasRoom && $0.number > number ?? 0 }) {
             guard connection.isIdle, connection.originLinks.isListed else { return connection }
             removeIdle(connection)
             if connection.isUsable { return connection }
@@ -483,7 +506,7 @@ final class OriginPool {
     }
 
     private func takeIdle(where suits: (Connection) -> Bool) -> Connection? {
-        while let connection = idle.newest(where: suits) {
+        while let connection = books.idle.newest(where: suits) {
             removeIdle(connection)
             if connection.isUsable { return connection }
             connection.close()
@@ -494,38 +517,38 @@ final class OriginPool {
     /// Closes all idle connections.
     func closeIdle() {
         // Closing a connection may give another one to an exchange.
-        for connection in idle.all where connection.isIdle { connection.close() }
+        for connection in books.idle.all where connection.isIdle { connection.close() }
     }
 
     /// Closes all connections and abandons the dialers; the caller has ended the exchanges before.
     func shutDown() {
-        isShutDown = true
+        books.isShutDown = true
         abandonDialers()
         for timer in [protocolTimer, descriptorTimer, restTimer] { timer.end() }
-        for connection in Array(openConnections.values) + retired.values { connection.close() }
+        for connection in Array(books.openConnections.values) + books.retired.values { connection.close() }
     }
 }
 
 extension OriginPool: NextIteration {
     func continueWork() {
         // The pool may no longer exist after the shutdown.
-        if !isShutDown { assignConnections() }
+        if !books.isShutDown { assignConnections() }
     }
 }
 
 extension OriginPool {
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         let exchange = forget(dialer)
-        dialsInParallel = false
+        books.dialsInParallel = false
         protocolTimer.end()
-        knownProtocol = socket.applicationProtocol
+        books.knownProtocol = socket.applicationProtocol
         switch socket.applicationProtocol {
         case .http1: begin(HTTP1Connection(socket, origin: self))
         case .http2:
             do {
                 let session = try HTTP2Session(limits: pool.responseLimits)
                 let connection = HTTP2Connection(socket, session: session, origin: self)
-                shared.append(connection)
+                books.shared.append(connection)
                 // Further connections are needed only if this one is not enough.
                 abandonDialers()
                 begin(connection)
@@ -540,13 +563,13 @@ extension OriginPool {
     }
 
     private func begin(_ connection: Connection) {
-        openConnections[ObjectIdentifier(connection)] = connection
+        books.openConnections[ObjectIdentifier(connection)] = connection
         pool.connectionObserver?.connectionOpened(connection.observed)
         connectionIsFree(connection)
     }
 
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
-        dialsInParallel = true
+        books.dialsInParallel = true
         let exchange = forget(dialer)
         // Without descriptors, the exchange waits until a connection of the origin is made, becomes free or closes.
         if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) {
