@@ -106,7 +106,14 @@ struct CURLCommandTests {
         let saved = try run(["--from-curl", "curl -s -o out \(url("/status/404"))"])
         #expect(saved.code == 0 && FileManager.default.fileExists(atPath: folder.file("out").path), "\(saved.errors)")
         #expect(try run(["--from-curl", "curl -i \(url())"]).output.hasPrefix("HTTP/1.1 200 OK\r\n"))
-        #expect(try run(["--from-curl", "curl -v \(url())"]).output.hasPrefix("GET /anything HTTP/1.1\n"))
+        let verbose = try run(["--from-curl", "curl -sv \(url())"])
+        #expect(verbose.errors.hasPrefix("GET /anything HTTP/1.1\n") && verbose.errors.contains("\nHTTP/1.1 200 OK\n"))
+        #expect(verbose.output.hasPrefix("{"), "\(verbose.output)")
+        for both in ["-v -i", "-i -v"] {
+            let shown = try run(["--from-curl", "curl \(both) \(url())"])
+            #expect(shown.errors.hasPrefix("GET /anything HTTP/1.1\n"), "\(shown.errors)")
+            #expect(shown.output.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(shown.output)")
+        }
         let moved = url("/redirect/1")
         #expect(try run(["--print=h", "--from-curl", "curl \(moved)"]).output.hasPrefix("HTTP/1.1 302"))
         #expect(try run(["--print=h", "--from-curl", "curl -L \(moved)"]).output.hasPrefix("HTTP/1.1 200"))

@@ -167,6 +167,18 @@ struct CURLTransferTests {
         #expect(through.code == 0, "\(through.errors)")
     }
 
+    @Test("cookies of a file go beside a Cookie field, and stay for HTTP alone; --location-trusted keeps every field")
+    func cookiesAndKeys() throws {
+        try write("#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tsess\tyes\n", "jar")
+        #expect(try run("-b jar -c jar -H 'Cookie: z=1'", "/anything").code == 0)
+        #expect(server.requests.last?.field("Cookie") == "sess=yes; z=1")
+        #expect(read("jar")?.contains("#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tsess\tyes") == true)
+        let other = try FixtureServer.start()
+        let target = "/redirect-to?url=\(other.url("/anything").absoluteString)"
+        #expect(try run("-L --location-trusted -H 'X-Api-Key: k' -H 'Token: t'", target).code == 0)
+        #expect(other.requests.last?.field("X-Api-Key") == "k" && other.requests.last?.field("Token") == "t")
+    }
+
     @Test("a redirect keeps the method of -X, drops a Host for another origin, and may name its origin")
     func redirects() throws {
         let other = try FixtureServer.start()

@@ -89,6 +89,26 @@ struct FailureTests {
         #expect(try !run("ws", sockets.url("/status?code=403").absoluteString).errors.contains("HTTP/1.1"))
     }
 
+    @Test(
+        "a word that is an item is no URL, and nothing is looked up",
+        arguments: [
+            ["-d", "password=hunter2"], ["-b", "sid=secret"], ["name=x"], ["-d", "@file"], ["--json", "{\"a\":1}"],
+        ])
+    func itemFirst(words: [String]) throws {
+        let result = try Command.run(
+            words + [url("/anything")], in: folder.url, environment: ["https_proxy": "http://127.0.0.1:\(server.port)"])
+        #expect(result.code == 64 && result.errors.contains("is not a URL"), "\(result.errors)")
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test(
+        "options of curl are not shortened options of this command",
+        arguments: [(["--header", "A: b"], "Name:value"), (["--head"], "fireweed HEAD URL")])
+    func foreign(words: [String], hint: String) throws {
+        let result = try Command.run([url("/anything")] + words, in: folder.url)
+        #expect(result.code == 64 && result.errors.contains(hint), "\(result.errors)")
+    }
+
     @Test("--http2 offers HTTP/2, and falls back to HTTP/1.1")
     func http2() throws {
         let result = try run("--http1.1", "--http2", "--print", "h", url("/get"))

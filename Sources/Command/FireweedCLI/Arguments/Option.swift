@@ -106,12 +106,15 @@ struct Option: Sendable {
         + generalOptions
 
     /// The option with a name, or with an unambiguous prefix of a long name; throws `UsageError`.
+    ///
+    /// The name of another command's option is no prefix: `--header` is not `--headers`.
     static func named(_ name: String) throws -> Option {
         if let exact = all.first(where: { $0.names.contains(name) }) { return exact }
-        let candidates = name.hasPrefix("--") && name.count > 2 ? all.filter { $0.hasName(beginningWith: name) } : []
+        let hint = ForeignOption.hint(for: name)
+        let mayBeShort = hint == nil && name.hasPrefix("--") && name.count > 2
+        let candidates = mayBeShort ? all.filter { $0.hasName(beginningWith: name) } : []
         guard let first = candidates.first else {
-            let hint = ForeignOption.hint(for: name) ?? "see fireweed --help"
-            throw UsageError(message: "there is no option \(name); \(hint)")
+            throw UsageError(message: "there is no option \(name); \(hint ?? "see fireweed --help")")
         }
         guard candidates.count == 1 else {
             let names = candidates.flatMap(\.names).filter { $0.hasPrefix(name) }.joined(separator: ", ")

@@ -61,6 +61,11 @@ enum URLShorthand {
             if let end = rest.firstRange(of: "://"), !rest[..<end.lowerBound].contains(where: { "/?#".contains($0) }) {
                 throw UsageError(message: "\"\(text)\" has a scheme that is not one")
             }
+            guard !isItem(rest) else {
+                throw UsageError(
+                    message: "\"\(text)\" is not a URL: items and files of content stand behind it; -d and -b are not "
+                        + "those of curl (--from-curl takes a whole curl command)")
+            }
             full = "\(scheme ?? (isLoopback(rest) ? schemes.clear : schemes.secure))://\(rest)"
         }
         guard let url = try? full.asURL(), url.host?.isEmpty == false else {
@@ -84,6 +89,14 @@ enum URLShorthand {
             isLetter(byte) || (0x30...0x39).contains(byte) || byte == 0x2B || byte == 0x2D || byte == 0x2E
         }
         return isScheme && scheme.utf8.first.map(isLetter) == true ? String(scheme) : nil
+    }
+
+    /// Whether a word is an item or a file of content that stands where a URL should: its host would be looked up, and
+    /// told to a proxy.
+    private static func isItem(_ text: String) -> Bool {
+        let authority = text.prefix { !"/?#".contains($0) }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        return text.hasPrefix("@") || place.contains { "=&{\"".contains($0) }
     }
 
     private static func isLoopback(_ text: String) -> Bool {

@@ -54,6 +54,8 @@ extension CURLTransfer {
         return ranked.sorted { $0.rank > $1.rank }.enumerated().compactMap { index, ranked in
             var properties = ranked.0.properties ?? [:]
             properties[HTTPCookiePropertyKey("Created")] = Double(index)
+            // Foundation leaves it out of `properties`.
+            if ranked.0.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
             return HTTPCookie.make(properties, octets: ranked.0.wireOctets)
         }
     }
@@ -137,11 +139,14 @@ extension CURLTransfer {
     }
 
     private func addCredentials(to request: inout URLRequest, _ first: FirstMessage) {
-        if request.headers["Cookie"] == nil { request.headers["Cookie"] = first.headers["Cookie"] }
+        // Also the fields that the library takes for credentials, such as `X-Api-Key`.
+        for field in first.headers where request.headers[field.name] == nil {
+            let name = field.name.lowercased()
+            let isOfMessage = name.hasPrefix("content-") || ["host", "transfer-encoding", "expect"].contains(name)
+            if !isOfMessage { request.headers.add(field) }
+        }
         guard request.headers["Authorization"] == nil else { return }
-        if let field = first.headers["Authorization"] {
-            request.headers["Authorization"] = field
-        } else if let bearerToken {
+        if let bearerToken {
             request.headers.add(.authorization(bearerToken: bearerToken))
         } else if let secret = first.secret, let colon = secret.firstIndex(of: ":") {
             let (user, password) = (secret[..<colon], secret[secret.index(after: colon)...])

@@ -14,6 +14,8 @@ struct HeadPrinter: Sendable {
     let contentText: TerminalText
     /// Whether heads of responses go to standard output byte for byte, for programs.
     let isRaw: Bool
+    /// Letters of `--print` that go to standard error, as with curl's `-v`.
+    var tells: [Character] = []
     /// Writes the output.
     let write: @Sendable (TerminalText) -> Void
 
@@ -21,8 +23,8 @@ struct HeadPrinter: Sendable {
     func show(_ event: WireRecorder.Event) {
         switch event {
         case .sent(let exchange):
-            if parts.contains("H") { write(text.head(exchange.request)) }
-            if exchange.hasRequestContent, !contentText.isEmpty { write(contentText) }
+            if parts.contains("H") { write(text.head(exchange.request), for: "H") }
+            if exchange.hasRequestContent, !contentText.isEmpty { write(contentText, for: "B") }
         case .intermediate(let exchange):
             guard showsAll, parts.contains("h") else { return }
             exchange.responses.forEach(writeResponse)
@@ -35,13 +37,17 @@ struct HeadPrinter: Sendable {
         guard parts.contains("h") else { return }
         // A response from the cache was not on the wire, or only as a 304.
         guard let exchange = recorder.last, exchange.status == response.statusCode else {
-            return write(text.head(of: response))
+            return write(text.head(of: response), for: "h")
         }
         (showsAll ? exchange.responses[...] : exchange.responses.suffix(1)).forEach(writeResponse)
     }
 
     private func writeResponse(_ head: [UInt8]) {
-        if isRaw { Terminal.write(head) } else { write(text.head(head)) }
+        if isRaw, !tells.contains("h") { Terminal.write(head) } else { write(text.head(head), for: "h") }
+    }
+
+    private func write(_ text: TerminalText, for part: Character) {
+        if tells.contains(part) { Terminal.tell(text) } else { write(text) }
     }
 
     /// Shows trailers, or an incomplete head.
@@ -50,7 +56,7 @@ struct HeadPrinter: Sendable {
         guard parts.contains("h"), let rest = recorder.last?.rest, !rest.isEmpty else { return }
         let lines = MessageText.lines(of: rest)
         guard !lines.isEmpty else { return }
-        write(rest.starts(with: "HTTP/".utf8) ? text.head(rest) : text.fields(lines))
+        write(rest.starts(with: "HTTP/".utf8) ? text.head(rest) : text.fields(lines), for: "h")
     }
 }
 

@@ -79,6 +79,8 @@ struct ErrorText {
     /// A hint for a failure because of a certificate; `nil` for other failures of TLS.
     private static func trustHint(for error: AFError, _ text: String) -> String? {
         switch urlError(in: error)?.code {
+        // The file of --cacert itself.
+        case .serverCertificateHasUnknownRoot where text.contains("cannot be read"): nil
         case .serverCertificateHasUnknownRoot:
             "--cacert FILE has another authority trusted, and -k goes on without a check"
         case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid:

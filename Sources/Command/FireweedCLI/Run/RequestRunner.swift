@@ -66,9 +66,14 @@ final class RequestRunner: @unchecked Sendable {
         let isPiped = invocation.curl != nil && !toFile && !Terminal.isOutput
         let text = MessageText(
             appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
+        // As with curl, the content alone goes to standard output, and with -i the heads of responses.
+        let isVerbose = invocation.curl != nil && invocation.isVerbose && !toFile
+        let told = MessageText(
+            appearance: Appearance(invocation, isTerminal: Terminal.isError, allowsColours: Terminal.allowsColours))
         let heads = HeadPrinter(
-            parts: parts, showsAll: invocation.showsAll, text: text,
+            parts: parts, showsAll: invocation.showsAll, text: isVerbose ? told : text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "", isRaw: isPiped,
+            tells: isVerbose ? (invocation.curl?.includesHeads == true ? ["H"] : ["H", "h"]) : [],
             write: { text in
                 guard !toFile else { return Terminal.tell(text) }
                 Terminal.beginLine()
