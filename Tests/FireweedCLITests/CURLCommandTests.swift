@@ -109,6 +109,12 @@ struct CURLCommandTests {
         let verbose = try run(["--from-curl", "curl -sv \(url())"])
         #expect(verbose.errors.hasPrefix("GET /anything HTTP/1.1\n") && verbose.errors.contains("\nHTTP/1.1 200 OK\n"))
         #expect(verbose.output.hasPrefix("{"), "\(verbose.output)")
+        let own = try run(["--print=HB", "--from-curl", "curl -sv -d x=1 \(url())"])
+        #expect(own.errors.isEmpty && own.output.hasPrefix("POST /anything HTTP/1.1\n"), "\(own.errors)")
+        let offline = try run(["--offline", "--from-curl", "curl -sv -d x=1 \(url())"])
+        #expect(offline.errors.isEmpty && offline.output.contains("\n\nx=1"), "\(offline.output)")
+        let named = try run(["--from-curl", "curl -sOJ -w '%{filename_effective}' \(url("/bytes/3"))"])
+        #expect(named.output == "3", "\(named.output)\(named.errors)")
         for both in ["-v -i", "-i -v"] {
             let shown = try run(["--from-curl", "curl \(both) \(url())"])
             #expect(shown.errors.hasPrefix("GET /anything HTTP/1.1\n"), "\(shown.errors)")

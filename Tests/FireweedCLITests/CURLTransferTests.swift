@@ -173,6 +173,14 @@ struct CURLTransferTests {
         #expect(try run("-b jar -c jar -H 'Cookie: z=1'", "/anything").code == 0)
         #expect(server.requests.last?.field("Cookie") == "sess=yes; z=1")
         #expect(read("jar")?.contains("#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tsess\tyes") == true)
+        // A cookie of the run goes beside the field too, and one for TLS alone stays away from clear text.
+        try write("ex.test\tFALSE\t/\tTRUE\t4102444800\tsecret\tyes\n", "secure")
+        let place = "--resolve ex.test:\(server.port):127.0.0.1 http://ex.test:\(server.port)/anything"
+        #expect(try command("curl -s -b secure -c secure \(place)").code == 0)
+        #expect(server.requests.last?.field("Cookie") == nil)
+        #expect(read("secure")?.contains("ex.test\tFALSE\t/\tTRUE\t4102444800\tsecret\tyes") == true)
+        #expect(try run("-L -c new -H 'Cookie: z=1'", "/cookies/set?r=1").code == 0)
+        #expect(Set((server.requests.last?.field("Cookie") ?? "").split(separator: "; ")) == ["r=1", "z=1"])
         let other = try FixtureServer.start()
         let target = "/redirect-to?url=\(other.url("/anything").absoluteString)"
         #expect(try run("-L --location-trusted -H 'X-Api-Key: k' -H 'Token: t'", target).code == 0)

@@ -384,6 +384,7 @@ struct CheckTests {
         let unchecked = try run("status", "-k", page)
         #expect(unchecked.code == 0 && text(unchecked).contains("certificate not checked"), "\(text(unchecked))")
         #expect(try run("status", "--cacert", "missing.pem", page).code == 64)
+        #expect(try run("status", "--tls-min", "1.3", "--tls-max", "1.2", page).code == 64)
         withExtendedLifetime(authority) {}
     }
 

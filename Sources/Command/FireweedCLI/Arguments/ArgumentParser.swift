@@ -119,7 +119,7 @@ enum ArgumentParser {
         var invocation = invocation
         guard words.count <= 1 else { throw UsageError(message: "usage: fireweed status [HOST[:PORT]|URL] [--watch]") }
         invocation.task = .status(target: words.first)
-        return invocation
+        return try InvocationRules.checkedStatus(invocation)
     }
 
     private static func webSocket(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {

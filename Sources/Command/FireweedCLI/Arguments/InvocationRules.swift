@@ -58,6 +58,12 @@ enum InvocationRules {
         return invocation
     }
 
+    /// Returns the invocation of `fireweed status` if its options can be combined; throws `UsageError`.
+    static func checkedStatus(_ invocation: Invocation) throws -> Invocation {
+        for (isBroken, message) in connection(invocation) where isBroken { throw UsageError(message: message) }
+        return invocation
+    }
+
     private static func content(_ invocation: Invocation) -> [(Bool, String)] {
         let hasData = invocation.items.contains(where: \.isData)
         return [

@@ -63,8 +63,7 @@ enum URLShorthand {
             }
             guard !isItem(rest) else {
                 throw UsageError(
-                    message: "\"\(text)\" is not a URL: items and files of content stand behind it; -d and -b are not "
-                        + "those of curl (--from-curl takes a whole curl command)")
+                    message: "\"\(text)\" is not a URL: items stand behind it, and -d and -b are others than curl's")
             }
             full = "\(scheme ?? (isLoopback(rest) ? schemes.clear : schemes.secure))://\(rest)"
         }

@@ -16,7 +16,7 @@ extension CURLRow {
         .flag("get", "G") { $1.sendsDataInQuery = $2 },
         .flag("head", "I") {
             ($1.isHead, $1.includesHeads) = ($2, $2)
-            if $2 { ($0.print, $0.showsAll) = ($0.isVerbose ? "Hh" : "h", true) }
+            if $2 { ($0.print, $0.showsAll) = ($1.isVerbose ? "Hh" : "h", true) }
         },
         .value("url-query") { $1.query.append($2.value) },
         .flag("globoff", "g") { $1.takesURLsLiterally = $2 },
@@ -98,14 +98,14 @@ extension CURLRow {
         .flag("compressed") { $1.asksForCodings = $2 },
         .flag("include", "i") { invocation, transfer, isOn in
             transfer.includesHeads = isOn || transfer.isHead
-            invocation.print = invocation.isVerbose ? "Hhb" : isOn ? "hb" : transfer.isHead ? "h" : nil
-            invocation.showsAll = isOn || invocation.isVerbose
+            invocation.print = transfer.isVerbose ? "Hhb" : isOn ? "hb" : transfer.isHead ? "h" : nil
+            invocation.showsAll = isOn || transfer.isVerbose
         },
         // The heads go to standard error (`HeadPrinter.tells`).
         .flag("verbose", "v") { invocation, transfer, isOn in
             invocation.print = isOn ? "Hhb" : transfer.includesHeads ? "hb" : nil
             invocation.showsAll = isOn || transfer.includesHeads
-            invocation.isVerbose = isOn
+            (invocation.isVerbose, transfer.isVerbose) = (isOn, isOn)
         },
         .flag("fail", "f") {
             $0.checksStatus = $2

@@ -54,16 +54,22 @@ extension CURLTransfer {
         return ranked.sorted { $0.rank > $1.rank }.enumerated().compactMap { index, ranked in
             var properties = ranked.0.properties ?? [:]
             properties[HTTPCookiePropertyKey("Created")] = Double(index)
-            // Foundation leaves it out of `properties`.
+            // Of `properties` Foundation reads neither again: one is a `Bool` there, the other one is missing.
+            if ranked.0.isSecure { properties[.secure] = "TRUE" }
             if ranked.0.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
             return HTTPCookie.make(properties, octets: ranked.0.wireOctets)
         }
     }
 
-    /// The cookies of `-b NAME=VALUE` if the session keeps cookies, which are then sent with them; otherwise none.
+    /// The cookies of `-b NAME=VALUE` and of `Cookie` fields if the session keeps cookies, which are then sent with
+    /// them; otherwise none.
     private func ownCookies(for url: URL) -> [HTTPCookie] {
         guard keepsCookies, let host = url.host else { return [] }
-        return cookies.joined(separator: ";").split(separator: ";").compactMap { pair in
+        let fields = fieldLines.compactMap { line -> String? in
+            let halves = line.split(separator: ":", maxSplits: 1)
+            return halves.count == 2 && halves[0].lowercased() == "cookie" ? String(halves[1]) : nil
+        }
+        return (cookies + fields).joined(separator: ";").split(separator: ";").compactMap { pair in
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 .map { $0.trimmingCharacters(in: .whitespaces) }
             guard halves.count == 2 else { return nil }

@@ -78,6 +78,8 @@ struct CURLTransfer: Sendable, Equatable {
     var headFile: String?
     /// Heads are written before the content, to the same place.
     var includesHeads = false
+    /// The heads go to standard error: curl's `-v`, which is another one than our own.
+    var isVerbose = false
     /// Content codings are offered, and decoded on receipt.
     var asksForCodings = false
 

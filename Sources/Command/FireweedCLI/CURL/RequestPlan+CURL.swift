@@ -75,15 +75,16 @@ extension CURLTransfer {
             if userAgent.isEmpty { fields.omit("User-Agent") } else { fields.addDefault("User-Agent", userAgent) }
         }
         fields.addDefault("Referer", referer)
-        if keepsCookies, let own = fields.value("Cookie"), let host = fields.value("Host") ?? url.host {
-            // curl sends the cookies of its files beside those of the field.
-            let text = [try cookieText(forHost: host, url), own].compactMap { $0 }.filter { !$0.isEmpty }
-            fields.remove("Cookie")
-            fields.addDefault("Cookie", text.joined(separator: "; "))
-        } else if !keepsCookies {
+        if !keepsCookies {
             fields.addDefault("Cookie", cookies.joined(separator: ";"))
-        } else if let host = fields.value("Host") {
-            fields.addDefault("Cookie", try cookieText(forHost: host, url))
+        } else {
+            // The session sends the cookies of a `Cookie` field with those that it keeps.
+            let own = fields.value("Cookie")
+            fields.remove("Cookie")
+            if let host = fields.value("Host") {
+                let texts = [try cookieText(forHost: host, url), own].compactMap { $0 }.filter { !$0.isEmpty }
+                fields.addDefault("Cookie", texts.joined(separator: "; "))
+            }
         }
         // The transport sends its own.
         if proxy != nil { fields.remove("Proxy-Connection") }

@@ -123,7 +123,11 @@ extension RequestRunner {
         if hasPartialFile, response.resumeData != nil {
             Terminal.tell(Self.continuation)
         }
-        return finish(RequestOutcome(error: response.error, context: response.context))
+        var outcome = RequestOutcome(error: response.error, context: response.context)
+        if invocation.outputFile == nil, let name = savedFile?.relativePath {
+            outcome.savedFile = name.hasPrefix("./") ? String(name.dropFirst(2)) : name
+        }
+        return finish(outcome)
     }
 
     /// Says that nothing was saved because of the status; returns the exit code.

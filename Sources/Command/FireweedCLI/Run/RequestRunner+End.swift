@@ -12,6 +12,8 @@ extension RequestRunner {
         var context: (any ResponseContext)?
         /// The content, if it was kept in memory.
         var content: Data?
+        /// The name of the file with the content; `nil` for the file of `--output`.
+        var savedFile: String?
         /// Why the values of `--select` could not be printed.
         var printingFailure: String?
 
@@ -39,7 +41,8 @@ extension RequestRunner {
         let final = code == .success && !isMet ? ExitCode.serverError : code
         if let format = invocation.writeOut {
             var written = WriteOut(outcome, plan, recorder?.last, code: final, message: message)
-            written.values.append(("filename_effective", JSONNode(text: invocation.outputFile ?? "")))
+            let file = outcome.savedFile ?? invocation.outputFile ?? ""
+            written.values.append(("filename_effective", JSONNode(text: file)))
             let text = written.text(format)
             if !text.output.isEmpty { Terminal.writeContent(text.output) }
             if !text.errors.isEmpty { Terminal.tell("\(text.errors)") }

@@ -67,7 +67,9 @@ final class RequestRunner: @unchecked Sendable {
         let text = MessageText(
             appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
         // As with curl, the content alone goes to standard output, and with -i the heads of responses.
-        let isVerbose = invocation.curl != nil && invocation.isVerbose && !toFile
+        let isVerbose =
+            invocation.curl?.isVerbose == true && ["Hh", "Hhb"].contains(invocation.print) && !toFile
+            && !invocation.isOffline
         let told = MessageText(
             appearance: Appearance(invocation, isTerminal: Terminal.isError, allowsColours: Terminal.allowsColours))
         let heads = HeadPrinter(
@@ -150,6 +152,7 @@ final class RequestRunner: @unchecked Sendable {
     }
 
     private static func parts(_ invocation: Invocation) -> String {
+        if invocation.isOffline, invocation.curl?.isVerbose == true { return "HB" }
         if invocation.isOffline { return invocation.print?.filter("HB".contains) ?? "HB" }
         if invocation.isQuiet { return "" }
         let isInFile = invocation.savesToFile && invocation.curl?.includesHeads == true
