@@ -173,6 +173,11 @@ struct CURLTransferTests {
         #expect(try run("-b jar -c jar -H 'Cookie: z=1'", "/anything").code == 0)
         #expect(server.requests.last?.field("Cookie") == "sess=yes; z=1")
         #expect(read("jar")?.contains("#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tsess\tyes") == true)
+        // Not a file of cookies: a line that is too long, bytes that are no text, and one cookie among them.
+        let noise = Data(repeating: 0x61, count: 6_000) + [0x09, 0x0A, 0xFF, 0x09, 0x0A]
+        try (noise + Data("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\r\n".utf8)).write(to: folder.file("noise"))
+        #expect(try run("-b noise", "/anything").code == 0)
+        #expect(server.requests.last?.field("Cookie") == "a=b")
         // A cookie of the run goes beside the field too, and one for TLS alone stays away from clear text.
         try write("ex.test\tFALSE\t/\tTRUE\t4102444800\tsecret\tyes\n", "secure")
         let place = "--resolve ex.test:\(server.port):127.0.0.1 http://ex.test:\(server.port)/anything"

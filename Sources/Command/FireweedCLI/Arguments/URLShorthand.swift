@@ -90,17 +90,21 @@ enum URLShorthand {
         return isScheme && scheme.utf8.first.map(isLetter) == true ? String(scheme) : nil
     }
 
-    /// Whether a word is an item or a file of content that stands where a URL should: its host would be looked up, and
-    /// told to a proxy.
+    /// Whether a word without a scheme is an item, or a file of content.
+    ///
+    /// As a URL, its text would be a host: the host would be looked up, and a proxy would be asked for it.
     private static func isItem(_ text: String) -> Bool {
+        text.hasPrefix("@") || place(of: text).contains { "=&{\"".contains($0) }
+    }
+
+    /// Host and port of a URL without a scheme.
+    private static func place(of text: String) -> Substring {
         let authority = text.prefix { !"/?#".contains($0) }
-        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        return text.hasPrefix("@") || place.contains { "=&{\"".contains($0) }
+        return authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
     }
 
     private static func isLoopback(_ text: String) -> Bool {
-        let authority = text.prefix { !"/?#".contains($0) }
-        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let place = place(of: text)
         let host = place.prefix { $0 != ":" }.lowercased()
         return host == "localhost" || host.hasPrefix("127.") || host.hasSuffix(".localhost")
             || place.hasPrefix("[::1]")

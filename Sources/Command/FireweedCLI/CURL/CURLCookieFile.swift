@@ -12,8 +12,12 @@ enum CURLCookieFile {
     /// `UsageError` for a file that cannot be read.
     static func cookies(in path: String, for url: URL, dropsSession: Bool) throws -> [HTTPCookie] {
         guard !path.isEmpty, path == "-" || FileManager.default.fileExists(atPath: path) else { return [] }
-        let text = String(decoding: try LocalFile.data(path), as: UTF8.self)
-        let found = text.split(whereSeparator: \.isNewline).flatMap { line -> [HTTPCookie] in
+        let found = try LocalFile.data(path).split(separator: 0x0A).flatMap { bytes -> [HTTPCookie] in
+            // Anything may be given as a cookie file: other lines are passed over as bytes.
+            let maySetCookie = bytes.first.map { $0 | 0x20 } == UInt8(ascii: "s")
+            guard bytes.count <= longestLine, maySetCookie || bytes.contains(0x09) else { return [] }
+            let text = String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
+            let line = text[...]
             if line.lowercased().hasPrefix("set-cookie:") {
                 let value = line.dropFirst("set-cookie:".count).trimmingCharacters(in: .whitespaces)
                 return HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
@@ -22,6 +26,9 @@ enum CURLCookieFile {
         }
         return dropsSession ? found.filter { $0.expiresDate != nil } : found
     }
+
+    /// The most bytes of a line, as in curl.
+    private static let longestLine = 5_000
 
     /// `domain  TRUE for subdomains too  path  TRUE for https alone  expires  name  value`.
     private static func cookie(ofLine line: Substring) -> HTTPCookie? {

@@ -101,7 +101,7 @@ extension CURLRow {
             invocation.print = transfer.isVerbose ? "Hhb" : isOn ? "hb" : transfer.isHead ? "h" : nil
             invocation.showsAll = isOn || transfer.isVerbose
         },
-        // The heads go to standard error (`HeadPrinter.tells`).
+        // `HeadPrinter.tells` sends the heads to standard error.
         .flag("verbose", "v") { invocation, transfer, isOn in
             invocation.print = isOn ? "Hhb" : transfer.includesHeads ? "hb" : nil
             invocation.showsAll = isOn || transfer.includesHeads

@@ -30,7 +30,7 @@ extension CURLTransfer {
         }
         for cookie in try fileCookies(for: url) { storage.setCookie(cookie) }
         for earlier in earlierCookies { storage.setCookie(earlier.cookie) }
-        for cookie in ownCookies(for: url) { storage.setCookie(cookie) }
+        for cookie in try ownCookies(for: url) { storage.setCookie(cookie) }
     }
 
     /// The cookies of the files for the host in the user's `Host` field, which curl uses instead of the URL's host.
@@ -63,24 +63,23 @@ extension CURLTransfer {
 
     /// The cookies of `-b NAME=VALUE` and of `Cookie` fields if the session keeps cookies, which are then sent with
     /// them; otherwise none.
-    private func ownCookies(for url: URL) -> [HTTPCookie] {
+    ///
+    /// Throws `UsageError`.
+    private func ownCookies(for url: URL) throws -> [HTTPCookie] {
         guard keepsCookies, let host = url.host else { return [] }
-        let fields = fieldLines.compactMap { line -> String? in
-            let halves = line.split(separator: ":", maxSplits: 1)
-            return halves.count == 2 && halves[0].lowercased() == "cookie" ? String(halves[1]) : nil
-        }
-        return (cookies + fields).joined(separator: ";").split(separator: ";").compactMap { pair in
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { $0.trimmingCharacters(in: .whitespaces) }
-            guard halves.count == 2 else { return nil }
-            return HTTPCookie.make([.name: halves[0], .value: halves[1], .domain: host, .path: "/"], octets: nil)
-        }
+        return (cookies + (try CURLFields(fieldLines).values("Cookie"))).joined(separator: ";").split(separator: ";")
+            .compactMap { pair in
+                let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    .map { $0.trimmingCharacters(in: .whitespaces) }
+                guard halves.count == 2 else { return nil }
+                return HTTPCookie.make([.name: halves[0], .value: halves[1], .domain: host, .path: "/"], octets: nil)
+            }
     }
 
     /// Writes a session's cookies, but not those of `-b NAME=VALUE`, to the file of `-c`; throws what writing throws.
     func writeCookies(of storage: HTTPCookieStorage?, for url: URL) throws {
         guard let cookieJar else { return }
-        let own = Set(ownCookies(for: url).map { "\($0.name)=\($0.value)" })
+        let own = Set(try ownCookies(for: url).map { "\($0.name)=\($0.value)" })
         let kept = (storage?.cookies ?? []).filter { !own.contains("\($0.name)=\($0.value)") }
         try CURLCookieFile.write(kept, to: cookieJar)
     }

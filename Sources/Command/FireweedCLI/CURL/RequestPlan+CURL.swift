@@ -40,8 +40,13 @@ struct CURLFields {
         removedNames.removeAll { names.contains($0.lowercased()) }
     }
 
+    /// The values of the lines with a name, in their order.
+    func values(_ name: String) -> [String] {
+        lines.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
+    }
+
     /// The value of the first line with a name.
-    func value(_ name: String) -> String? { lines.first { $0.name.isEqualIgnoringASCIICase(name) }?.value }
+    func value(_ name: String) -> String? { values(name).first }
 
     /// Adds a field that curl adds, unless the command has or removes it, or the value is empty.
     mutating func addDefault(_ name: String, _ value: String?) {
@@ -78,11 +83,11 @@ extension CURLTransfer {
         if !keepsCookies {
             fields.addDefault("Cookie", cookies.joined(separator: ";"))
         } else {
-            // The session sends the cookies of a `Cookie` field with those that it keeps.
-            let own = fields.value("Cookie")
+            // The session has the cookies of a `Cookie` field too (`ownCookies`), and sends all of them.
+            let own = fields.values("Cookie")
             fields.remove("Cookie")
             if let host = fields.value("Host") {
-                let texts = [try cookieText(forHost: host, url), own].compactMap { $0 }.filter { !$0.isEmpty }
+                let texts = ([try cookieText(forHost: host, url) ?? ""] + own).filter { !$0.isEmpty }
                 fields.addDefault("Cookie", texts.joined(separator: "; "))
             }
         }
