@@ -144,11 +144,14 @@ final class MessageInstruments: Sendable {
     private static let otherTarget = MessageTarget.Key(
         method: other, scheme: other, address: other, port: 0, template: other)
 
+    /// The clock of the transport, which durations are measured by.
+    let clock: any SessionClock
     private let options: MetricsOptions
     private let state: Mutex<State>
 
-    init(_ options: MetricsOptions) {
+    init(_ options: MetricsOptions, clock: any SessionClock) {
         self.options = options
+        self.clock = clock
         state = Mutex(
             State(
                 addresses: BoundedNames(limit: options.addressLimit),

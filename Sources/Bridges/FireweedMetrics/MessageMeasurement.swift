@@ -5,55 +5,51 @@ import CoreMetrics
 import FireweedTransport
 
 /// Measures one message, from its start to its end.
-final class MessageMeasurement: TransferObserver, @unchecked Sendable {
+struct MessageMeasurement: TransferObserver {
     private let instruments: MessageInstruments
-    private let clock: any SessionClock
-    // SAFETY: the thread that starts the transfer sets the variables, before the wrapped transport makes its own
-    // transfer; afterwards only that transfer's callbacks use them, which never overlap.
     private var target: MessageTarget?
     private var start: UInt64 = 0
     private var isWebSocket = false
     private var outcome = MessageOutcome()
 
-    init(_ instruments: MessageInstruments, clock: any SessionClock) {
+    init(_ instruments: MessageInstruments) {
         self.instruments = instruments
-        self.clock = clock
     }
 
-    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
+    mutating func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
         let target = instruments.target(of: message)
         self.target = target
         isWebSocket = message.webSocket != nil
-        start = clock.monotonicNanoseconds
+        start = instruments.clock.monotonicNanoseconds
         target.active?.increment(by: 1)
         return nil
     }
 
-    func transferDidReceive(_ head: ResponseHead) {
+    mutating func transferDidReceive(_ head: ResponseHead) {
         outcome.setStatus(head.status)
         outcome.version = head.protocolVersion ?? ""
         // After its handshake, a WebSocket is not an HTTP exchange.
-        if isWebSocket, head.status == 101 { end(nil) }
+        if isWebSocket, head.status == 101 { _ = recordDuration() }
     }
 
-    func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
+    mutating func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
         if let failure { outcome.fail(with: failure) }
-        self.end(end.report)
+        guard let (target, series) = recordDuration() else { return }
+        series.requestSize?.record(end.report.requestBodyByteCount)
+        series.responseSize?.record(end.report.responseBodyByteCount)
+        let waited = end.report.isUnassigned ? end.report.total : max(0, end.report.waited)
+        target.wait?.recordNanoseconds(waited * 1000)
     }
 
-    /// Records the end; `report` is `nil` at the end of a WebSocket's handshake.
-    private func end(_ report: TransferReport?) {
-        guard let target else { return }
+    /// Records how long the message took, once; returns the instruments, or `nil` when that was done before.
+    private mutating func recordDuration() -> (target: MessageTarget, series: MessageSeries)? {
+        guard let target else { return nil }
         self.target = nil
         target.active?.decrement(by: 1)
         let series = instruments.series(of: target, outcome)
-        let now = clock.monotonicNanoseconds
+        let now = instruments.clock.monotonicNanoseconds
         series.duration?.recordNanoseconds(Int64(clamping: now > start ? now - start : 0))
-        guard let report else { return }
-        series.requestSize?.record(report.requestBodyByteCount)
-        series.responseSize?.record(report.responseBodyByteCount)
-        let waited = report.isUnassigned ? report.total : max(0, report.waited)
-        target.wait?.recordNanoseconds(waited * 1000)
+        return (target, series)
     }
 }
 

@@ -40,7 +40,7 @@ public final class MetricsTransport: TransportDecorator, @unchecked Sendable {
     ///   - base: sends the messages.
     ///   - options: the factory, and what is measured.
     public init(_ base: any Transport, options: MetricsOptions = MetricsOptions()) {
-        instruments = MessageInstruments(options)
+        instruments = MessageInstruments(options, clock: base.clock)
         super.init(base)
     }
 
@@ -48,8 +48,7 @@ public final class MetricsTransport: TransportDecorator, @unchecked Sendable {
     public override func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
-        let measurement = MessageMeasurement(instruments, clock: base.clock)
-        return ObservedTransfer(of: message, for: consumer, on: base, observer: measurement)
+        ObservedTransfer(of: message, for: consumer, on: base, observer: MessageMeasurement(instruments))
     }
 }
 #endif

@@ -16,10 +16,8 @@ final class SpanSettings: Sendable {
 }
 
 /// Begins, fills and ends the span of one message.
-final class MessageSpan: TransferObserver, @unchecked Sendable {
+struct MessageSpan: TransferObserver {
     private let settings: SpanSettings
-    // SAFETY: the thread that starts the transfer sets the variables, before the wrapped transport makes its own
-    // transfer; afterwards only that transfer's callbacks use them, which never overlap.
     private var span: (any Span)?
     private var status: Int?
     private var isWebSocket = false
@@ -31,7 +29,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
 
     // MARK: The request
 
-    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
+    mutating func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
         let owner = message.owner
         let context = owner?.values[RequestServiceContext.self] ?? .topLevel
         let method = MethodName(message.method)
@@ -86,7 +84,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
             SpanEvent(name: "http.challenge", attributes: ["http.response.status_code": .int64(Int64(head.status))]))
     }
 
-    func transferDidReceive(_ head: ResponseHead) {
+    mutating func transferDidReceive(_ head: ResponseHead) {
         status = head.status
         guard let span else { return }
         if span.isRecording {
@@ -105,7 +103,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
 
     // MARK: The end
 
-    func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
+    mutating func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
         guard let span else { return }
         if span.isRecording {
             note(end.earlierReports, on: span)
@@ -132,7 +130,7 @@ final class MessageSpan: TransferObserver, @unchecked Sendable {
         span.updateAttributes { $0["http.request.resend_count"] = resendCount + earlierReports.count }
     }
 
-    private func end(_ failure: TransferFailure?) {
+    private mutating func end(_ failure: TransferFailure?) {
         guard let span else { return }
         self.span = nil
         let word = failure?.word ?? status.flatMap { $0 >= 400 ? String($0) : nil }

@@ -8,49 +8,65 @@ import Synchronization
 /// A transfer that is released or cancelled before its start calls no method. A started transfer calls
 /// `transferWillStart(_:)` once, and `transferDidFinish(_:failure:)` once unless `transferWillStart(_:)` has refused
 /// the message. The calls never overlap. No method may block.
-package protocol TransferObserver: AnyObject, Sendable {
+///
+/// An observer is a value, which its transfer stores: an object of its own costs an allocation for each message.
+package protocol TransferObserver: Sendable {
     /// The transfer starts; called on the thread that starts it. The message can still be changed.
     ///
     /// - Returns: a failure that ends the transfer instead of sending the message; `nil` to send it.
-    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure?
+    mutating func transferWillStart(_ message: inout RequestMessage) -> TransferFailure?
     /// The transport has answered a challenge. Called on its thread, any number of times, before the head.
-    func transferDidAnswerChallenge(_ head: ResponseHead)
+    mutating func transferDidAnswerChallenge(_ head: ResponseHead)
     /// The head of the response came; called on the transport's thread.
-    func transferDidReceive(_ head: ResponseHead)
+    mutating func transferDidReceive(_ head: ResponseHead)
     /// The transfer ended; called on the transport's thread, before the consumer is notified.
     ///
     /// - Parameters:
     ///   - end: the end.
     ///   - failure: why the transfer failed; `nil` when it did not fail. A transfer that was cancelled and whose
     ///     request's deadline is over has a time-out here.
-    func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?)
+    mutating func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?)
 }
 
 extension TransferObserver {
     package func transferDidAnswerChallenge(_ head: ResponseHead) {}
 }
 
+/// How far an observed transfer has come.
+private enum ObservedStage {
+    /// Not started; the latest flow.
+    case made(Flow)
+    /// The observer changes the message, which may take another lock, and the base makes its transfer.
+    case starting(Flow, isCancelled: Bool)
+    case running(any TransferControl)
+    case finished
+}
+
+/// The message, until it is sent, and its consumer, until the end.
+private struct ObservedParts {
+    var message: RequestMessage?
+    var consumer: (any TransferConsumer)?
+}
+
 /// Makes the transfer of another transport when it is started, and notifies an observer.
 ///
 /// Nothing is made before the start, so a control that is released without a start has nothing to report.
-package final class ObservedTransfer: TransferControl, TransferConsumer, @unchecked Sendable {
-    private enum Stage {
-        /// Not started; the latest flow.
-        case made(Flow)
-        /// The observer changes the message, which may take another lock, and the base makes its transfer.
-        case starting(Flow, isCancelled: Bool)
-        case running(any TransferControl)
-        case finished
-    }
-
+package final class ObservedTransfer<Observer: TransferObserver>:
+    TransferControl, TransferConsumer, @unchecked Sendable
+{
     private let base: any Transport
-    private let observer: any TransferObserver
     private let deadline: UInt64?
-    private let stage: Mutex<Stage>
+    private let stage: Mutex<ObservedStage>
     // SAFETY: both are touched by the thread that ends the stage `made`; from then on the base's transfer alone touches
-    // the consumer, in calls that never overlap. Released at the end, since the consumer holds the control.
-    private var message: RequestMessage?
-    private var consumer: (any TransferConsumer)?
+    // them, in calls that never overlap. The consumer, which holds the control, is released at the end. Debug builds,
+    // in which the tests run, check that no call is made during another one.
+    #if DEBUG
+    private var parts: ObservedParts
+    private var observer: Observer
+    #else
+    @exclusivity(unchecked) private var parts: ObservedParts
+    @exclusivity(unchecked) private var observer: Observer
+    #endif
 
     /// Makes a transfer.
     ///
@@ -58,16 +74,15 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
     ///   - message: the message to send.
     ///   - consumer: is notified of the response.
     ///   - base: the transport that sends the message.
-    ///   - observer: follows the transfer; each transfer needs an observer of its own.
+    ///   - observer: follows the transfer.
     package init(
         of message: consuming RequestMessage, for consumer: any TransferConsumer, on base: any Transport,
-        observer: any TransferObserver
+        observer: consuming Observer
     ) {
         self.base = base
         self.observer = observer
-        self.consumer = consumer
         deadline = message.requestDeadlineNanoseconds
-        self.message = message
+        parts = ObservedParts(message: message, consumer: consumer)
         stage = Mutex(.made(.undecided))
     }
 
@@ -80,7 +95,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
             stage = .starting(known, isCancelled: false)
             return true
         }
-        guard isFirst, var message = message.take() else { return }
+        guard isFirst, var message = parts.message.take() else { return }
         if let failure = observer.transferWillStart(&message) {
             stage.withLock { $0 = .finished }
             return end(with: failure)
@@ -131,38 +146,38 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
         }
         if let control { stopRunning(control) }
         guard isFirst else { return }
-        message = nil
+        parts.message = nil
         end(with: .cancelled)
     }
 
     /// Reports an end to the consumer when the base has no transfer.
     private func end(with failure: TransferFailure) {
-        guard let consumer = consumer.take() else { return }
+        guard let consumer = parts.consumer.take() else { return }
         FailedTransfer(failure, consumer: consumer).start(.undecided)
     }
 
     // MARK: Events of the base
 
-    package func transferDidReceiveInterim(_ head: ResponseHead) { consumer?.transferDidReceiveInterim(head) }
+    package func transferDidReceiveInterim(_ head: ResponseHead) { parts.consumer?.transferDidReceiveInterim(head) }
 
     package func transferDidAnswerChallenge(_ head: ResponseHead) {
         observer.transferDidAnswerChallenge(head)
-        consumer?.transferDidAnswerChallenge(head)
+        parts.consumer?.transferDidAnswerChallenge(head)
     }
 
     package func transferDidReceive(_ head: ResponseHead) -> Flow {
         observer.transferDidReceive(head)
-        return consumer?.transferDidReceive(head) ?? .undecided
+        return parts.consumer?.transferDidReceive(head) ?? .undecided
     }
 
     package func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
-        consumer?.transferDidReceive(content) ?? .undecided
+        parts.consumer?.transferDidReceive(content) ?? .undecided
     }
 
-    package func transferDidCompleteRead() { consumer?.transferDidCompleteRead() }
+    package func transferDidCompleteRead() { parts.consumer?.transferDidCompleteRead() }
 
     package func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
-        consumer?.transferDidSend(byteCount, total: total, expected: expected)
+        parts.consumer?.transferDidSend(byteCount, total: total, expected: expected)
     }
 
     package func transferDidFinish(_ end: consuming TransferEnd) {
@@ -176,7 +191,7 @@ package final class ObservedTransfer: TransferControl, TransferConsumer, @unchec
             failure = .timedOut("the deadline of the request came")
         }
         observer.transferDidFinish(end, failure: failure)
-        consumer.take()?.transferDidFinish(end)
+        parts.consumer.take()?.transferDidFinish(end)
         withExtendedLifetime(last) {}
     }
 }

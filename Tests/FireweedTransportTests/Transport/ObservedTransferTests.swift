@@ -15,7 +15,7 @@ struct ObservedTransferTests {
         on base: any Transport = ScriptedTransport { message in
             [.head(ResponseHead(status: message.method == "PUT" ? 204 : 400, fields: [])), .content(Data("ab".utf8))]
         }
-    ) -> ObservedTransfer {
+    ) -> ObservedTransfer<Recorder> {
         ObservedTransfer(of: RequestMessage(url: "https://a.test/"), for: consumer, on: base, observer: observer)
     }
 
@@ -77,7 +77,7 @@ struct ObservedTransferTests {
 
     @Test("nothing holds a transfer that has ended, nor one that is dropped")
     func released() async {
-        weak var ended: ObservedTransfer?
+        weak var ended: ObservedTransfer<Recorder>?
         do {
             let transfer = transfer()
             ended = transfer
@@ -85,7 +85,7 @@ struct ObservedTransferTests {
             await consumer.ended()
         }
         while ended != nil { await Task.yield() }
-        weak var dropped: ObservedTransfer?
+        weak var dropped: ObservedTransfer<Recorder>?
         do {
             let transfer = transfer()
             dropped = transfer

@@ -5,10 +5,9 @@ import FireweedTransport
 /// Asks its guard when the transfer starts, and releases the permit at the end.
 ///
 /// No permit is taken before the start, so that a transfer that is dropped before its start has no permit to release.
-final class GuardObserver<Guard: AdmissionGuard>: TransferObserver, @unchecked Sendable {
+struct GuardObserver<Guard: AdmissionGuard>: TransferObserver {
     private let gate: Guard
     private let clock: any SessionClock
-    // SAFETY: touched in the calls about one transfer alone, which never overlap.
     private var permit: Guard.Permit?
     private var hasHead = false
 
@@ -17,7 +16,7 @@ final class GuardObserver<Guard: AdmissionGuard>: TransferObserver, @unchecked S
         self.clock = clock
     }
 
-    func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
+    mutating func transferWillStart(_ message: inout RequestMessage) -> TransferFailure? {
         switch gate.admit(message, at: clock.monotonicNanoseconds) {
         case .pass: return nil
         case .admit(let permit):
@@ -27,12 +26,12 @@ final class GuardObserver<Guard: AdmissionGuard>: TransferObserver, @unchecked S
         }
     }
 
-    func transferDidReceive(_ head: ResponseHead) {
+    mutating func transferDidReceive(_ head: ResponseHead) {
         hasHead = true
         if let permit { gate.noteHead(head, for: permit, clock: clock) }
     }
 
-    func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
+    mutating func transferDidFinish(_ end: borrowing TransferEnd, failure: TransferFailure?) {
         guard let permit = permit.take() else { return }
         let end = GuardedEnd(hasHead: hasHead, failure: failure, isUnassigned: end.report.isUnassigned)
         gate.release(permit, after: end, at: clock.monotonicNanoseconds)
