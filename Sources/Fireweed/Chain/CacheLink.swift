@@ -158,9 +158,9 @@ extension CacheQuery {
     ///
     /// `facts` are the directives of the exchange's fields, if they are known already. May wait for a disk when there
     /// is a client identity.
-    init(
+    convenience init(
         _ exchange: ChainContext, policy: URLRequest.CachePolicy, in cache: ResponseCache,
-        facts known: CacheQuery.CacheDirectives? = nil
+        facts known: CacheDirectives? = nil
     ) {
         // The answer to a Digest challenge differs each time; the message's credentials identify the user instead.
         let fields =
@@ -170,15 +170,8 @@ extension CacheQuery {
         var message = exchange.wire
         message.fields = fields
         let facts = known.flatMap { exchange.digest == nil ? $0 : nil } ?? cache.facts(of: fields)
-        let identity = cache.scope.clientIdentity(for: exchange.url)
-        self.init(
-            message: message, url: exchange.url, key: CacheKey(exchange.url, host: facts.host, in: cache.scope),
-            facts: facts, credentialFields: cache.scope.credentialFields, clientIdentity: identity,
-            certificate: identity?.contentDigest, policy: policy, separatesCookies: cache.separatesCookies)
+        self.init(message, url: exchange.url, facts: facts, policy: policy, in: cache)
     }
-
-    /// Whether the origin may be asked; false when the request accepts only a stored response.
-    var mayAsk: Bool { policy != .returnCacheDataDontLoad && !(facts.control.onlyIfCached && isAnswerable) }
 }
 
 extension TransferFailure {

@@ -5,7 +5,9 @@ import Foundation
 import FoundationNetworking
 
 /// A message, with the properties that matter to a cache (RFC 9111 §4).
-struct CacheQuery: Sendable {
+///
+/// An object, since every step of a look-up keeps it.
+final class CacheQuery: Sendable {
     /// The properties that follow from the fields alone: a field block that many requests share is parsed once.
     struct CacheDirectives: Sendable, Equatable {
         /// The fields that matter here.
@@ -72,6 +74,22 @@ struct CacheQuery: Sendable {
     /// Whether a stored response answers only requests with the same `Cookie` field.
     let separatesCookies: Bool
 
+    /// The query of a message, for a cache; may wait for a disk when there is a client identity.
+    init(
+        _ message: RequestMessage, url: URL, facts: CacheDirectives, policy: URLRequest.CachePolicy,
+        in cache: ResponseCache
+    ) {
+        self.message = message
+        self.url = url
+        self.facts = facts
+        self.policy = policy
+        key = CacheKey(url, host: facts.host, in: cache.scope)
+        credentialFields = cache.scope.credentialFields
+        clientIdentity = cache.scope.clientIdentity(for: url)
+        certificate = clientIdentity?.contentDigest
+        separatesCookies = cache.separatesCookies
+    }
+
     var method: String { message.method }
     var fields: FieldBlock { message.fields }
 
@@ -102,4 +120,7 @@ struct CacheQuery: Sendable {
 
     /// Whether the method may change the target (RFC 9110 §9.2.1); true for an unknown method.
     var isUnsafe: Bool { !HTTPMethod.isSafe(method) }
+
+    /// Whether the origin may be asked; false when the request accepts only a stored response.
+    var mayAsk: Bool { policy != .returnCacheDataDontLoad && !(facts.control.onlyIfCached && isAnswerable) }
 }

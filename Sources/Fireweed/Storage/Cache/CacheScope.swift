@@ -17,7 +17,7 @@ protocol CacheTrust: Sendable {
 ///
 /// Sessions may share a store: a response must not answer a session that would have asked another server, that would
 /// have refused the server, or that has another identity.
-struct CacheScope: Sendable {
+final class CacheScope: Sendable {
     /// The fields that identify the user of a request.
     let credentialFields: CredentialFields
     private let options: TransportOptions

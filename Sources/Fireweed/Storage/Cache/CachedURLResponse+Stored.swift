@@ -47,6 +47,38 @@ extension StoredResponse {
     }
 }
 
+/// A response that this process stored in a `URLCache`, with what `userInfo` encodes: decoding takes longer than the
+/// rest of a look-up.
+///
+/// The memory of a `URLCache` keeps the object; its disk gets the properties of the superclass alone.
+final class OwnCachedURLResponse: CachedURLResponse, @unchecked Sendable {
+    // SAFETY: the stored properties are `let`s of `Sendable` types.
+
+    let stored: StoredResponse
+    /// The key that it is stored under.
+    let key: String
+
+    /// `plain` is the same response as a ``CachedResponseHandler`` sees it.
+    init(_ stored: StoredResponse, as plain: CachedURLResponse, for key: String) {
+        self.stored = stored
+        self.key = key
+        var userInfo = plain.userInfo ?? [:]
+        userInfo[StoredResponse.headKey] = stored.head.encoded
+        if stored.isMemoryOnly { userInfo[StoredResponse.memoryOnlyKey] = true }
+        super.init(
+            response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: plain.storagePolicy)
+    }
+
+    /// The same response, for the memory alone.
+    init(inMemory other: OwnCachedURLResponse) {
+        stored = other.stored
+        key = other.key
+        super.init(
+            response: other.response, data: other.data, userInfo: other.userInfo,
+            storagePolicy: .allowedInMemoryOnly)
+    }
+}
+
 extension CachedURLResponse {
     /// Whether a session of this library, in any version, stored the response.
     var isOwn: Bool { userInfo?[StoredResponse.headKey] != nil }

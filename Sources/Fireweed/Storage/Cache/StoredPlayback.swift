@@ -10,7 +10,7 @@ struct StoredPlayback: Sendable {
 
     private let head: ResponseHead
     private let content: Data
-    private(set) var hasDeliveredHead = false
+    private var hasDeliveredHead = false
     private var offset = 0
     private let startNanoseconds: UInt64
 

@@ -6,24 +6,27 @@ import Foundation
 import Synchronization
 
 /// Delivers a stored response like a response from the network: it can be suspended, discarded and cancelled.
-final class StoredTransfer: TransferControl {
+final class StoredTransfer: TransferControl, @unchecked Sendable {
     private enum Phase { case ready, playing, ended }
 
     private struct State {
         var phase = Phase.ready
-        var playback: StoredPlayback
         var consumer: (any TransferConsumer)?
         var flow = Flow.undecided
         var isCancelled = false
+        var hasHead = false
     }
 
     /// The queue on which the consumer is called.
     private let queue: DispatchQueue
     private let state: Mutex<State>
+    // SAFETY: used on the queue alone.
+    private var playback: StoredPlayback
 
     init(_ playback: StoredPlayback, for consumer: any TransferConsumer, on queue: DispatchQueue) {
         self.queue = queue
-        state = Mutex(State(playback: playback, consumer: consumer))
+        self.playback = playback
+        state = Mutex(State(consumer: consumer))
     }
 
     func start(_ flow: Flow) {
@@ -42,7 +45,7 @@ final class StoredTransfer: TransferControl {
     }
 
     func discard() {
-        let hasHead = state.withLock { $0.playback.hasDeliveredHead }
+        let hasHead = state.withLock(\.hasHead)
         hasHead ? queue.async { self.end(nil) } : cancel()
     }
 
@@ -54,17 +57,14 @@ final class StoredTransfer: TransferControl {
     /// Delivers pieces until everything is delivered or the flow stops the delivery; on the queue.
     private func deliver() {
         while true {
-            let next = state.withLock { state -> (StoredPlayback, any TransferConsumer)? in
-                guard state.phase == .playing, state.flow.level == .running, !state.isCancelled,
-                    let consumer = state.consumer
-                else { return nil }
-                return (state.playback, consumer)
+            let next = state.withLock { state -> (any TransferConsumer)? in
+                guard state.phase == .playing, state.flow.level == .running, !state.isCancelled else { return nil }
+                return state.consumer
             }
-            guard let (present, consumer) = next else { return }
-            var playback = present
-            guard let flow = playback.step(to: consumer) else { return end(nil) }
-            state.withLock { [playback] state in
-                state.playback = playback
+            guard let next else { return }
+            guard let flow = playback.step(to: next) else { return end(nil) }
+            state.withLock { state in
+                state.hasHead = true
                 _ = state.flow.follow(flow)
             }
         }
@@ -72,10 +72,10 @@ final class StoredTransfer: TransferControl {
 
     /// Notifies the consumer of the end; only the first call counts.
     private func end(_ failure: TransferFailure?) {
-        let (consumer, report) = state.withLock { state in
+        let consumer = state.withLock { state in
             state.phase = .ended
-            return (state.consumer.take(), state.playback.report)
+            return state.consumer.take()
         }
-        consumer?.transferDidFinish(TransferEnd(failure, report: report))
+        consumer?.transferDidFinish(TransferEnd(failure, report: playback.report))
     }
 }

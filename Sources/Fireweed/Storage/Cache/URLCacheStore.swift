@@ -60,6 +60,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
             noteMiss(of: key, since: changeCount)
             return nil
         }
+        if let own = cached as? OwnCachedURLResponse {
+            return own.key == key && choose([own.stored.head]) != nil ? own.stored : nil
+        }
         guard let url = cached.response.url, cached.isOwn ? url.absoluteString == key : CacheKey.text(of: url) == key,
             let stored = StoredResponse(cached), choose([stored.head]) != nil
         else { return nil }
@@ -71,13 +74,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         guard let request = Self.request(for: key), let url = request.url,
             let plain = response.cachedURLResponse(for: url)
         else { return }
-        var userInfo = plain.userInfo ?? [:]
-        userInfo[StoredResponse.headKey] = response.head.encoded
-        if response.isMemoryOnly { userInfo[StoredResponse.memoryOnlyKey] = true }
         state.withLock { $0.misses.forget(key) }
-        let kept = CachedURLResponse(
-            response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: plain.storagePolicy)
-        Self.changing.withLock { _ in keep(kept, for: request, key: key) }
+        let kept = OwnCachedURLResponse(response, as: plain, for: key)
+        Self.changing.withLock { _ in keep(kept, for: request) }
     }
 
     func expectResponse(for key: String) {
@@ -142,7 +141,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: The disk
 
     /// Stores a response in the memory, and in the background on the disk; called with `changing` held.
-    private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
+    private func keep(_ response: OwnCachedURLResponse, for request: URLRequest) {
+        let key = response.key
         guard cache.diskCapacity > 0 else { return replace(by: response, for: request, key: key) }
         guard response.storagePolicy == .allowed else {
             // The disk may be about to get an earlier response of this key.
@@ -154,10 +154,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
             folder?.closeFiles()
             return
         }
-        replace(
-            by: CachedURLResponse(
-                response: response.response, data: response.data, userInfo: response.userInfo,
-                storagePolicy: .allowedInMemoryOnly), for: request, key: key)
+        replace(by: OwnCachedURLResponse(inMemory: response), for: request, key: key)
         let isWriting = state.withLock { state in
             state.unwritten.add(response, for: key)
             defer { state.isWriting = true }
