@@ -46,6 +46,7 @@ final class BlockingThreads: Sendable {
     private let limit: Int
     private let patience: Duration?
     private let lingering: Duration
+    private let niceness: Int32
     private let state = Mutex(State())
     // A condition that a thread can await for a limited time; `Synchronization` has none.
     private let wakeUps = DispatchSemaphore(value: 0)
@@ -58,11 +59,16 @@ final class BlockingThreads: Sendable {
     ///   - patience: how long all threads may be at the same work before waiting work gets an error; `nil`, the
     ///     default, lets work wait for ever.
     ///   - lingering: how long a thread without work waits for more before it ends; not at all by default.
-    init(name: String, limit: Int, patience: Duration? = nil, lingering: Duration = .zero) {
+    ///   - niceness: what is added to the niceness of the threads (setpriority(2)), for work that computes: other
+    ///     threads then have the cores first; 0 by default.
+    init(
+        name: String, limit: Int, patience: Duration? = nil, lingering: Duration = .zero, niceness: Int32 = 0
+    ) {
         self.name = name
         self.limit = limit
         self.patience = patience
         self.lingering = lingering
+        self.niceness = niceness
     }
 
     /// Calls `work` once: on one of the threads, as soon as one is free.
@@ -148,6 +154,11 @@ final class BlockingThreads: Sendable {
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, nil)
+        if niceness > 0 {
+            // On Linux, the niceness is one of the thread alone.
+            let process = __priority_which_t(PRIO_PROCESS.rawValue)
+            setpriority(process, 0, min(19, getpriority(process, 0) + niceness))
+        }
         repeat {
             while let next = next() { next(nil) }
         } while awaitsMore()

@@ -119,21 +119,19 @@ final class LoopContext {
         }
     }
 
-    /// Calls `continuation` after all others, for work that may fill a turn: decoding, or a step of
-    /// a TLS handshake.
+    /// Calls `continuation` after all others, for work that may fill a turn: decoding, or a step of a TLS handshake.
     ///
-    /// Each turn makes at least one such call, and others only while it has time.
+    /// Each turn makes one such call: a poll takes less time than any of them, and sockets wait for one at most.
     func continueWithDearWork(_ continuation: any NextIteration) {
         dearWork.append(continuation)
     }
 
-    /// Runs waiting work of `continueWithDearWork`, and then closes waiting channels.
+    /// Runs one waiting piece of work of `continueWithDearWork`, and then closes waiting channels.
     func runDearWork() {
-        repeat {
-            guard let next = dearWork.popFirst() else { break }
+        if let next = dearWork.popFirst() {
             watched(next) { next.continueWork() }
             turn.noteCost(TurnBudget.costOfLook)
-        } while !turn.isOver
+        }
         while !closing.isEmpty {
             closing.popFirst()?.close()
             turn.noteCost(TurnBudget.callCost)

@@ -20,9 +20,10 @@ final class HandshakeSignature: @unchecked Sendable {
         self.client = .passRetained(client)
     }
 
-    /// At most half of the cores make signatures, so that the loops have the others.
+    /// At most half of the cores make signatures, and the loops have the cores first.
     private static let threads = BlockingThreads(
-        name: "fireweed-sign", limit: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2), lingering: .seconds(1))
+        name: "fireweed-sign", limit: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2), lingering: .seconds(1),
+        niceness: 10)
 
     /// Signs on another thread, then calls `reply` once on the loop's thread; if no thread can be started, the calling
     /// thread signs.
