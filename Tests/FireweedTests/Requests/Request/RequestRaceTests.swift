@@ -119,7 +119,8 @@ struct RequestRaceTests {
     @Test("an invalidated session ends held and dormant requests too, with its error")
     func invalidation() async throws {
         let session = Session.isolated(startRequestsImmediately: false)
-        let held = session.request(server.url("/get")).resume().suspend()
+        // Not answered before the suspension, however late that comes.
+        let held = session.request(server.url("/delay/60")).resume().suspend()
         let dormant = session.request(server.url("/get"))
         let tasks = [held.serializingData(), dormant.serializingData()]
         session.invalidate(with: URLError(.cancelled))
