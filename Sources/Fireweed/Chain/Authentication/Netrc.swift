@@ -143,7 +143,7 @@ private struct NetrcParser {
     mutating func entries() throws -> [Netrc.Entry] {
         var entries: [Netrc.Entry] = []
         while let keyword = try word(isKeyword: true) {
-            switch keyword {
+            switch keyword.lowercased() {
             case "machine": entries.append(Netrc.Entry(machine: try value()))
             case "default": entries.append(Netrc.Entry())
             case "login": try set(\.login, in: &entries)

@@ -90,7 +90,8 @@ final class SessionCore: Sendable {
                 StrictTransportLink(store: $0, clock: clock, checksIdentity: trust.checksIdentity(ofHost:))
             },
             AuthenticationLink(credentials: credentials),
-            settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
+            settings.cookieStorage == nil
+                ? nil : CookieLink(jar: cookies, settings: settings, followsFields: options.cookiesFollowFields),
             protocolClasses == nil ? nil : ProtocolLink(),
             cache.flatMap { [fetches] cache in fetches.map { CoalescingLink(fetches: $0, cache: cache) } },
             CacheLink(cache: cache),

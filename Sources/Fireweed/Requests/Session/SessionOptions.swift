@@ -73,6 +73,10 @@ public struct SessionOptions: Sendable {
     /// values captured when the request was made, and ``Request/value(_:for:)`` takes precedence over both.
     public var valueCaptures: [RequestValues.Capture]
 
+    /// Whether cookies depend on the message's own fields, as in curl: the cookies of the host in `Host` are sent and
+    /// stored, and those of an own `Cookie` field are sent after them, instead of alone; false by default.
+    package var cookiesFollowFields = false
+
     /// Makes options; omitted options have their defaults.
     ///
     /// - Parameters:

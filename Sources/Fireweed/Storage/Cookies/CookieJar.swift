@@ -21,13 +21,15 @@ final class CookieJar: Sendable {
     /// The fields with a `Cookie` field, when there are cookies for the URL and the fields have no `Cookie` field of
     /// their own.
     ///
+    /// With `keepsOwn`, an own `Cookie` field is sent after the cookies instead of alone.
+    ///
     /// `isWanted` is whether the request wants cookies; it is evaluated only when cookies for the URL exist.
     func addingCookies(
         to fields: FieldBlock, for url: URL, urlText: String, settings: SessionSettings,
-        isWanted: @autoclosure () -> Bool = true
+        keepsOwn: Bool = false, isWanted: @autoclosure () -> Bool = true
     ) -> FieldBlock {
         guard settings.setsCookies, let store,
-            let added = store.fields(adding: fields, for: url, text: urlText, now: clock.now),
+            let added = store.fields(adding: fields, for: url, text: urlText, keepsOwn: keepsOwn, now: clock.now),
             isWanted()
         else { return fields }
         return added

@@ -88,20 +88,25 @@ final class CookieStore: @unchecked Sendable {
     // MARK: Sending
 
     /// `base` with a `Cookie` field; `nil` when there are no cookies for the URL, or `base` has a `Cookie` field of its
-    /// own.
+    /// own, unless `keepsOwn` sends its value after the cookies.
     func fields(
-        adding base: FieldBlock, for url: URL, text: String, now: @autoclosure () -> Date = Date()
+        adding base: FieldBlock, for url: URL, text: String, keepsOwn: Bool = false,
+        now: @autoclosure () -> Date = Date()
     ) -> FieldBlock? {
         compareWithStorage()
         let (isEmpty, made) = state.withLock { ($0.index.isEmpty, $0.made[text]) }
         if isEmpty { return nil }
         let now = now()
         if let made, made.base === base, made.validUntil.map({ $0 > now }) ?? true { return made.block }
-        guard !base.contains("Cookie"), let host = url.host.map(CanonicalHost.identity) else { return nil }
+        let own = base.fields.filter { $0.name.isEqualIgnoringASCIICase("Cookie") }.map(\.value)
+        guard own.isEmpty || keepsOwn, let host = url.host.map(CanonicalHost.identity) else { return nil }
         let (path, isSecure) = (CookieRules.requestPath(of: url), url.scheme?.lowercased() == "https")
         return state.withLock { state in
             let cookies = state.index.cookies(forHost: host, path: path, isSecure: isSecure, now: now)
-            let block = Self.field(of: cookies).map { FieldBlock(base, adding: [$0]) }
+            let block = Self.field(of: cookies, before: own).map { field in
+                guard !own.isEmpty else { return FieldBlock(base, adding: [field]) }
+                return FieldBlock(base.fields.filter { !$0.name.isEqualIgnoringASCIICase("Cookie") } + [field])
+            }
             if state.made.count >= Self.maximumMadeCount { state.made = [:] }
             state.made[text] = MadeField(
                 base: base, block: block, validUntil: cookies.compactMap(\.expires).min())
@@ -109,13 +114,15 @@ final class CookieStore: @unchecked Sendable {
         }
     }
 
-    private static func field(of found: [IndexedCookie]) -> Field? {
+    /// The `Cookie` field of cookies and of `others`, which are values of such fields; `nil` without cookies.
+    private static func field(of found: [IndexedCookie], before others: [String]) -> Field? {
         // Other code may put anything into a storage: a cookie that could forge a field is never sent.
         let cookies = found.filter { $0.text.staysInLine }
         guard !cookies.isEmpty else { return nil }
-        var field = Field(name: "Cookie", value: cookies.map(\.text).joined(separator: "; "))
+        var field = Field(name: "Cookie", value: (cookies.map(\.text) + others).joined(separator: "; "))
         if cookies.contains(where: { $0.octets != nil }) {
-            field.octets = Array(cookies.map { $0.octets ?? Array($0.text.utf8) }.joined(separator: Array("; ".utf8)))
+            let octets = cookies.map { $0.octets ?? Array($0.text.utf8) } + others.map { Array($0.utf8) }
+            field.octets = Array(octets.joined(separator: Array("; ".utf8)))
         }
         return field
     }
