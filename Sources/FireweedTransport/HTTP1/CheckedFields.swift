@@ -1,5 +1,18 @@
 // The fields of a request message, checked and serialised.
 
+extension FieldBlock {
+    /// Why these fields cannot be sent, in words that name the first such field; `nil` if they can.
+    package var refusal: String? {
+        do throws(TransferFailure) {
+            _ = try CheckedFields(self)
+            return nil
+        } catch {
+            guard case .exchange(_, let detail, _) = error else { return "the fields cannot be sent" }
+            return detail
+        }
+    }
+}
+
 /// A block of fields in the form of HTTP/1.1, with the values of the fields that concern framing and connection.
 ///
 /// A message's fields come from users and from what users received: none of them may end a line, contradict the
