@@ -152,6 +152,7 @@ struct CURLCommandTests {
             "\t-p ", "--proxy-anyauth",
         ] { #expect(printed.contains(part), "\(part) in \(printed)") }
         #expect(!printed.contains("\t-L "))
+        #expect(try !run(["--curl", "--offline", "h.example"]).output.contains("--unix-socket"))
         #expect(try run(["--curl", "h.example"]).output.contains("-L \\\n\t--max-redirs 20"))
     }
 

@@ -192,6 +192,51 @@ struct CURLTransferTests {
         #expect(other.requests.last?.field("X-Api-Key") == "k" && other.requests.last?.field("Token") == "t")
     }
 
+    @Test("-f fails from 400 on, and a 3xx is saved")
+    func failures() throws {
+        for option in ["-f", "--fail-with-body"] {
+            #expect(try run("-sS \(option)", "/status/301").code == 0)
+            #expect(try run("-sS \(option)", "/status/304").code == 0)
+            #expect(try run("-sS \(option)", "/status/404").code != 0)
+        }
+        server.route("/moved") { _ in FixtureResponse(status: 302, body: .data(Data("moved".utf8))) }
+        #expect(try run("-sS -f -o saved", "/moved").code == 0)
+        #expect(read("saved") == "moved")
+    }
+
+    @Test("a switch with a value, in a file of options, asks for no further URL")
+    func switches() throws {
+        let other = try FixtureServer.start()
+        let lines = [
+            "fail=127.0.0.1:\(other.port)/leak", "-s = 127.0.0.1:\(other.port)/leak", "user = \"a:b\"",
+            "no-verbose : yes", "data = \"a\u{2028}b\"", "url = \"\(url("/anything"))\"",
+        ]
+        try write(lines.joined(separator: "\r\n"), "options")
+        let result = try command("curl -K options")
+        #expect(result.code == 0 && server.requests.count == 1 && other.requests.isEmpty)
+        #expect(result.errors.contains("options, line 1: --fail takes no value"), "\(result.errors)")
+        #expect(server.requests.last?.body == Data("a\u{2028}b".utf8))
+    }
+
+    @Test(
+        "fields that decide about the connection are refused by name, before anything is sent",
+        arguments: ["Upgrade: h2c", "TE: gzip", "Trailer: X", "Expect: 200-foo"])
+    func connectionFields(line: String) throws {
+        let result = try run("-s -H '\(line)'")
+        #expect(result.code == 64 && result.errors.contains(line.prefix { $0 != ":" }), "\(result.errors)")
+        #expect(server.requests.isEmpty)
+        #expect(try run("-H 'Keep-Alive: 300' -H 'Connection: keep-alive'").code == 0)
+    }
+
+    @Test("-k goes with authorities, and pins are separated by semicolons")
+    func trust() throws {
+        #expect(try run("-k --cacert none").code == 0)
+        let pin = "sha256//YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg="
+        #expect(try run("--pinnedpubkey '\(pin);\(pin)'").code == 0)
+        let refused = try run("--pinnedpubkey key.pem")
+        #expect(refused.code == 64 && refused.errors.contains("--pinnedpubkey"), "\(refused.errors)")
+    }
+
     @Test("a redirect keeps the method of -X, drops a Host for another origin, and may name its origin")
     func redirects() throws {
         let other = try FixtureServer.start()

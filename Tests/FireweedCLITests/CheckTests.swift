@@ -182,6 +182,24 @@ struct CheckTests {
         #expect(try run(url, environment: environment).code == 64)
     }
 
+    @Test("options of the configuration file that do not go with the command line are left out")
+    func leftOutConfiguration() throws {
+        let environment = ["FIREWEED_CONFIG": folder.file("config").path]
+        try Data("-d\n--auth a:b\n--raw x\n--check-status\n".utf8).write(to: folder.file("config"))
+        let port = server.port
+        #expect(try run("--select", ".a", server.url("/status/404").absoluteString, environment: environment).code == 4)
+        #expect(try run("http://127.0.0.1:\(port)/anything", "n=1", environment: environment).code == 0)
+        let fields = ["a:b", "c:d"].map { "Basic \(Data($0.utf8).base64EncodedString())" }
+        #expect(server.requests.last?.field("Authorization") == fields[0])
+        #expect(server.requests.last?.body == Data(#"{"n":"1"}"#.utf8))
+        #expect(try run("http://c:d@127.0.0.1:\(port)/anything", environment: environment).code == 0)
+        #expect(server.requests.last?.field("Authorization") == fields[1])
+        // An error is an error, whatever goes with it.
+        try Data("-d\n--timeout soon\n".utf8).write(to: folder.file("config"))
+        let wrong = try run("--select", ".a", "http://127.0.0.1:\(port)/get", environment: environment)
+        #expect(wrong.code == 64 && wrong.errors.contains("line 2: --timeout"), "\(wrong.errors)")
+    }
+
     @Test(
         "an error in the configuration file names the file and the line",
         arguments: [

@@ -81,6 +81,47 @@ struct FetchOptionTests {
         #expect(try saved.code == 1 && records(saved)[0]["file"] != nil)
     }
 
+    @Test("content is decoded whatever -o names: the records' file, or none")
+    func codings() throws {
+        for options in [[], ["-o", "records"], ["-o", "records2", "--save", "d"]] {
+            let result = try Command.run(
+                ["fetch", "--expect", "json.gzipped==true", url("/gzip")] + options, in: folder.url)
+            #expect(result.code == (options.contains("--save") ? 64 : 0), "\(result.errors)")
+        }
+        let records = String(decoding: try Data(contentsOf: folder.file("records")), as: UTF8.self)
+        #expect(records.contains("\"body\": ") && !records.contains("body_base64"))
+        #expect(try Command.run(["fetch", "-o", "r3", "--save", "d", url("/gzip")], in: folder.url).code == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.file("d").path)
+        let saved = try Data(contentsOf: folder.file("d").appendingPathComponent(try #require(names.first)))
+        #expect(saved.starts(with: "{".utf8))
+    }
+
+    @Test("credentials that are typed replace a field that a session has kept, for good", arguments: [false, true])
+    func credentials(fetches: Bool) throws {
+        let session = ["--session", "./s"]
+        func sent(_ arguments: String...) throws -> String? {
+            let command = (fetches ? ["fetch"] : []) + session + arguments
+            #expect(try Command.run(command, in: folder.url).code == 0)
+            return server.requests.last?.field("Authorization")
+        }
+        #expect(try Command.run(session + [url("/get"), "Authorization:own"], in: folder.url).code == 0)
+        #expect(try sent(url("/get")) == "own")
+        #expect(try sent("-A", "bearer", "-a", "token", url("/get")) == "Bearer token")
+        let basic = "Basic \(Data("e:f".utf8).base64EncodedString())"
+        #expect(try sent("http://e:f@127.0.0.1:\(server.port)/get") == basic)
+        if !fetches { #expect(try sent(url("/get")) == basic) }
+    }
+
+    @Test("fetch --continue asks again for what failed, and not for content that speaks of an error")
+    func continued() throws {
+        server.route("/error") { _ in .text(#"{"a": 1, "error": "text", "b": {"error": "deep"}}"#) }
+        for _ in 0..<3 {
+            let arguments = ["fetch", "-o", "records", "--continue", "--select", ".", url("/error")]
+            #expect(try Command.run(arguments, in: folder.url).code == 0)
+        }
+        #expect(server.requests.count == 1)
+    }
+
     @Test("fetch --select puts a part of the content into the record, in place of the content")
     func selection() throws {
         server.route("/items") { _ in .text(#"{"n": [{"id": 1.50}, {"id": "a\nb"}]}"#) }

@@ -19,11 +19,28 @@ enum ArgumentParser {
     /// Parses a command line without the program's name; throws `UsageError`.
     ///
     /// The options in `defaults` come from the configuration file, and apply where the command line says nothing else.
+    /// Those that do not go with the command line are left out.
     static func parse(_ arguments: [String], defaults: [OptionUse] = []) throws -> Invocation {
+        do {
+            return try read(arguments, defaults)
+        } catch let error as UsageError {
+            guard !defaults.isEmpty, (try? read(arguments, [])) != nil else { throw error }
+            for use in defaults {
+                var alone = Invocation()
+                try use.apply(to: &alone)
+            }
+            return try read(arguments, defaults.filter { (try? read(arguments, [$0])) != nil })
+        }
+    }
+
+    private static func read(_ arguments: [String], _ defaults: [OptionUse]) throws -> Invocation {
         let (given, words) = try OptionReader.read(arguments)
         let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
-        // A default whose scope excludes this kind of command line is ignored.
-        let configured = defaults.filter { $0.option.scope.contains(kind) }
+        // A default whose scope excludes this kind of command line is ignored; `serve` takes `--har` to answer from the
+        // archive that requests are recorded to.
+        let configured = defaults.filter { use in
+            use.option.scope.contains(kind) && !(kind == .serve && use.option.names.contains("--har"))
+        }
         var invocation = Invocation()
         // Precedence: the command line, then the curl command, then the defaults.
         let cancelled = given.filter(\.isCancellation)
@@ -56,8 +73,15 @@ enum ArgumentParser {
         case .status: return try status(words.dropFirst(), invocation)
         case .webSocket: return try webSocket(words.dropFirst(), invocation)
         case .fetch: return try fetch(words.dropFirst(), invocation)
-        default: return try request(words, invocation)
+        default: break
         }
+        var request = try request(words, invocation)
+        // Credentials in the URL are typed, and the defaults are not.
+        let isGiven = given.contains { !$0.option.names.filter { ["--auth", "--auth-type"].contains($0) }.isEmpty }
+        if request.userInfo != nil, command == nil, !isGiven {
+            (request.authentication, request.authenticationType) = (nil, nil)
+        }
+        return request
     }
 
     /// The topic of `help` (empty), `help TOPIC` or `SUBCOMMAND help`; `nil` for other words; an unknown topic throws.

@@ -203,9 +203,9 @@ struct Invocation: Sendable, Equatable {
         outputFile.map { ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains($0) } ?? false
     }
 
-    /// Whether the response's content goes to a file.
+    /// Whether the response's content goes to a file; `-o` of `fireweed fetch` names the file of its records.
     var savesToFile: Bool {
-        !writesToStandardOutput && (isDownload || goesOn || outputFile != nil)
+        task != .fetch && !writesToStandardOutput && (isDownload || goesOn || outputFile != nil)
     }
 
     /// Whether the request offers content codings, which are decoded on receipt.
@@ -222,6 +222,9 @@ struct Invocation: Sendable, Equatable {
 
     /// Whether the status decides the exit code.
     var failsWithStatus: Bool { checksStatus || failsWithContent }
+
+    /// Whether a status is a success: 2xx, and to curl everything below 400.
+    func isSuccess(_ status: Int) -> Bool { curl == nil ? (200..<300).contains(status) : status < 400 }
 
     /// How data items become content.
     var bodyForm: BodyForm { givenForm ?? .json }

@@ -16,10 +16,10 @@ enum CURLCookieFile {
             // Anything may be given as a cookie file: other lines are passed over as bytes.
             let maySetCookie = bytes.first.map { $0 | 0x20 } == UInt8(ascii: "s")
             guard bytes.count <= longestLine, maySetCookie || bytes.contains(0x09) else { return [] }
-            let text = String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
-            let line = text[...]
-            if line.lowercased().hasPrefix("set-cookie:") {
-                let value = line.dropFirst("set-cookie:".count).trimmingCharacters(in: .whitespaces)
+            let line = bytes.last == 0x0D ? bytes.dropLast() : bytes
+            let text = String(decoding: line, as: UTF8.self)
+            if text.lowercased().hasPrefix("set-cookie:") {
+                let value = text.dropFirst("set-cookie:".count).trimmingCharacters(in: .whitespaces)
                 return HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
             }
             return cookie(ofLine: line).map { [$0] } ?? []
@@ -31,27 +31,42 @@ enum CURLCookieFile {
     private static let longestLine = 5_000
 
     /// `domain  TRUE for subdomains too  path  TRUE for https alone  expires  name  value`.
-    private static func cookie(ofLine line: Substring) -> HTTPCookie? {
+    private static func cookie(ofLine line: Data) -> HTTPCookie? {
         var line = line
-        let isHTTPOnly = line.hasPrefix("#HttpOnly_")
-        if isHTTPOnly { line = line.dropFirst("#HttpOnly_".count) }
-        guard !line.hasPrefix("#") else { return nil }
-        var cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        if cells.count == 6 { cells.append("") }
-        guard cells.count == 7 else { return nil }
+        let isHTTPOnly = line.starts(with: httpOnlyPrefix.utf8)
+        if isHTTPOnly { line = line.dropFirst(httpOnlyPrefix.utf8.count) }
+        guard line.first != UInt8(ascii: "#") else { return nil }
+        var bytes = line.split(separator: 0x09, omittingEmptySubsequences: false)
+        if bytes.count == 6 { bytes.append(Data()) }
+        guard bytes.count == 7 else { return nil }
+        let cells = bytes[..<5].map { String(decoding: $0, as: UTF8.self) }
+        let pair = [bytes[5], bytes[6]]
+        let isText = pair.allSatisfy { String(validating: $0, as: UTF8.self) != nil }
+        let texts = pair.map { bytes in
+            isText ? String(decoding: bytes, as: UTF8.self) : String(bytes.map { Character(Unicode.Scalar($0)) })
+        }
         let host = cells[0].hasPrefix(".") ? String(cells[0].dropFirst()) : cells[0]
         var properties: [HTTPCookiePropertyKey: Any] = [
-            .domain: cells[1].uppercased() == "TRUE" ? ".\(host)" : host, .path: cells[2], .name: cells[5],
-            .value: cells[6],
+            .domain: cells[1].uppercased() == "TRUE" ? ".\(host)" : host, .path: cells[2], .name: texts[0],
+            .value: texts[1],
         ]
         if cells[3].uppercased() == "TRUE" { properties[.secure] = "TRUE" }
         if isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
-        guard let expires = Double(cells[4]) else { return nil }
-        if expires > 0 {
-            guard expires > Date().timeIntervalSince1970 else { return nil }
-            properties[.expires] = Date(timeIntervalSince1970: expires)
+        guard let expires = seconds(cells[4]) else { return nil }
+        if expires != 0 {
+            guard TimeInterval(expires) > Date().timeIntervalSince1970 else { return nil }
+            properties[.expires] = Date(timeIntervalSince1970: TimeInterval(expires))
         }
-        return HTTPCookie.make(properties, octets: nil)
+        return HTTPCookie.make(properties, octets: isText ? nil : pair[0] + [UInt8(ascii: "=")] + pair[1])
+    }
+
+    private static let httpOnlyPrefix = "#HttpOnly_"
+
+    /// The whole number that a text begins with, at most the end of the year 9999, which `Date` can have: browsers write
+    /// fractions, and curl 2^63 - 1.
+    private static func seconds(_ text: String) -> Int64? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "-" }
+        return Int64(digits).map { min($0, 253_402_300_799) }
     }
 
     /// Writes cookies; `-` is standard output.
@@ -61,14 +76,24 @@ enum CURLCookieFile {
         let lines = cookies.map { cookie in
             let isForSubdomains = cookie.domain.hasPrefix(".")
             let cells = [
-                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + cookie.domain, isForSubdomains ? "TRUE" : "FALSE",
+                (cookie.isHTTPOnly ? httpOnlyPrefix : "") + cookie.domain, isForSubdomains ? "TRUE" : "FALSE",
                 cookie.path, cookie.isSecure ? "TRUE" : "FALSE",
-                cookie.expiresDate.map { String(Int64($0.timeIntervalSince1970)) } ?? "0", cookie.name, cookie.value,
+                cookie.expiresDate.map { String(Int64(exactly: $0.timeIntervalSince1970.rounded()) ?? .max) } ?? "0",
             ]
-            return cells.joined(separator: "\t") + "\n"
+            return cells.map { $0 + "\t" }.joined().utf8 + pair(cookie) + [0x0A]
         }
-        let text = "# Netscape HTTP Cookie File\n# Written by fireweed.\n\n" + lines.sorted().joined()
-        guard path != "-" else { return Terminal.writeContent(text) }
-        try FileInstaller.writePrivately(Data(text.utf8), to: URL(fileURLWithPath: path))
+        let head = "# Netscape HTTP Cookie File\n# Written by fireweed.\n\n"
+        let content = Data(head.utf8) + lines.sorted { $0.lexicographicallyPrecedes($1) }.joined()
+        guard path != "-" else { return Terminal.writeContent(Array(content)) }
+        try FileInstaller.writePrivately(content, to: URL(fileURLWithPath: path))
+    }
+
+    /// Name, tab and value, in the octets that the server has sent.
+    private static func pair(_ cookie: HTTPCookie) -> [UInt8] {
+        guard var octets = cookie.wireOctets.map(Array.init), let end = octets.firstIndex(of: UInt8(ascii: "=")) else {
+            return Array("\(cookie.name)\t\(cookie.value)".utf8)
+        }
+        octets[end] = 0x09
+        return octets
     }
 }

@@ -41,7 +41,7 @@ struct CURLOptions {
     private var options: [[String]] {
         var options: [[String]] = []
         if invocation.followsRedirects {
-            options.append(["-L"])
+            options.append([invocation.curl?.trustsRedirects == true ? "--location-trusted" : "-L"])
             options.append(["--max-redirs", "\(invocation.maximumRedirectCount ?? 20)"])
             // Without `-b`, curl does not send cookies that a redirect has set.
             if invocation.curl?.keepsCookies != false { options.append(["-b", ""]) }

@@ -191,6 +191,17 @@ struct CURLReader {
         }
     }
 
+    /// Whether an option is a switch; false for an unknown one.
+    private static func takesNoValue(_ option: String) -> Bool {
+        if option.hasPrefix("--") {
+            let name = String(option.dropFirst(2))
+            if name == "next" { return true }
+            if let row = CURLRow.named(name) { return !row.takesValue }
+            return name.hasPrefix("no-") && CURLRow.named(String(name.dropFirst(3))).map { !$0.takesValue } ?? false
+        }
+        return option.dropFirst().allSatisfy { $0 == ":" || CURLRow.lettered($0).map { !$0.takesValue } ?? false }
+    }
+
     private static func unknown(_ option: String) -> UsageError {
         UsageError(message: "the option \(option) of the curl command is unknown here, or cannot be carried out")
     }
@@ -214,14 +225,22 @@ struct CURLReader {
         guard configurationDepth < 8 else { throw UsageError(message: "-K: the files of options name each other") }
         configurationDepth += 1
         defer { configurationDepth -= 1 }
-        let lines = try LocalFile.text(path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let lines = try LocalFile.text(path).split(omittingEmptySubsequences: false) {
+            $0 == "\n" || $0 == "\r\n"
+        }
         for (index, line) in lines.enumerated() {
             guard let (name, value) = CURLConfiguration.option(line) else { continue }
             let option = name.hasPrefix("-") ? name : "--\(name)"
+            let place = "\(path == "-" ? "standard input" : path), line \(index + 1)"
             do {
-                try read([Array(option.utf8)] + (value.map { [Array($0.utf8)] } ?? []))
+                guard let value, Self.takesNoValue(option) else {
+                    try read([Array(option.utf8)] + (value.map { [Array($0.utf8)] } ?? []))
+                    continue
+                }
+                try read([Array(option.utf8)])
+                // As curl does: the value is not taken for a URL.
+                if !value.isEmpty { Terminal.tell("fireweed: \(place): \(option) takes no value\n") }
             } catch let error as UsageError {
-                let place = "\(path == "-" ? "standard input" : path), line \(index + 1)"
                 throw UsageError(message: "\(place): \(error.message)")
             }
         }

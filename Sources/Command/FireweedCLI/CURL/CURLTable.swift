@@ -181,7 +181,13 @@ extension CURLRow {
         .own("cacert", nil, "--cacert"), .own("cert", "E", "--cert"), .own("key", nil, "--key"),
         .own("pass", nil, "--cert-key-pass"), .own("cert-type", nil, "--cert-type"),
         .own("tls-max", nil, "--tls-max"), .value("ciphers", nil, addCiphers), .value("tls13-ciphers", nil, addCiphers),
-        .own("pinnedpubkey", nil, "--pin"),
+        .value("pinnedpubkey") { invocation, _, use in
+            let pins = try use.text.split(separator: ";").map(String.init)
+            guard !pins.isEmpty, pins.allSatisfy({ (try? PublicKeyPin($0)) != nil }) else {
+                throw UsageError(message: "\(use.written) of the curl command needs hashes as sha256//BASE64")
+            }
+            invocation.pins = pins
+        },
         .flag("tlsv1", "1") { invocation, _, _ in invocation.minimumTLSVersion = .tls10 },
         .flag("tlsv1.0") { invocation, _, _ in invocation.minimumTLSVersion = .tls10 },
         .flag("tlsv1.1") { invocation, _, _ in invocation.minimumTLSVersion = .tls11 },

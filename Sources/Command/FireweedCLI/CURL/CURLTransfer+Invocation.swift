@@ -27,6 +27,8 @@ extension CURLTransfer {
                 invocation.bypassedHosts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             }
         }
+        // To curl, `-k` makes authorities pointless, but not wrong.
+        if invocation.isInsecure { invocation.authorityFile = nil }
         if trustsRedirects, waitsForChallenge || ![nil, .basic].contains(invocation.authenticationType) {
             throw UsageError(message: "--location-trusted of the curl command goes with --basic and tokens alone")
         }

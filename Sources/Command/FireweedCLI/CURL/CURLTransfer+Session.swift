@@ -19,35 +19,33 @@ extension CURLTransfer {
 
     // MARK: Cookies
 
-    /// Puts the cookies of `-b` into a configuration; without `-b FILE` or `-c` the session keeps none, as in curl.
+    /// Puts the cookies of `-b FILE` into a configuration; without `-b FILE`, `-c` or a session of ours the request keeps
+    /// none, as in curl.
     ///
     /// Throws `UsageError` for a file that cannot be read.
-    func prepareCookies(of configuration: URLSessionConfiguration, for url: URL) throws {
-        guard keepsCookies, let storage = configuration.httpCookieStorage else {
+    func prepareCookies(of configuration: URLSessionConfiguration, for url: URL, isKept: Bool) throws {
+        guard keepsCookies || isKept, let storage = configuration.httpCookieStorage else {
             configuration.httpShouldSetCookies = false
             configuration.httpCookieAcceptPolicy = .never
             return
         }
         for cookie in try fileCookies(for: url) { storage.setCookie(cookie) }
         for earlier in earlierCookies { storage.setCookie(earlier.cookie) }
-        for cookie in try ownCookies(for: url) { storage.setCookie(cookie) }
-    }
-
-    /// The cookies of the files for the host in the user's `Host` field, which curl uses instead of the URL's host.
-    func cookieText(forHost host: String, _ url: URL) throws -> String? {
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
-        parts?.host = host.split(separator: ":").first.map(String.init)
-        guard let url = parts?.url, url.host != nil else { return nil }
-        let found = try fileCookies(for: url).filter { $0.isMeant(for: url) }
-        return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
     /// The cookies of the files in curl's order: longer paths first, then longer domains, longer names, later cookies.
+    ///
+    /// A later cookie of the same domain, path and name replaces an earlier one.
     private func fileCookies(for url: URL) throws -> [HTTPCookie] {
         let all = try cookieFiles.flatMap {
             try CURLCookieFile.cookies(in: $0, for: url, dropsSession: dropsSessionCookies)
         }
-        let ranked = all.enumerated().map { index, cookie in
+        var last: [[String]: (index: Int, cookie: HTTPCookie)] = [:]
+        for (index, cookie) in all.enumerated() {
+            let key = [cookie.domain.lowercased(), cookie.path, cookie.name]
+            last[key] = (last[key]?.index ?? index, cookie)
+        }
+        let ranked = last.values.map { index, cookie in
             (cookie, rank: (cookie.path.count, cookie.domain.count, cookie.name.count, index))
         }
         // Cookies with equally long paths are sent in the order of creation, so the rank becomes the creation time.
@@ -61,27 +59,10 @@ extension CURLTransfer {
         }
     }
 
-    /// The cookies of `-b NAME=VALUE` and of `Cookie` fields if the session keeps cookies, which are then sent with
-    /// them; otherwise none.
-    ///
-    /// Throws `UsageError`.
-    private func ownCookies(for url: URL) throws -> [HTTPCookie] {
-        guard keepsCookies, let host = url.host else { return [] }
-        return (cookies + (try CURLFields(fieldLines).values("Cookie"))).joined(separator: ";").split(separator: ";")
-            .compactMap { pair in
-                let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                    .map { $0.trimmingCharacters(in: .whitespaces) }
-                guard halves.count == 2 else { return nil }
-                return HTTPCookie.make([.name: halves[0], .value: halves[1], .domain: host, .path: "/"], octets: nil)
-            }
-    }
-
-    /// Writes a session's cookies, but not those of `-b NAME=VALUE`, to the file of `-c`; throws what writing throws.
-    func writeCookies(of storage: HTTPCookieStorage?, for url: URL) throws {
-        guard let cookieJar else { return }
-        let own = Set(try ownCookies(for: url).map { "\($0.name)=\($0.value)" })
-        let kept = (storage?.cookies ?? []).filter { !own.contains("\($0.name)=\($0.value)") }
-        try CURLCookieFile.write(kept, to: cookieJar)
+    /// Writes a session's cookies to the file of `-c`; throws what writing throws.
+    func writeCookies(of storage: HTTPCookieStorage?) throws {
+        guard let cookieJar, !cookieJar.isEmpty else { return }
+        try CURLCookieFile.write(storage?.cookies ?? [], to: cookieJar)
     }
 
     // MARK: Redirects

@@ -80,19 +80,10 @@ extension CURLTransfer {
             if userAgent.isEmpty { fields.omit("User-Agent") } else { fields.addDefault("User-Agent", userAgent) }
         }
         fields.addDefault("Referer", referer)
-        if !keepsCookies {
-            fields.addDefault("Cookie", cookies.joined(separator: ";"))
-        } else {
-            // The session has the cookies of a `Cookie` field too (`ownCookies`), and sends all of them.
-            let own = fields.values("Cookie")
-            fields.remove("Cookie")
-            if let host = fields.value("Host") {
-                let texts = ([try cookieText(forHost: host, url) ?? ""] + own).filter { !$0.isEmpty }
-                fields.addDefault("Cookie", texts.joined(separator: "; "))
-            }
-        }
+        // A field of the command's own replaces those of `-b NAME=VALUE`; cookies of files are sent with either.
+        fields.addDefault("Cookie", cookies.joined(separator: ";"))
         // The transport sends its own.
-        if proxy != nil { fields.remove("Proxy-Connection") }
+        for name in ["Keep-Alive", "Proxy-Connection"] { fields.remove(name) }
         if let range { fields.addDefault("Range", "bytes=\(range.contains("-") ? range : "\(range)-")") }
         if let offset = try startOffset, offset > 0, content.upload == nil {
             fields.addDefault("Range", "bytes=\(offset)-")

@@ -94,7 +94,8 @@ struct FetchExchange: Sendable {
     private func headers(of request: FetchRequest, _ authentication: Authentication?) -> HTTPHeaders {
         guard authentication != nil || kept.saved.fields != nil else { return request.headers }
         var headers = request.headers
-        let own = removedNames.union(headers.map { $0.name.lowercased() })
+        var own = removedNames.union(headers.map { $0.name.lowercased() })
+        if request.userInfo != nil || givenAuthentication != nil { own.insert("authorization") }
         kept.addFields(for: request.url, to: &headers, unless: own)
         authentication?.addField(to: &headers)
         return headers

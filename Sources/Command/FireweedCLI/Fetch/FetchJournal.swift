@@ -75,9 +75,29 @@ struct FetchJournal {
 
     private static let errorMember = Array(", \"error\": \"".utf8)
 
-    /// Whether a record has the member `error`: in texts, quotes have backslashes and so do not match.
+    /// Whether a record has the member `error`, apart from those of its members.
     private static func hasError(_ head: [UInt8]) -> Bool {
-        head.indices.contains { head[$0] == errorMember[0] && head[$0...].starts(with: errorMember) }
+        var (depth, isText, isEscaped) = (0, false, false)
+        for index in head.indices {
+            if isText {
+                if isEscaped {
+                    isEscaped = false
+                } else if head[index] == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if head[index] == UInt8(ascii: "\"") {
+                    isText = false
+                }
+                continue
+            }
+            switch head[index] {
+            case UInt8(ascii: "\""): isText = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case errorMember[0] where depth == 1 && head[index...].starts(with: errorMember): return true
+            default: break
+            }
+        }
+        return false
     }
 
     private mutating func remove(index: Int) {

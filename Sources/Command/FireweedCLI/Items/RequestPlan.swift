@@ -124,6 +124,9 @@ struct RequestPlan {
                 throw UsageError(message: "the value of the field \(header.name) has a line break or a NUL in it")
             }
         }
+        // Before anything is sent; the transport would refuse the message.
+        let fields = FieldBlock(headers.map { Field(name: $0.name, value: $0.value) })
+        if let refusal = fields.refusal { throw UsageError(message: refusal) }
     }
 
     /// The same request for another URL.

@@ -67,8 +67,10 @@ enum Terminal {
 
     /// Writes text from elsewhere to standard output: a pipe or a file gets every character, a terminal gets no control
     /// characters.
-    static func writeContent(_ text: String) {
-        write(isOutput ? TerminalText(foreign: text).bytes : Array(text.utf8))
+    static func writeContent(_ text: String) { writeContent(Array(text.utf8)) }
+
+    static func writeContent(_ bytes: [UInt8]) {
+        write(isOutput ? TerminalText(foreign: String(decoding: bytes, as: UTF8.self)).bytes : bytes)
     }
 
     /// Writes to standard error.

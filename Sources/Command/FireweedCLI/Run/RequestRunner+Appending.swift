@@ -19,7 +19,7 @@ extension RequestRunner {
         let meter = TransferMeter()
         if canShowMeter { request.downloadProgress(queue: .global()) { meter.show($0) } }
         let interruption = shared ?? Interruption { request.cancel() }
-        let growth = FileGrowth(file, savesEveryStatus: invocation.savesEveryStatus)
+        let growth = FileGrowth(file, invocation)
         let hasHeads = invocation.curl?.includesHeads == true
         let completion = await withCheckedContinuation { continuation in
             request.onHTTPResponse(on: growth.queue) { [recorder] response in
@@ -73,22 +73,23 @@ private final class FileGrowth: @unchecked Sendable {
     let file: CURLAppendedFile
     /// The queue on which a request calls this object.
     let queue = DispatchQueue(label: "fireweed.command.append")
-    private let savesEveryStatus: Bool
+    private let invocation: Invocation
     // SAFETY: touched on the queue, and after the end of the request.
     private(set) var failure: String?
     private(set) var hasGrown = false
     private var output: CURLAppendedFile.Output?
     private var isOpen = false
 
-    init(_ file: CURLAppendedFile, savesEveryStatus: Bool) {
+    init(_ file: CURLAppendedFile, _ invocation: Invocation) {
         self.file = file
-        self.savesEveryStatus = savesEveryStatus
+        self.invocation = invocation
     }
 
     /// Whether the content of a response belongs in the file: after an offset, only the bytes that come next.
     func isSaved(_ response: HTTPURLResponse) -> Bool {
         if file.offset > 0 { return file.isContinued(by: response) }
-        return (200..<300).contains(response.statusCode) || savesEveryStatus && response.statusCode != 304
+        let status = response.statusCode
+        return status != 304 && (invocation.savesEveryStatus || invocation.isSuccess(status))
     }
 
     /// Begins a response; removes what an earlier attempt appended, since a retry sends it again.

@@ -67,14 +67,13 @@ extension RequestRunner {
     ///
     /// A 304 has no content, so the file stays.
     private func validate(_ task: DownloadRequest) {
-        let savesAnyStatus = invocation.savesEveryStatus
         let limit = Int(invocation.retryCount)
-        task.validate { [weak task] _, response, _ in
+        task.validate { [weak task, invocation] _, response, _ in
             // The last response is treated as if there were no retries.
             let isRetried = task.map { $0.retryCount < limit } ?? false
             if isRetried, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
             let status = response.statusCode
-            let isSaved = savesAnyStatus && status != 304 || (200..<300).contains(status)
+            let isSaved = status != 304 && (invocation.savesEveryStatus || invocation.isSuccess(status))
             return isSaved ? .success(()) : .failure(RefusedStatus())
         }
     }

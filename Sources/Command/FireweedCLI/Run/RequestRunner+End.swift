@@ -78,7 +78,7 @@ extension RequestRunner {
         if let failure = outcome.printingFailure {
             return (.failure, status < 400 ? failure : "\(failure); the status is \(status)")
         }
-        guard invocation.failsWithStatus else { return (.success, nil) }
+        guard invocation.failsWithStatus, !invocation.isSuccess(status) else { return (.success, nil) }
         let code = ExitCode(status: status)
         return (code, code == .success ? nil : "the status is \(status)")
     }

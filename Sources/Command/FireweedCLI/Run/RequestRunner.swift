@@ -39,8 +39,8 @@ final class RequestRunner: @unchecked Sendable {
         let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
         givenAuthentication = invocation.takesCredentialsOfURL ? nil : given
         authentication = kept.authentication(given, for: plan.url)
-        headers = try Self.headers(plan, authentication, invocation, kept, plan.url)
-        offlineServer = try invocation.isOffline ? OfflineServer() : nil
+        headers = try Self.headers(plan, authentication, isGiven: given != nil, invocation, kept, plan.url)
+        offlineServer = try invocation.isOffline && !invocation.printsCURL ? OfflineServer() : nil
         if let offlineServer {
             invocation = invocation.connected(to: offlineServer)
             plan.url = OfflineServer.url(plan.url)
@@ -102,7 +102,8 @@ final class RequestRunner: @unchecked Sendable {
         authentication = kept.authentication(given, for: url)
         headers =
             authentication == first.authentication && kept.saved.fields == nil
-            ? first.headers : try Self.headers(first.plan, authentication, invocation, kept, url)
+            ? first.headers
+            : try Self.headers(first.plan, authentication, isGiven: given != nil, invocation, kept, url)
         self.kept = kept
         plan = first.plan.with(url: offlineServer == nil ? url : OfflineServer.url(url))
         let own = offlineServer.map { invocation.connected(to: $0) } ?? invocation
@@ -116,13 +117,16 @@ final class RequestRunner: @unchecked Sendable {
     }
 
     private static func headers(
-        _ plan: RequestPlan, _ authentication: Authentication?, _ invocation: Invocation, _ kept: SessionUse,
-        _ url: URL
+        _ plan: RequestPlan, _ authentication: Authentication?, isGiven: Bool, _ invocation: Invocation,
+        _ kept: SessionUse, _ url: URL
     ) throws -> HTTPHeaders {
         var headers = plan.headers
-        let own = Set((plan.lines.map(\.name) + plan.removedHeaders).map { $0.lowercased() })
+        var own = Set((plan.lines.map(\.name) + plan.removedHeaders).map { $0.lowercased() })
+        // Credentials of the command line replace a kept field.
+        if isGiven { own.insert("authorization") }
         kept.addFields(for: url, to: &headers, unless: own)
-        if let cookies = headers["Cookie"], own.contains("cookie"), kept.restored != nil {
+        // Of a curl command, the session's cookies are added when it is sent.
+        if let cookies = headers["Cookie"], own.contains("cookie"), kept.restored != nil, invocation.curl == nil {
             headers.update(name: "Cookie", value: kept.cookieField(cookies, for: url))
         }
         authentication?.addField(to: &headers)
@@ -200,7 +204,7 @@ final class RequestRunner: @unchecked Sendable {
             isKept = false
         }
         if let curl = invocation.curl, let jar = curl.cookieJar {
-            do { try curl.writeCookies(of: made.cookies, for: plan.url) } catch {
+            do { try curl.writeCookies(of: made.cookies) } catch {
                 complain("the cookie jar", jar, error)
             }
         }

@@ -23,7 +23,12 @@ enum SessionMaker {
     ) throws -> Made {
         let configuration = configuration(for: invocation, plan: plan)
         saved?.restoreCookies(in: configuration.httpCookieStorage)
-        try invocation.curl?.prepareCookies(of: configuration, for: plan.url)
+        try invocation.curl?.prepareCookies(of: configuration, for: plan.url, isKept: saved != nil)
+        var options = SessionOptions(
+            netrc: try netrc(for: invocation),
+            responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
+            asyncResponseStore: sharedCache)
+        options.cookiesFollowFields = invocation.curl != nil
         let recorder = invocation.archiveFile.map { _ in HARRecorder(includesContent: true) }
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
@@ -32,10 +37,7 @@ enum SessionMaker {
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation, plan, saved), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
-            options: SessionOptions(
-                netrc: try netrc(for: invocation),
-                responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
-                asyncResponseStore: sharedCache))
+            options: options)
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
 

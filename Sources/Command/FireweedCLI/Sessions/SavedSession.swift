@@ -86,6 +86,9 @@ struct SavedSession: Codable, Equatable {
     mutating func set(_ authentication: Authentication, for url: URL) {
         let origin = Self.origin(of: url)
         credentials.removeAll { $0.origin == origin }
+        // A field would be sent instead of them.
+        fields?.removeAll { $0.origin == origin && $0.name.isEqualIgnoringASCIICase("Authorization") }
+        if fields?.isEmpty == true { fields = nil }
         credentials.append(
             Credentials(origin: origin, type: authentication.type.rawValue, secret: authentication.secret))
     }
