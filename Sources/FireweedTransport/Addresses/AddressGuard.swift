@@ -2,9 +2,9 @@
 
 /// Refuses connections by IP address, after the name look-up.
 ///
-/// For programs that fetch URLs chosen by others (SSRF): such a name may lead to a machine that only this program can
-/// reach. The guard checks each address just before a connection to it is opened, also after a redirect, so that a name
-/// server that changes its answer (DNS rebinding) gains nothing. A refusal fails the transfer with
+/// For programs that fetch URLs from untrusted sources (SSRF): the host of such a URL may be a machine that only this
+/// program can reach. The guard checks each address just before a connection to it is opened, also after a redirect, so
+/// that a name server that changes its answer (DNS rebinding) gains nothing. A refusal fails the transfer with
 /// `TransferRefusal.address`, inside `URLError.resourceUnavailable`.
 ///
 /// With a proxy, the guard checks the proxy's address, so a private address of a proxy has to be in `exceptions`. An

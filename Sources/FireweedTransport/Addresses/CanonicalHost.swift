@@ -4,8 +4,8 @@ import Foundation
 
 /// The form of a host that all rules compare: trust, identities, addresses and HSTS.
 ///
-/// A host has many spellings, and a URL could evade a rule that is found by only one of them. The canonical form is
-/// only for comparison: messages and handshakes contain the host of the URL.
+/// A host has many spellings, and a URL could evade a rule that matches only one of them. The canonical form is only
+/// for comparison: messages and handshakes contain the host of the URL.
 ///
 /// Origins, credentials, cookies and stored responses must not reach another machine: they are compared by
 /// `identity(of:)`, where `name.` and `name` differ.
@@ -17,7 +17,7 @@ package enum CanonicalHost {
     /// - A name in lower case, with A-labels for labels outside ASCII (RFC 5890 §2.3.2.1, by the conversion that `URL`
     ///   makes), and without the dot that ends a full name (RFC 1034 §3.1).
     ///
-    /// A text that cannot be a host comes back as it is, with its ASCII letters in lower case: no URL has such a host.
+    /// A text that cannot be a host, and so is in no URL, is returned with its ASCII letters in lower case.
     /// The canonical form of a canonical form is the same.
     package static func text(of host: String) -> String {
         var host = host
@@ -66,7 +66,7 @@ package enum CanonicalHost {
         }
     }
 
-    /// The rule for a host in a dictionary of rules by host; of several spellings, the canonical one takes precedence,
+    /// Returns the rule for a host from rules by host; of several spellings, the canonical spelling takes precedence,
     /// then the first in sort order.
     package static func rule<Rule>(for host: String, in rules: [String: Rule]) -> Rule? {
         guard !rules.isEmpty else { return nil }
@@ -75,7 +75,8 @@ package enum CanonicalHost {
         return rules.filter { text(of: $0.key) == host }.min { $0.key < $1.key }?.value
     }
 
-    /// Whether a host in UTF-8 is canonical already, as most are; false for some that are, such as IPv6 addresses.
+    /// Whether a host in UTF-8 is surely canonical, as most are; false for some canonical hosts, such as IPv6
+    /// addresses.
     package static func isCanonical(_ host: UnsafeRawBufferPointer) -> Bool {
         var isLabelStart = true
         var lastLabelIsName = false
@@ -133,8 +134,8 @@ package enum CanonicalHost {
         String(decoding: host.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// Several final dots stay, since no host has more than one: removing one would change the result again at the next
-    /// call.
+    /// Removes a final dot, but none of several, since no host has several: the form without one of them would not be
+    /// canonical.
     private static func withoutFinalDot(_ name: String) -> String {
         let rest = name.utf8.dropLast()
         guard name.utf8.last == UInt8(ascii: "."), rest.last != UInt8(ascii: ".") else { return name }

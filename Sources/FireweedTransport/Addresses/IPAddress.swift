@@ -19,7 +19,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The address of a socket address; `nil` for other families.
+    /// Reads the IP address in a socket address; `nil` for families other than IPv4 and IPv6.
     init?(_ address: UnsafePointer<sockaddr>) {
         let start = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -76,7 +76,7 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         prefixLength = length
     }
 
-    /// Whether an address is in the network; an address of the other family never is.
+    /// Whether an address is in the network; false for an address of the other family.
     public func contains(_ address: IPAddress) -> Bool {
         guard address.bytes.count == base.bytes.count else { return false }
         let whole = prefixLength / 8

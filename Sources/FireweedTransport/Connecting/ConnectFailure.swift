@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 
 extension TransferFailure {
-    /// The look-up of a host gave no address.
+    /// The failure of a look-up that gave no address for a host.
     static func nameNotFound(_ host: String, _ failure: LookupFailure) -> TransferFailure {
         .exchange(
             failure.isExhaustion ? .cannotLoadFromNetwork : .cannotFindHost,
@@ -18,7 +18,7 @@ extension TransferFailure {
         return LookupFailure.isDefinite(code)
     }
 
-    /// The host is an address of an IP version that the options do not allow.
+    /// The failure for a host that is an address of the IP version that the options exclude.
     static func otherVersion(_ address: String) -> TransferFailure {
         .exchange(
             .cannotConnectToHost,
@@ -26,7 +26,8 @@ extension TransferFailure {
             engineCode: Int(EAFNOSUPPORT))
     }
 
-    /// Every address that was tried has failed: the last error decides the code, and the text names all errors.
+    /// The failure after every tried address has failed: the last error decides the code, and the text names all
+    /// errors.
     ///
     /// `interface` is the local interface or address that the options name.
     static func notConnected(
@@ -47,7 +48,7 @@ extension TransferFailure {
             engineCode: Int(last))
     }
 
-    /// The time-out `connectTimeout` is over.
+    /// The failure when the time-out `connectTimeout` is over.
     static func connectTimedOut(
         _ place: String, tried: [SocketAddress], layer: String? = nil
     ) -> TransferFailure {

@@ -11,7 +11,7 @@ enum DialLayer: Hashable {
     /// TLS with the origin.
     case originTLS(OriginKey)
 
-    /// The layers of a connection to an origin; a proxy is asked to connect to `host` and `port`.
+    /// Returns the layers of a connection to an origin, from the socket up; a proxy connects to `host` and `port`.
     static func layers(to key: OriginKey, host: String, port: UInt16, tunnelsClearText: Bool = false) -> [DialLayer] {
         var layers: [DialLayer] = []
         if let proxy = key.proxy, let scheme = proxy.scheme {

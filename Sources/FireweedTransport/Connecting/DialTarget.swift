@@ -14,10 +14,10 @@ struct DialTarget {
     let place: Destination
     /// The layers above the socket, in order.
     let layers: [DialLayer]
-    /// Whether the connection belongs to one owner, such as a WebSocket: through an HTTP proxy, it has a tunnel for
-    /// clear text too (RFC 6455 §4.1).
+    /// Whether the connection is for a WebSocket or a `ByteConnection`; an HTTP proxy then makes a tunnel for clear
+    /// text too (RFC 6455 §4.1).
     let isForUpgrade: Bool
-    /// Fields for the proxy that is asked for a tunnel, each with its CRLF.
+    /// The message's own field lines for the CONNECT request, each with its CRLF.
     let tunnelLines: [UInt8]
     /// Nonces that proxies have accepted.
     let digests: DigestSessions
@@ -34,10 +34,10 @@ struct DialTarget {
     var isLimitedToHTTP1: Bool
     /// Whether HTTP/2 is spoken in clear text, by prior knowledge (RFC 9113 §3.3).
     private let assumesHTTP2: Bool
-    /// The time-out of connecting, in nanoseconds from its beginning; `nil` for none.
+    /// The longest time to connect, in nanoseconds; `nil` for no limit.
     let timeout: LoopInstant?
 
-    /// The protocol in clear text, where there is no negotiation (ALPN).
+    /// The protocol of a connection without TLS, and so without ALPN.
     var clearTextProtocol: ApplicationProtocol { assumesHTTP2 && !isLimitedToHTTP1 ? .http2 : .http1 }
 
     /// Makes the target for an origin from the options of a session.
@@ -76,7 +76,7 @@ enum LocalEnd {
     /// Binding to an interface may need privileges (SO_BINDTODEVICE before Linux 5.7); a refusal is an error, since
     /// traffic must not leave by another interface.
     static func bind(_ descriptor: Int32, to text: String, family: AddressFamily) -> Int32 {
-        // A C string ends at the NUL, and could name another interface.
+        // As a C string, the text would end at the NUL, and could name another interface.
         guard !text.utf8.contains(0) else { return EINVAL }
         let isName = text.hasPrefix("if!")
         let isHost = text.hasPrefix("host!")

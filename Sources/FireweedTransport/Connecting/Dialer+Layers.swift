@@ -34,12 +34,12 @@ extension Dialer {
         context.close(socket.channel)
     }
 
-    /// Gives a note about progress to the wire observer, if there is one.
+    /// Passes a note about progress to the wire observer, if there is one.
     func note(_ text: @autoclosure () -> String) {
         tls.settings.options.wireObserver?.didNote(text() + "\n")
     }
 
-    /// Notes that bytes of a proxy or of a TLS handshake have moved.
+    /// Notifies the owner that bytes of a proxy or of a TLS handshake have moved.
     func layerDidProgress() {
         owner?.dialerDidProgress(self)
     }
@@ -82,7 +82,7 @@ extension Dialer {
         made.begin()
     }
 
-    /// Looks the origin's name up, unless the proxy does so, and begins the handshake.
+    /// Looks up the origin's name, unless the proxy does so, and begins the SOCKS handshake.
     private func lookUpForProxy(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16) {
         let proxyLooksUp = scheme == .socks4a || scheme == .socks5h
         let known = HostAddresses.known(of: host, overrides: target.overrides)

@@ -1,26 +1,26 @@
-// The making of one connection: look-up, race of addresses, socket, proxies and TLS.
+// Dialling of one connection: look-up, race of addresses, socket, proxies and TLS.
 
 import CLinux
 import Glibc
 
 /// The owner of a dialer; called on the loop's thread, also from inside `Dialer.begin()`.
 protocol DialerOwner: AnyObject {
-    /// Bytes have moved or the socket is connected: the idle time-out starts again.
+    /// Called when bytes have moved or the socket is connected: the idle time-out starts again.
     func dialerDidProgress(_ dialer: Dialer)
-    /// The connection is made; the owner must close it.
+    /// Called when the connection is made; the owner must close it.
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket)
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure)
-    /// The process is out of descriptors: closes an idle connection, if there is one.
+    /// Called when the process is out of descriptors: releases a descriptor; false if that is not possible.
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool
 }
 
-/// A connection that was made.
+/// A connected socket, with the layers above it.
 struct ConnectedSocket {
     /// The channel for the connection's bytes: the socket, with TLS if there is any.
     var channel: ByteChannel
     /// The seconds without an acknowledgement after which the kernel drops the connection.
     let userTimeout: Double
-    /// The version of HTTP that both ends have agreed on.
+    /// The version of HTTP that ALPN has selected, or that is used in clear text.
     var applicationProtocol: ApplicationProtocol
     let address: SocketAddress
     /// When the dialer began, when the first address was known, and when the connection was made.
@@ -65,9 +65,9 @@ final class Dialer: DeadlineEntry {
     private var refusedAddress: IPAddress?
     private let start: LoopInstant
     private var lookupEnd: LoopInstant = 0
-    /// When a path is tried again after its listener's queue was full.
+    /// The moment at which a path is tried again, since its listener's queue was full; `nil` for none.
     private var retryMoment: LoopInstant?
-    /// Whether idle connections of the whole process were closed to free descriptors for this one.
+    /// Whether idle connections of the whole process were closed to free descriptors for this connection.
     private var hasFreedDescriptors = false
     private(set) var isOver = false
 
@@ -78,10 +78,11 @@ final class Dialer: DeadlineEntry {
     /// The index of the next layer in the target's layers.
     var layerIndex = 0
     var tunnel: ProxyTunnel?
-    /// The handshake that continues on a new connection, since the proxy closes the earlier one; `nil` for none.
+    /// The CONNECT handshake that continues on a new connection, since the proxy closes the earlier one; `nil` for
+    /// none.
     var connectHandshake: ConnectHandshake?
     var handshake: TLSHandshake?
-    /// The accepting trust decision of an earlier handshake, whose peer closed the connection before the decision.
+    /// The trust decision that accepted the peer of an earlier handshake too late: the peer had closed the connection.
     var gate: TrustGate?
 
     init(
@@ -173,7 +174,7 @@ final class Dialer: DeadlineEntry {
         setTimer()
     }
 
-    /// Begins the race of the addresses whose family the target allows.
+    /// Begins the race with the addresses whose family the target allows.
     private func beginRace(_ addresses: [SocketAddress], _ port: UInt16) {
         let usable = addresses.filter { $0.family.map(target.families.contains) ?? false }
         handle(.answered(usable.map { $0.with(port: port) }))
@@ -183,7 +184,7 @@ final class Dialer: DeadlineEntry {
 
     private func handle(_ event: HappyEyeballs.Event) {
         var action = race.handle(event, at: context.now)
-        // An attempt that fails immediately is the next event.
+        // An attempt that fails immediately is handled here, as the next event.
         while !isOver, case .attempt(let address) = action {
             guard !begin(attemptTo: address) else { return }
             action = race.handle(.attemptFailed, at: context.now)
@@ -218,7 +219,7 @@ final class Dialer: DeadlineEntry {
             if status == 0 { connected(attempt, isReadable: false) }
             return true
         case EAGAIN where address.family == nil:
-            // unix(7): the listener's queue is full, and no event reports when it has room.
+            // unix(7): the listener's queue is full, and no event reports when it has room. The timer tries again.
             Glibc.close(descriptor)
             retryMoment = context.now + 10_000_000
             return true
@@ -306,7 +307,7 @@ final class Dialer: DeadlineEntry {
         owner?.dialer(self, didFail: failure)
     }
 
-    /// Whether every attempt failed since the process or the system was out of descriptors or memory.
+    /// Whether every attempt failed since the process or the system was out of descriptors.
     var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { Descriptors.isExhaustion($0.error) } }
 
     /// The place for error texts, with the word "proxy" if it is a proxy's.
@@ -359,7 +360,7 @@ extension Dialer: SocketWatcher {
         var length = socklen_t(MemoryLayout<Int32>.size)
         _ = getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
         guard error != 0 else {
-            // The event may come from the registration alone, while the socket is still connecting.
+            // The registration itself can raise an event: without `.writable`, the socket is still connecting.
             guard readiness.contains(.writable) else { return }
             return connected(attempts[index], isReadable: readiness.contains(.readable) || readiness.tellsOfEnd)
         }

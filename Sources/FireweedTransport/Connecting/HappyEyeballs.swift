@@ -1,7 +1,8 @@
 // The order and times of connection attempts (RFC 8305), as a state machine.
 
-/// The race of a host's addresses: an attempt begins 250 ms after the last one or when one fails, IPv6 first, families
-/// in turn.
+/// The race of a host's addresses, in which the address families alternate, IPv6 first.
+///
+/// The next attempt begins 250 ms after the last attempt began, or when an attempt fails.
 ///
 /// The owner performs the look-up and the attempts, reports their results, and reports `timeReached` at `wakeUp`.
 /// Everything is pure: the time is an argument of each event.
@@ -69,7 +70,7 @@ struct HappyEyeballs {
         case (_, .timeReached): return .none
         case (.racing, .attemptFailed):
             runningCount -= 1
-            // RFC 8305 §5: the next attempt need not wait for one that has failed.
+            // RFC 8305 §5: after a failure, the next attempt begins without waiting.
             return hasUntried ? beginNext(at: now) : failIfExhausted()
         case (.resolving, .attemptFailed): preconditionFailure("no attempt has begun")
         }
@@ -77,7 +78,8 @@ struct HappyEyeballs {
 
     private var hasUntried: Bool { untried.values.contains { !$0.isEmpty } }
 
-    /// Begins an attempt with the other family than the last attempt, if it has an address (RFC 8305 §4).
+    /// Begins an attempt with the family that the last attempt did not use, if that family has an address (RFC 8305
+    /// §4).
     private mutating func beginNext(at now: LoopInstant) -> Action {
         let family = untried[lastFamily.other]?.isEmpty == false ? lastFamily.other : lastFamily
         guard let address = untried[family]?.popFirst() else { return .none }

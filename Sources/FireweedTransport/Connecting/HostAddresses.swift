@@ -4,8 +4,8 @@ import Glibc
 
 /// The addresses of a host that are known without the name service.
 enum HostAddresses {
-    /// The addresses of a host from the options, from the host itself if it is an address, or of loopback for
-    /// `localhost` (RFC 6761 §6.3); `nil` for a name that has to be looked up.
+    /// Returns the addresses of a host in the options, the host itself if it is an address, or the loopback addresses
+    /// for `localhost` (RFC 6761 §6.3); `nil` for a name that has to be looked up.
     ///
     /// The list is empty if all the addresses in the options are invalid, and for `.onion` names (RFC 7686 §2).
     static func known(of host: String, overrides: [String: [String]]) -> [SocketAddress]? {

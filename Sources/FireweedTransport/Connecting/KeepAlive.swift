@@ -27,7 +27,8 @@ enum KeepAlive {
     /// Sets the seconds without an acknowledgement after which the kernel aborts the connection (RFC 5482), between a
     /// minute and a day.
     ///
-    /// The time must not be shorter than a transfer may be idle: to the kernel, a peer that does not read is silent.
+    /// The time must not be shorter than a transfer's idle time-out: the kernel also counts the time in which a peer
+    /// does not read.
     static func set(userTimeout: Double, on descriptor: Int32) {
         let seconds = min(max(userTimeout, shortestUserTimeout), 86_400)
         set(Int32(seconds * 1000), TCP_USER_TIMEOUT, on: descriptor)

@@ -33,7 +33,7 @@ struct LookupQueue {
         self.threadLimit = threadLimit
     }
 
-    /// Adds a name, which must be neither in the queue nor being looked up, at the end.
+    /// Adds a name at the end; the name must be neither in the queue nor being looked up.
     mutating func enter(_ name: String) {
         let kind = known[name] ?? .untried
         places[name] = (kind, lines[kind.rawValue].enter(name))
@@ -63,8 +63,8 @@ struct LookupQueue {
 
     /// The time at which the next running look-up becomes slow, and so makes room for a waiting untried name.
     ///
-    /// `nil` if no name waits for this: there is no untried name, it may be looked up now, or it needs the end of a
-    /// look-up.
+    /// `nil` if no name waits for this: there is no untried name, an untried name may be looked up now, or only the end
+    /// of a look-up makes room.
     func nextRoom(at now: LoopInstant) -> LoopInstant? {
         let room = room(at: now)
         guard lines[Kind.untried.rawValue].count > 0, room.all > 0, room.unanswered > 0, room.untried <= 0 else {

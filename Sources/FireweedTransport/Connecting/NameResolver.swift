@@ -4,7 +4,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Looks up the addresses of hosts with getaddrinfo(3), which blocks, on its own threads.
+/// Looks up the addresses of hosts with getaddrinfo(3), on separate threads since the function blocks.
 ///
 /// One look-up finds the addresses of both families, and concurrent requests for a name share it. Addresses are kept
 /// for 30 s, since getaddrinfo gives no time to live, and failures for 1 s. A name with a final dot is complete, and is
@@ -35,7 +35,7 @@ final class NameResolver: Sendable {
         var line: LookupQueue
         var handlers: [String: [Int: Handler]] = [:]
         var answers: [String: (answer: Answer, expiry: LoopInstant)] = [:]
-        /// The number of threads that look names up or are about to, without the one that waits for room.
+        /// The number of threads that run or will run look-ups; a thread that waits for room is not counted.
         var threadCount = 0
         /// Whether a thread waits until a look-up becomes slow and makes room.
         var isAwaitingRoom = false
@@ -109,7 +109,7 @@ final class NameResolver: Sendable {
         }
     }
 
-    /// Forgets the addresses of a name, which have all failed.
+    /// Forgets the addresses of a name, since connecting to each of them has failed.
     func forget(_ name: String) {
         state.withLock { $0.answers[name] = nil }
     }
@@ -119,8 +119,8 @@ final class NameResolver: Sendable {
     private func wantsThread(for state: borrowing State, at now: LoopInstant) -> Bool {
         guard state.threadCount < threadLimit else { return false }
         if state.line.startableCount(at: now) > state.freeThreadCount { return true }
-        // A free thread needs no helper: if it finds no name that may be looked up, it waits until a running look-up
-        // becomes slow and makes room.
+        // A free thread that finds no name to look up waits until a running look-up becomes slow and makes room: so a
+        // thread is started for this wait only if none is free.
         return state.freeThreadCount == 0 && !state.isAwaitingRoom && state.line.nextRoom(at: now) != nil
     }
 
@@ -155,7 +155,7 @@ final class NameResolver: Sendable {
             case .lookUp(let name): lookUp(name)
             case .awaitRoom(let instant):
                 let (seconds, rest) = (instant - min(instant, now())).quotientAndRemainder(dividingBy: 1_000_000_000)
-                // Nothing ends this wait early: a name that may be looked up sooner gets a thread of its own.
+                // Nothing ends this wait early: a name that may be looked up sooner gets another thread.
                 var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
                 nanosleep(&time, nil)
                 state.withLock { state in

@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// The scheme, host and port that a connection is for (RFC 9110 §4.3.1).
+/// The properties of a connection that all its requests share: origin (RFC 9110 §4.3.1), proxy, user and certificate.
 ///
-/// Requests on one connection share all of these properties. Everything else that a connection depends on (overrides,
-/// guard, trust, identity) belongs to the session, and so do its connections.
+/// Other properties on which a connection depends (overrides, guard, trust, identity) belong to the session; sessions
+/// share no connections.
 struct OriginKey: Hashable, Sendable {
     var isSecure: Bool
     /// The canonical host, without brackets; an IPv6 address keeps its zone if there is no proxy.
@@ -16,8 +16,7 @@ struct OriginKey: Hashable, Sendable {
     var port: UInt16
     /// The proxy on the way, with its credentials; `nil` for a direct connection.
     var proxy: Proxy?
-    /// The message's own `Proxy-Authorization` lines for the proxy that makes the tunnel, each with its CRLF; mostly
-    /// empty.
+    /// The message's own `Proxy-Authorization` lines for the CONNECT request, each with its CRLF; usually empty.
     var tunnelLines: [UInt8] = []
     /// The user for whom a connection may be authenticated (NTLM, Negotiate; HTTP/1.1 only); `nil` for most
     /// connections, which serve any user.
@@ -46,8 +45,8 @@ struct OriginKey: Hashable, Sendable {
 }
 
 extension OriginKey {
-    /// The origin of a message that is sent through a tunnel, if there is a proxy: its `Proxy-Authorization` fields go
-    /// into the CONNECT request.
+    /// The origin of a message that may be sent through a proxy's tunnel; the message's `Proxy-Authorization` fields
+    /// are then sent in the CONNECT request.
     ///
     /// Throws `badURL` with the name of a field that cannot be sent.
     init(_ target: RequestTarget, tunnelledBy proxy: Proxy?, for message: RequestMessage) throws(TransferFailure) {

@@ -1,4 +1,4 @@
-// The address of a socket's peer.
+// Addresses of sockets: of the peer, and of the local end.
 
 import Glibc
 
@@ -15,7 +15,7 @@ enum AddressFamily: Sendable, Hashable, CaseIterable {
 
 /// The address of a socket: an internet address with a port, or the path of a Unix-domain socket.
 enum SocketAddress: Sendable, Hashable {
-    /// `scope` is the number of the interface for a link-local IPv6 address (RFC 4007 §6), else 0.
+    /// `scope` is the number of the interface for a link-local IPv6 address (RFC 4007 §6), otherwise 0.
     case internet(IPAddress, port: UInt16, scope: UInt32 = 0)
     case path(String)
 
@@ -39,7 +39,7 @@ enum SocketAddress: Sendable, Hashable {
         return address.bytes.count == 16 ? .ipv6 : .ipv4
     }
 
-    /// The number of the address family, as socket(2) takes it.
+    /// The number of the address family for socket(2), AF_UNIX for a path.
     var familyNumber: Int32 { family?.number ?? AF_UNIX }
 
     /// The same address with another port; a path stays as it is.
@@ -90,13 +90,13 @@ enum SocketAddress: Sendable, Hashable {
 }
 
 extension SocketAddress: CustomStringConvertible {
-    /// The address with its port.
+    /// The address with its port, as error texts and notes contain it.
     var placeText: String {
         guard case .internet(_, let port, _) = self else { return description }
         return "\(self) port \(port)"
     }
 
-    /// The address without its port, as errors name it.
+    /// The address without its port.
     var description: String {
         switch self {
         case .internet(let address, _, let scope): scope == 0 ? address.description : "\(address)%\(scope)"

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Why a name has no address.
+/// The reason why a look-up gave no address.
 struct LookupFailure: Sendable, Equatable {
     /// Whether the process is out of descriptors, memory or threads, so that nothing is known about the name.
     var isExhaustion: Bool
@@ -21,9 +21,9 @@ struct LookupFailure: Sendable, Equatable {
     }
 }
 
-/// Calls getaddrinfo(3).
+/// Looks up names with getaddrinfo(3), and names with a final dot first in the hosts file.
 enum SystemLookup {
-    /// The addresses of a name in both families; blocks.
+    /// Returns the addresses of a name in both families; blocks.
     ///
     /// One call covers both families, so that all addresses belong to one machine. With a call for each family, the
     /// look-up of a family without an address would continue with the next source or search domain (nsswitch.conf(5),

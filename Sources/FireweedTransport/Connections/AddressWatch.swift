@@ -7,13 +7,13 @@ import Synchronization
 
 /// Notifies event loops of local addresses that were removed from this machine.
 ///
-/// One watch serves the process. It sleeps until the kernel reports a removal, so it costs requests nothing. If the
-/// kernel drops reports (ENOBUFS) or has no AF_NETLINK, as in a sandbox, affected connections end by their time-outs.
+/// The process has one watch, which reads only when the kernel reports a change, so it costs requests nothing. If the
+/// kernel drops reports (ENOBUFS), or has no AF_NETLINK, as in a sandbox, affected connections end by their time-outs.
 enum AddressWatch {
     private struct State {
         var loops: [EventLoop] = []
         var hasBegun = false
-        /// Identifies the process of the watch: a child of fork(2) makes a watch of its own.
+        /// `ForkCount.current` of the process that made this state: a child of fork(2) makes another watch.
         var forkCount = 0
     }
 
@@ -34,7 +34,7 @@ enum AddressWatch {
         context.sockets.watchEdges(of: descriptor, for: Listener(socket: socket))
     }
 
-    /// Holds the socket while its loop exists.
+    /// Owns the netlink socket; the loop holds this object, and the loop never ends.
     private final class Listener: SocketWatcher {
         private let socket: NetlinkSocket
 

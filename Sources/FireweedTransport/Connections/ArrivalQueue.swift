@@ -1,12 +1,12 @@
 // The exchanges that are about to enter the queues of their origins.
 
-/// A queue that returns repeated exchanges first, the oldest first, and then the others in the order of arrival.
+/// A queue that first returns the exchanges that are sent again, the oldest first, then the others as they arrived.
 ///
-/// Removal copies no waiting exchanges, since a turn of the loop may end between two removals. Repeated exchanges are
-/// sorted once, at the first removal after they were added.
+/// A turn of the loop may end after each removal, so a removal does not copy the remaining exchanges. The exchanges
+/// that are sent again are sorted at the first removal after an addition.
 struct ArrivalQueue {
     private var others = ElementQueue<Exchange>()
-    /// Repeated exchanges, the oldest last; unsorted if `isSorted` is false.
+    /// Exchanges that are sent again, the oldest last; unsorted if `isSorted` is false.
     private var returning: [Exchange] = []
     private var isSorted = true
 
@@ -21,7 +21,7 @@ struct ArrivalQueue {
     mutating func next() -> Exchange? {
         guard !returning.isEmpty else { return others.popFirst() }
         if !isSorted {
-            // A lost connection returns its exchanges in any order.
+            // After the loss of a connection, exchanges are appended in any order.
             returning.sort { $0.number ?? 0 > $1.number ?? 0 }
             isSorted = true
         }

@@ -4,23 +4,23 @@
 ///
 /// No method is called after `connection(_:didEnd:)`, and none after `ByteConnection.close()` took effect.
 package protocol ByteConnectionListener: AnyObject, Sendable {
-    /// The connection is made, with TLS if the destination is secure.
+    /// Called when the connection is open, with TLS if the destination is secure.
     func connectionDidOpen(_ connection: ByteConnection)
-    /// The bytes to send next; empty for none.
+    /// Returns the bytes to send next; empty for none.
     ///
     /// Called after `ByteConnection.wantsToSend()` and whenever the connection opens or is ready, once the socket has
     /// taken all earlier bytes.
     func connectionBytesToSend(_ connection: ByteConnection) -> [UInt8]
-    /// Bytes arrived; `bytes` is valid during the call.
+    /// Called when bytes have arrived; `bytes` is valid during the call.
     func connection(_ connection: ByteConnection, didReceive bytes: UnsafeRawBufferPointer)
-    /// The connection ended, or could not be made; `failure` is `nil` when the peer closed the connection.
+    /// Called when the connection ended or could not be made; `failure` is `nil` when the peer closed the connection.
     func connection(_ connection: ByteConnection, didEnd failure: TransferFailure?)
-    /// A requested moment of `wake(at:)` has come; returns the next moment, or `nil` for none.
+    /// Called at a moment that `wake(at:)` or `wantsToSend(wakeAt:)` requested; returns the next moment, or `nil` for
+    /// none.
     func connection(_ connection: ByteConnection, timeReached now: UInt64) -> UInt64?
 }
 
-/// Makes connections for bytes of any protocol, with the look-ups, address race, TLS and trust rules of HTTP
-/// connections.
+/// Opens connections for any protocol, with the look-ups, address race, TLS and trust rules of HTTP connections.
 ///
 /// Proxies are not used.
 package final class ByteConnector: Sendable {
@@ -32,7 +32,7 @@ package final class ByteConnector: Sendable {
 
     fileprivate let pools: [(pool: LoopPool, settings: PoolSettings)]
 
-    /// Makes a connector, on `options.eventLoops` event loops of the process.
+    /// Makes a connector that uses `options.eventLoops` event loops of the process.
     ///
     /// - Parameters:
     ///   - options: TLS, authorities, identity, addresses and `connectTimeout`; options of HTTP have no effect.
@@ -56,7 +56,7 @@ package final class ByteConnector: Sendable {
     /// The index of the loop on whose thread the caller runs; `nil` on any other thread.
     package var currentLoop: Int? { pools.firstIndex { $0.pool.loop.isCurrent } }
 
-    /// Whether the process was forked from the one that made the connector: no loop runs here.
+    /// Whether this process is a fork(2) child of the process that made the connector; no loop runs in the child.
     package var isFromParentProcess: Bool { pools.first?.pool.loop.isFromParentProcess ?? false }
 
     /// Begins to connect; the listener is notified of the outcome.
@@ -73,15 +73,15 @@ package final class ByteConnector: Sendable {
     }
 }
 
-/// Bytes in both directions over TCP, TLS or a Unix-domain socket.
+/// A connection that sends and receives bytes over TCP, TLS or a Unix-domain socket.
 ///
-/// Every method may be called from any thread; their effects come in the order of the calls.
+/// Every method may be called from any thread; the calls take effect in their order.
 package final class ByteConnection: @unchecked Sendable {
-    // SAFETY: the variables are touched on the loop's thread alone; `onLoop` runs its body there.
+    // SAFETY: the variables are used only on the loop's thread, where `onLoop` and `begin` run their closures.
     private let place: ByteConnector.Destination
     private let loopPool: LoopPool
     private let options: TransportOptions
-    /// The listener; released at the end, since listeners hold their connections.
+    /// The listener; released at the end, since a listener holds its connection.
     private var listener: (any ByteConnectionListener)?
     private var connection: DialedConnection?
     private var pool: ConnectionPool?
@@ -136,12 +136,13 @@ package final class ByteConnection: @unchecked Sendable {
     package func wantsToSend(wakeAt moment: UInt64? = nil) {
         onLoop { connection in
             if let moment { connection.lowerTimer(to: moment) }
-            // Bytes that are not requested yet stay with the listener, which has to limit them.
+            // Before the connection is open, the listener keeps the bytes, and has to limit their number.
             if connection.isOpen { connection.flush() }
         }
     }
 
-    /// Calls the listener at a moment of the monotonic clock, in nanoseconds, or at an earlier requested moment.
+    /// Calls the listener at a moment of the monotonic clock, in nanoseconds; of several requested moments, the
+    /// earliest is used.
     package func wake(at moment: UInt64) {
         onLoop { $0.lowerTimer(to: moment) }
     }
@@ -236,7 +237,7 @@ extension ByteConnection: DedicatedConnectionOwner {
     }
 }
 
-/// A timer that keeps its connection alive, so that an unclosed connection reads until its peer closes it.
+/// A timer that holds its connection, so that a connection that is not closed reads until the peer closes it.
 private final class ConnectionTimer: DeadlineEntry {
     var owner: ByteConnection?
 

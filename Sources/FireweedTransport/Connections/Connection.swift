@@ -1,9 +1,9 @@
 // The common part of HTTP/1.1 and HTTP/2 connections.
 
-/// A connected socket and its readiness.
+/// A connection to an origin: the socket, and what is known about its readiness.
 ///
-/// The socket is registered once, edge-triggered, and the connection remembers its readiness. Each version of HTTP has
-/// a subclass. Confined to the loop's thread.
+/// The socket is registered once, edge-triggered, and the connection stores the reported readiness. HTTP/1.1 and HTTP/2
+/// each have a subclass. Confined to the loop's thread.
 class Connection: DeadlineEntry {
     // The reference cycle ends when the origin releases a closed connection.
     final let origin: OriginPool
@@ -13,7 +13,7 @@ class Connection: DeadlineEntry {
     /// Seconds without an acknowledgement after which the kernel drops the connection.
     private var userTimeout: Double
     private var details: ConnectionDetails?
-    /// The connection's number among those of its origin.
+    /// The connection's number; each origin numbers its connections from 1.
     final let number: Int
     /// The turn of the loop in which the connection was made.
     private let firstTurn: UInt64
@@ -26,7 +26,7 @@ class Connection: DeadlineEntry {
     final var originLinks = IdleLinks<Connection>()
     final var poolLinks = IdleLinks<Connection>()
 
-    /// The knowledge about bytes that wait on the socket.
+    /// Whether unread bytes or the end may wait on the socket, as far as the connection knows.
     final var arrivals: SocketArrivals
     /// Whether bytes may wait on the socket; false after a read that did not fill its buffer.
     final var isReadable: Bool { arrivals.mayWait }
@@ -71,7 +71,7 @@ class Connection: DeadlineEntry {
 
     // MARK: The end
 
-    /// Closes the socket; the caller separates the exchanges before this call, or ends them afterwards.
+    /// Closes the socket; the caller detaches the exchanges before this call, or ends them afterwards.
     final func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -105,7 +105,7 @@ class Connection: DeadlineEntry {
         return isNew || isWithinIdleTime && isSilent()
     }
 
-    /// Whether the connection was made in this turn of the loop and has carried nothing: it was never idle.
+    /// Whether the connection was made in this turn of the loop and has carried no exchange: it was never idle.
     ///
     /// A new connection is used without a check of its socket: if the server has sent bytes already, such as a 408 or
     /// 503 that refuses the connection, they belong to the message for which the connection was made.
@@ -115,7 +115,7 @@ class Connection: DeadlineEntry {
 
     // MARK: Unread bytes
 
-    /// Notes the result of a read into `byteCount` bytes.
+    /// Updates `arrivals` with the outcome of a read into `byteCount` bytes.
     final func noteRead(_ outcome: ByteChannel.TransferResult, byteCount: Int) {
         switch outcome {
         case .bytes(let count):
@@ -128,7 +128,7 @@ class Connection: DeadlineEntry {
     /// Whether neither the socket nor the TLS stream has unread bytes, which could be mistaken for the next message's
     /// response.
     ///
-    /// Makes one system call, or none if the loop has polled since the last read.
+    /// Makes at most one system call, and usually none if the loop has polled since the last read.
     final func isSilent() -> Bool {
         let holdsRecords = channel.tls?.holdsUnreadRecords ?? false
         switch arrivals.verdict(turn: context.turnNumber, areEventsKnown: context.areEventsKnown) {
@@ -155,7 +155,9 @@ class Connection: DeadlineEntry {
 
     // MARK: Reports
 
-    /// Adds the times of connecting to the report of the exchange that waited for the connection.
+    /// Reports how an exchange got this connection: the times of connecting, or that the connection is reused.
+    ///
+    /// Also raises the kernel's time-out for the exchange.
     final func noteConnecting(of exchange: Exchange, isReused: Bool) {
         exchange.report.isReusedConnection = isReused
         allow(idleTimeout: exchange.message.idleTimeout)
@@ -170,7 +172,8 @@ class Connection: DeadlineEntry {
         if let secureEnd = socket.secureEnd { exchange.report.secureConnect = exchange.moment(secureEnd) }
     }
 
-    /// Raises the kernel's time-out to the idle time-out of an exchange, if that is longer.
+    /// Raises the kernel's time-out to an exchange's idle time-out, or to `kernelTimeout` without one, if that is
+    /// longer.
     private func allow(idleTimeout: Double) {
         let wanted = idleTimeout > 0 ? idleTimeout : KeepAlive.kernelTimeout
         guard wanted > userTimeout else { return }
@@ -188,7 +191,7 @@ class Connection: DeadlineEntry {
     /// How long the connection has been open.
     final var age: Duration { .nanoseconds(context.now - min(opened, context.now)) }
 
-    /// The addresses and parameters of the connection, one object for all its exchanges.
+    /// The addresses and parameters of the connection; all exchanges of the connection share the object.
     final func details(protocolName: String?) -> ConnectionDetails {
         if let details, details.protocolName == protocolName { return details }
         let made = ConnectionDetails(

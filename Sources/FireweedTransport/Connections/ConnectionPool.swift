@@ -12,7 +12,7 @@ final class ConnectionPool {
     let tls: TLSClient
     /// Nonces that proxies have accepted.
     let digests = DigestSessions()
-    /// Whether exchanges check for a proxy; false if neither the options nor the environment name one.
+    /// Whether exchanges check for a proxy; false if neither the options nor the environment contain a proxy.
     private let mayHaveProxy: Bool
     let responseLimits: ResponseLimits
     let contentLimits: ContentLimits
@@ -21,17 +21,17 @@ final class ConnectionPool {
     /// How long an idle connection is kept.
     let idleTime: LoopInstant
     private let maximumIdleConnections: Int
-    /// The bytes of one read, if the options contain a number; otherwise `nil`.
+    /// The number of bytes of one read, 1 KiB to 512 KiB; `nil` if the options contain none.
     let readByteCount: Int?
     // Limits on the time that exchanges wait for a connection, and on their number; `nil` for no limit.
     let maximumConnectionWait: Duration?
     let maximumWaitingRequests: Int?
-    /// The name of the field with the time left to the deadline; `nil` writes no such field.
+    /// The name of the request field that contains the time left to the deadline; `nil` for no such field.
     let deadlineField: String?
     /// One writer for all connections, since successive messages often have the same fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
-    /// The numbers of each origin's connections, for other threads.
+    /// The counts of each origin's connections, which other threads read.
     private let counters: PoolCounters
     let connectionObserver: (any ConnectionObserver)?
     private var origins: [OriginKey: OriginPool] = [:]
@@ -39,22 +39,22 @@ final class ConnectionPool {
     private var recent: [RecentOrigin] = []
     /// The exchanges that were started and have not ended.
     private var active: [Exchange] = []
-    /// Exchanges that enter the queues of their origins after the sockets of this turn.
+    /// Exchanges that enter the queues of their origins after the socket events of this turn.
     private var arrivals = ArrivalQueue()
-    /// Whether the loop calls `continueWork()` after the sockets of this turn.
+    /// Whether the loop calls `continueWork()` after the socket events of this turn.
     private var isContinued = false
     /// The origins whose queues exchanges have entered during `continueWork()`; `nil` at other times.
     private var enteredOrigins: [OriginPool]?
     /// The idle connections of all origins.
     private var idle = IdleList<PoolOrder>()
     private(set) var isShutDown = false
-    /// The number of origins at which origins without connections and exchanges are removed.
+    /// When there are this many origins, the next new origin removes those without connections and exchanges.
     private var originLimit = leastOriginLimit
 
     private static let leastOriginLimit = 256
     private static let recentLimit = 4
 
-    /// The origin of a URL, for messages without a proxy, a user of the connection, or a client certificate.
+    /// The origin of a URL, for messages that need no proxy, no connection credentials and no client certificate.
     private struct RecentOrigin {
         let url: String
         let target: RequestTarget
@@ -106,8 +106,8 @@ final class ConnectionPool {
         if exchange.flow.level != .suspended { arrive(exchange) }
     }
 
-    /// Lets an exchange enter its origin's queue after the sockets of this turn: by then, connections closed by their
-    /// peers are known, and connections that became free in this turn can be used.
+    /// Lets an exchange enter its origin's queue after the socket events of this turn: by then, connections closed by
+    /// their peers are known, and connections that became free in this turn can be used.
     func arrive(_ exchange: Exchange) {
         guard !exchange.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
         exchange.isArriving = true
@@ -161,7 +161,7 @@ final class ConnectionPool {
             for origin in origins.values where origin.isEmpty { counters.remove(origin.counters) }
             origins = origins.filter { !$0.value.isEmpty }
             recent = []
-            // Before the next sweep, at least as many new origins come as now remain.
+            // A sweep visits all origins: the limit is at least doubled, so that sweeps stay cheap on average.
             originLimit = max(Self.leastOriginLimit, 2 * origins.count)
         }
         let made = OriginPool(key: key, pool: self)
@@ -177,12 +177,12 @@ final class ConnectionPool {
         for origin in origins.values { origin.closeIdle() }
     }
 
-    /// Notes that a connection became idle.
+    /// Adds a connection that became idle.
     func addIdle(_ connection: Connection) {
         if idle.append(connection) { Descriptors.idleCountChanged(by: 1) }
     }
 
-    /// Notes that an idle connection is used again or closed.
+    /// Removes a connection that is no longer idle, or is closed.
     func removeIdle(_ connection: Connection) {
         if idle.remove(connection) { Descriptors.idleCountChanged(by: -1) }
     }
@@ -194,7 +194,7 @@ final class ConnectionPool {
         return true
     }
 
-    /// Releases a descriptor at once, if necessary by closing an idle connection; false if there is none to close.
+    /// Releases a descriptor at once, if necessary by closing an idle connection; false if no connection is idle.
     func freeDescriptor() -> Bool {
         if context.finishClosing() { return true }
         guard closeOldestIdle() else { return false }
@@ -207,7 +207,7 @@ final class ConnectionPool {
         closeIdle(keeping: min(maximumIdleConnections, Descriptors.idleLimit(for: idle.count)))
     }
 
-    /// Ends all exchanges, closes all connections, and begins no new ones.
+    /// Cancels all exchanges and closes all connections; later exchanges end as cancelled.
     func shutDown() {
         guard !isShutDown else { return }
         isShutDown = true
@@ -226,13 +226,13 @@ final class ConnectionPool {
 extension ConnectionPool: NextIteration {
     /// Lets the exchanges of this turn enter the queues of their origins.
     func continueWork() {
-        // After a poll, idle connections can be used without a system call for each. A turn without a poll is short:
-        // wait for the next one.
+        // After a poll, idle connections can be checked without a system call. A turn that began without a poll is
+        // short, so the exchanges wait for the next turn.
         guard idle.count == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
         isContinued = false
         enteredOrigins = []
         defer { assignEntered() }
-        // Exchanges that arrive meanwhile, or for which this turn has no time, wait for the next turn.
+        // Exchanges that are appended during this loop, or for which this turn has no time, wait for the next turn.
         let dueCount = arrivals.count
         for index in 0..<dueCount {
             if index > 0, context.turn.isOver { break }
@@ -240,7 +240,7 @@ extension ConnectionPool: NextIteration {
             context.turn.noteCost(TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil else { continue }
-            // A suspended exchange arrives again when it is resumed, and blocks no other exchange until then.
+            // A suspended exchange enters the queue when it is resumed, and blocks no other exchange until then.
             if exchange.flow.level == .suspended {
                 exchange.origin?.leave(exchange)
             } else {
@@ -252,8 +252,8 @@ extension ConnectionPool: NextIteration {
 }
 
 extension ConnectionPool {
-    /// Whether an origin assigns its connections later, after all exchanges of this turn have entered their queues:
-    /// heads for one connection are then sent together.
+    /// Returns true while exchanges enter their queues, and schedules the origin: it assigns connections after all
+    /// exchanges have entered, so that heads for one connection are sent together.
     func defersAssignment(of origin: OriginPool) -> Bool {
         guard enteredOrigins != nil else { return false }
         if !origin.isEntered { enteredOrigins?.append(origin) }

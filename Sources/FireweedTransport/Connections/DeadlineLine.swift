@@ -2,11 +2,13 @@
 
 /// A queue of exchanges that prefers exchanges that can still meet their deadline.
 ///
-/// Exchanges without a deadline are served in their order, and never refused. When the next place belongs to an
-/// exchange with a deadline, the first exchange with a good outlook is served, otherwise the first doubtful exchange.
-/// An exchange that overtakes a doubtful exchange trades places with it: each place is used once, so no exchange
-/// without a deadline is overtaken. With `newestFirst`, no places are traded. A hopeless exchange that had to wait is
-/// returned to be failed: its response would come too late, and could make another exchange late.
+/// `oldestFirst` serves the places in order. When the next place belongs to an exchange with a deadline, the first such
+/// exchange with a good outlook is served, otherwise the first doubtful one. An exchange that overtakes a doubtful
+/// exchange trades places with it: each place is used once, so no exchange without a deadline is overtaken.
+/// `newestFirst` serves the newest exchange, good or doubtful.
+///
+/// In both orders, a hopeless exchange that had to wait is returned to be failed: its response would come too late, and
+/// could make another exchange late. Exchanges without a deadline are never refused.
 struct DeadlineLine {
     /// The decision about the next exchange.
     enum Turn {
@@ -19,7 +21,7 @@ struct DeadlineLine {
     private var open = ExchangeLine()
     /// Exchanges with a deadline.
     private var limited = ExchangeLine()
-    /// Exchanges with a deadline that were doubtful when they were next.
+    /// Exchanges with a deadline that were doubtful when their turn came.
     private var doubtful = ExchangeLine()
     private let order: TransportOptions.WaitingOrder
     private let regardsDeadlines: Bool
@@ -29,13 +31,13 @@ struct DeadlineLine {
         regardsDeadlines = options.refusesUnreachableDeadlines
     }
 
-    /// The longest time to a deadline, in nanoseconds: a deadline further away counts as none, such as the default
-    /// deadline of a week.
+    /// The farthest deadline that has an effect, in nanoseconds from now; an exchange with a later one, such as the
+    /// default of a week, is treated as one without a deadline.
     private static let farthestDeadline: LoopInstant = 3_600_000_000_000
 
     var count: Int { open.count + limited.count + doubtful.count }
 
-    /// Adds an exchange at the place of its number.
+    /// Adds an exchange at the place that its number gives.
     mutating func enter(_ exchange: Exchange, number: Int, at now: LoopInstant) {
         if regardsDeadlines, let deadline = exchange.lineDeadline, deadline < now &+ Self.farthestDeadline {
             limited.enter(exchange, number: number)
@@ -127,7 +129,7 @@ struct DeadlineLine {
 
     // MARK: Dialers
 
-    /// The first exchange without a dialer, which stays in the queue.
+    /// Returns the first exchange without a dialer; the exchange stays in the queue.
     mutating func nextUndialed() -> Exchange? {
         guard limited.count + doubtful.count > 0 else { return open.nextUndialed() }
         let candidates = [open.nextUndialed(), limited.nextUndialed(), doubtful.nextUndialed()]
@@ -143,7 +145,7 @@ struct DeadlineLine {
 }
 
 extension Exchange {
-    /// The earlier deadline of the request and the transfer; `nil` for none.
+    /// The request's or the transfer's deadline, whichever is earlier; `nil` for none.
     var lineDeadline: LoopInstant? {
         guard let request = message.requestDeadlineNanoseconds else { return message.deadlineNanoseconds }
         return min(request, message.deadlineNanoseconds ?? .max)

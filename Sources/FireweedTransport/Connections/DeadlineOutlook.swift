@@ -2,7 +2,8 @@
 
 /// Estimates whether a deadline can still be met, from the durations of the origin's last responses.
 ///
-/// Pure. A message is hopeless when even a quick response would come too late, and doubtful when many responses would.
+/// Pure. A message is hopeless when even a quick response would come too late, and doubtful when only quick responses
+/// would come in time.
 struct DeadlineOutlook: Equatable {
     enum Verdict: Equatable, CaseIterable {
         /// Most responses would come in time.

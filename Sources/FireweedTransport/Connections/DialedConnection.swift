@@ -1,8 +1,8 @@
-// A connection of the engine that belongs to one owner.
+// A connection for one WebSocket or one `ByteConnection`.
 
-/// Dials a connection and moves the bytes of its owner: a WebSocket or a `ByteConnection`.
+/// Dials a connection, and reads and writes for its owner: a WebSocket or a `ByteConnection`.
 ///
-/// The socket is registered once, edge-triggered, and its readiness is stored here. Confined to the loop's thread.
+/// The socket is registered once, edge-triggered; this object stores the readiness. Confined to the loop's thread.
 final class DialedConnection: DedicatedConnection {
     private let destination: Destination
     private let pool: ConnectionPool
@@ -13,14 +13,14 @@ final class DialedConnection: DedicatedConnection {
     /// Whether bytes may wait on the socket; false after a read that did not fill its buffer.
     private var isReadable = false
     private var isWritable = true
-    /// Whether the peer sends nothing more: reading then continues to the end.
+    /// Whether the peer has closed its side; bytes before the end may still be read.
     private var hasPeerClosed = false
     /// The readiness for which the owner waits.
     private var interest: SocketReadiness = []
 
     /// The peer of the connection.
     private enum Destination {
-        /// The origin of a message, through its proxy, by the options of the pool.
+        /// The origin of a message, through the message's proxy, with the options of the pool.
         case origin(of: RequestMessage)
         /// The host of a URL, without a proxy.
         case host(url: String, TransportOptions)
@@ -33,7 +33,7 @@ final class DialedConnection: DedicatedConnection {
         self.owner = owner
     }
 
-    /// Makes a connection to the host and port of a URL, for another protocol than HTTP, without dialling yet.
+    /// Makes a connection to the host and port of a URL, for a protocol other than HTTP, without dialling yet.
     init(to url: String, options: TransportOptions, in pool: ConnectionPool, owner: any DedicatedConnectionOwner) {
         destination = .host(url: url, options)
         self.pool = pool
@@ -54,7 +54,8 @@ final class DialedConnection: DedicatedConnection {
     func dial() {
         do throws(TransferFailure) {
             let (key, options) = try origin()
-            // The kernel's own time-out is used: the peer of an open WebSocket may leave bytes unread for a long time.
+            // Zero keeps the kernel's own time-out: the peer of an open WebSocket may leave bytes unread for a long
+            // time.
             let made = Dialer(
                 DialTarget(key, options: options, digests: pool.digests, isForUpgrade: true), userTimeout: 0,
                 context: pool.context, parts: pool.parts, tls: pool.tls, owner: self)
@@ -100,7 +101,7 @@ final class DialedConnection: DedicatedConnection {
 
     func wait(for readiness: SocketReadiness) {
         interest = readiness
-        // The kernel reports an edge once, possibly before the owner waits for it.
+        // The kernel reports an edge once, possibly before this call: so the stored readiness is reported too.
         if isReady { pool.context.continueAfterSockets(self) }
     }
 

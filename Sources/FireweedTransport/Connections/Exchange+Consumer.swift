@@ -20,7 +20,7 @@ extension Exchange {
         pool.context.atEndOfTurn(self)
     }
 
-    /// Notes that content of the request was handed to the connection.
+    /// Counts content of the request that was handed to the connection, and notifies the consumer.
     func didSend(_ byteCount: Int, expected: Int64?) {
         guard byteCount > 0 else { return }
         requestContent = .begun
@@ -32,8 +32,8 @@ extension Exchange {
 
     /// Notes that all content of the request was handed to the connection.
     ///
-    /// `pump`, the source of the content, may not have reported its end: content beyond the announced length fails the
-    /// exchange.
+    /// `pump` supplied the content, but its reader may not have ended. Except for a file, the reader is then read once
+    /// more: content beyond the announced length fails the exchange.
     func didSendAll(of pump: BodyPump? = nil) {
         guard requestContent == .begun, let pool else { return }
         requestContent = .whole
@@ -41,7 +41,7 @@ extension Exchange {
         guard let pump, pump.looksBehindEnd else { return }
         sentContent = pump
         pump.whenReady = { [weak self] in self?.lookBehindContent() }
-        // Posted, since this may end the exchange, which is not allowed inside a call of nghttp2.
+        // Posted: the check may end the exchange, which is not allowed inside a callback of nghttp2.
         loopPool.loop.post { [weak self] _ in self?.lookBehindContent() }
     }
 
@@ -57,7 +57,7 @@ extension Exchange {
 }
 
 extension Exchange: TurnEnding {
-    /// Notifies the consumer that all received content was delivered, and of the end.
+    /// Notifies the consumer that the content received in this turn was delivered, and of the end of the exchange.
     func turnEnds() {
         guard let consumer else { return }
         if isInBurst {

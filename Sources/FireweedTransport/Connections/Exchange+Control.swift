@@ -6,7 +6,7 @@ import Glibc
 extension Exchange: TransferControl {
     func start(_ flow: Flow) {
         guard !loopPool.loop.isFromParentProcess else { return failInForkedChild() }
-        // The usual case: with no flow to follow, the exchange itself is posted, which saves a closure.
+        // The usual case: no flow has to be set, and posting the exchange itself saves a closure.
         if flow == .undecided { return loopPool.loop.post(self) }
         loopPool.withPool { [self] pool in
             _ = self.flow.follow(flow)
@@ -45,7 +45,7 @@ extension Exchange: TransferControl {
         }
     }
 
-    /// Ends the exchange on the caller's thread, in a process that has no thread of the loop.
+    /// Ends the exchange on the caller's thread: a child of fork(2) has no thread of the loop.
     private func failInForkedChild() {
         let consumer = consumer.take()
         consumer?.transferDidFinish(TransferEnd(.forked, report: TransferReport()))
@@ -65,14 +65,14 @@ extension Exchange {
     /// The longest time for reading these bytes, in nanoseconds.
     private static var discardTime: LoopInstant { 100_000_000 }
 
-    /// Whether content may come in.
+    /// Whether content of the response may be delivered.
     var mayReceiveContent: Bool { flow.level == .running && isInReceivingPace || discardedByteCount != nil }
-    /// Whether a head, an interim response or the end may come in.
+    /// Whether a head, an interim response or the end of the response may be delivered.
     var mayReceiveHead: Bool { flow.level != .suspended || discardedByteCount != nil }
-    /// Whether the message may go out.
+    /// Whether bytes of the message may be sent.
     var maySend: Bool { flow.level != .suspended && isInSendingPace || discardedByteCount != nil }
 
-    /// Moves bytes as the flow allows.
+    /// Applies a change of the flow: a waiting exchange enters the queue, a running one continues or pauses.
     func flowChanged() {
         switch stage {
         case .made, .finished: break

@@ -4,11 +4,11 @@ import Foundation
 
 /// The state of an exchange's file.
 enum ExchangeFile {
-    /// The file was not opened, or there is none.
+    /// The file was not opened, or the message has no file.
     case closed
     /// The exchange waits for the file.
     case opening
-    /// The file is open until the end of the exchange, for every message that sends it.
+    /// The file is open; it stays open until the exchange ends, also when the message is sent again.
     case open(OpenFile)
 }
 
@@ -24,9 +24,9 @@ extension Exchange {
         return true
     }
 
-    /// Opens the file on a thread that may block; the exchange arrives when the file is open.
+    /// Opens the file on a thread that may block; the exchange enters the queue when the file is open.
     ///
-    /// The idle time-out runs meanwhile.
+    /// The idle time-out runs while the file is being opened.
     func openFile() {
         guard needsFile, case .file(let url) = message.content, let pool else { return }
         file = .opening
@@ -54,8 +54,8 @@ extension Exchange {
             end(.unreadableBody(error))
         case .success(let opened):
             file = .open(opened)
-            // An exchange that was suspended meanwhile arrives when it is resumed, and blocks no other exchange until
-            // then.
+            // An exchange that was suspended while its file was opened enters the queue when it is resumed, and blocks
+            // no other exchange until then.
             guard flow.level != .suspended else { return origin.leave(self) }
             pool.arrive(self)
         }
@@ -71,7 +71,7 @@ extension Error {
 }
 
 extension URLError {
-    /// The error of a file for which no thread is left.
+    /// The error for a file that no thread is free to open.
     fileprivate static func noAnswer(of url: URL, _ cause: BlockingThreads.Exhausted) -> URLError {
         let text = "\(url.path) could not be read: files or streams do not answer: \(cause.description)"
         return URLError(

@@ -3,17 +3,17 @@
 import Foundation
 
 extension Exchange {
-    /// Whether a response says that the connection is wrong for the message, and the message can be sent on another
-    /// one.
+    /// Whether a 421 response says that this connection cannot serve the message, and the message can be sent on
+    /// another connection.
     ///
     /// A server does not process a message that it answers with 421, so any method may be sent again (RFC 9110
-    /// §15.5.20), once. On a connection that was made for this exchange, the 421 is the response.
+    /// §15.5.20), once. On a connection that was made for this exchange, the 421 is delivered as the response.
     func isMisdirected(by head: ResponseHead, isReused: Bool) -> Bool {
         guard head.status == 421, isReused, !isRepeated, discardedByteCount == nil else { return false }
         return (try? prepareContent()) != nil
     }
 
-    /// Makes the content ready for a message whose connection was lost.
+    /// Prepares the content of a message that is sent again after its connection was lost.
     ///
     /// - Parameter failure: why the connection was lost.
     /// - Throws: `failure` with an additional sentence if the content cannot be read twice; otherwise the reader's
@@ -35,7 +35,7 @@ extension Exchange {
         preparedContent = try OutgoingContent(message.content, file, loop: loopPool.loop)
     }
 
-    /// Begins to send the content of a message of this exchange; rethrows the error of the content's reader.
+    /// Returns the content of a message of this exchange, ready to be sent; rethrows the error of the content's reader.
     func makeContent(of message: RequestMessage) throws -> OutgoingContent {
         if message.content.isRead, let prepared = preparedContent.take() { return prepared }
         return try OutgoingContent(message.content, file, loop: loopPool.loop)

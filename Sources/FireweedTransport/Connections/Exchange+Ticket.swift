@@ -1,12 +1,12 @@
-// The token of Negotiate that an exchange waits for.
+// The Negotiate token that an exchange waits for.
 
-/// The state of the token of Negotiate for an exchange.
+/// The state of an exchange's Negotiate token.
 enum ExchangeTicket {
     /// No token was requested, or the token was used: a token is valid once.
     case unasked
     /// The exchange waits for a token.
     case asked
-    /// The token, or `nil` if none can be had.
+    /// The token, or `nil` if none could be obtained.
     case known([UInt8]?)
 }
 
@@ -16,7 +16,7 @@ private let ticketThreads = BlockingThreads(name: "fireweed-ticket", limit: 4)
 extension Exchange {
     /// Whether the exchange may enter the queue: it has its token, or needs none.
     ///
-    /// Otherwise requests a token; the exchange arrives when the result is known.
+    /// Otherwise requests a token; the exchange enters the queue when the result is known.
     var hasTicket: Bool {
         guard message.wantsNegotiateToken, let pool, let host = target?.host else { return true }
         switch ticket {
@@ -36,7 +36,7 @@ extension Exchange {
         return false
     }
 
-    /// Takes the token, for one message.
+    /// Removes and returns the token, which is valid for one message.
     func takeNegotiateToken() -> [UInt8]? {
         guard case .known(let token) = ticket else { return nil }
         ticket = .unasked

@@ -4,42 +4,41 @@ import CLinux
 import Foundation
 import Glibc
 
-/// One request message and its response on their way; also the control of the transfer.
+/// One request message and its response; also the `TransferControl` of the transfer.
 ///
 /// The control's methods may be called from any thread; they post to the loop. While the exchange runs, the exchange
-/// and its connection hold each other; the end separates them.
+/// and its connection hold each other; both references are released at the end.
 final class Exchange: DeadlineEntry, @unchecked Sendable {
-    // SAFETY: everything that varies is touched on the loop's thread alone, once `start` or `cancel` has posted the
-    // exchange; the constants are `Sendable`.
+    // SAFETY: the variables are used only on the loop's thread, once `start` or `cancel` has posted the exchange; the
+    // constants are `Sendable`.
     let loopPool: LoopPool
     var message: RequestMessage
     /// The consumer; released at the end, since the consumer holds the exchange.
     var consumer: (any TransferConsumer)?
     private(set) var stage = ExchangeStage.made
-    /// The directions in which bytes may move: the latest decision.
+    /// The latest decision about the directions in which bytes may move.
     var flow = Flow.undecided
-    /// The reason for an end that was requested inside a call of the consumer; nothing more is delivered.
+    /// Set when the exchange is cancelled on the loop's thread: nothing more is delivered before `end(_:)` runs.
     var pendingFailure: TransferFailure?
     private(set) var outcome: TransferFailure?
 
     // MARK: Connection
 
-    // SAFETY: the exchange holds the loop pool, which never releases its connection pool before its own end.
+    // SAFETY: the exchange holds `loopPool`, which holds the connection pool until `loopPool` itself is released.
     unowned(unsafe) var pool: ConnectionPool?
     /// The parts of the message's URL.
     var target: RequestTarget?
     var origin: OriginPool?
-    /// The place in the origin's queue, while the exchange waits there.
+    /// The place in the origin's queue; `nil` while the exchange is not in the queue.
     var place: Int?
-    /// The number from the first entry into the queue, kept when the message is sent again and while its file is
-    /// opened.
+    /// The place at the first entry into the queue, kept when the message is sent again and while its file is opened.
     var number: Int?
     /// The index among the pool's active exchanges.
     var slot: Int?
     var isArriving = false
     /// The dialer that makes a connection for this exchange.
     var dialer: Dialer?
-    /// The connection, or the stream of one, that the exchange runs on.
+    /// The HTTP/1.1 connection or the HTTP/2 stream that carries the exchange.
     var carrier: (any ExchangeLane)?
     /// The authentication of the exchange's messages; `nil` for most exchanges.
     var authentication: ExchangeAuthentication?
@@ -48,46 +47,47 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: Progress
 
-    /// Whether the message was sent before and is sent again.
+    /// Whether the message is sent again because of its connection or a refusal, and not to answer a challenge or a
+    /// 417.
     private(set) var isRepeated = false
     /// The number of the connection on which the message was lost; `nil` for none.
     private(set) var lostConnection: Int?
-    /// Whether the next try needs a newer connection than the lost one: idle connections to the same origin are about
-    /// to be lost as well.
+    /// Whether the next try needs a newer connection than the lost one: idle connections to the same origin are
+    /// probably lost too.
     var wantsNewConnection: Bool { lostConnection != nil }
-    /// The refusals of the message by peers.
+    /// The consecutive refusals of the message by its peers.
     var refusals = RefusalCount()
     var hasDeliveredHead = false
     var requestContent = TransferEnd.SentContent.untouched
-    /// The content of the next try, whose reading has begun.
+    /// The content for the next try; reading it has begun.
     var preparedContent: OutgoingContent?
-    /// Completely sent content of an announced length, until its reader has reported its end.
+    /// The source of completely sent content whose reader has not reported the end yet; otherwise `nil`.
     var sentContent: BodyPump?
     var file = ExchangeFile.closed
-    /// Whether the exchange's file is opened or open while the exchange waits for a connection.
+    /// Whether the exchange waits for a connection and its file is open or being opened.
     var isAhead = false
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
     var report = TransferReport()
     private(set) var earlierReports: [TransferReport] = []
     private(set) var startInstant: LoopInstant = 0
-    /// The moment at which the present wait for a connection began, or the exchange got its connection.
+    /// The moment at which the exchange last entered its queue or got a connection.
     private(set) var stageInstant: LoopInstant = 0
-    /// The turn of the loop in which the exchange entered the queue; the highest number if it got a dialer in that
-    /// turn.
+    /// The turn of the loop in which the exchange entered the queue; `.max` if it got a dialer in that turn, and so has
+    /// not waited.
     var entryTurn: UInt64 = .max
     /// Whether the exchange ends because the connection that was made for it failed.
     var hasFailedDial = false
-    /// Whether content came in this turn, and the consumer wants to be notified after the last bytes of the turn.
+    /// Whether content was delivered in this turn, and the consumer wants to be notified after the turn's last bytes.
     var isInBurst = false
 
     // MARK: Time
 
-    /// The last moment at which a byte moved; `nil` while the exchange waits for a connection.
+    /// The last moment at which a byte moved or a dialer made progress; `nil` while the idle time-out does not run.
     private var lastActivity: LoopInstant?
     /// The moment when the content is sent even without a 100 response (RFC 9110 §10.1.1).
     var continueDeadline: LoopInstant?
-    /// The rates of the content; `nil` for none.
+    /// The rate limits of the content; `nil` for none.
     private(set) var pace: ExchangePace?
     /// The bytes received since the rest of the response was discarded; `nil` while the response is wanted.
     var discardedByteCount: Int?
@@ -105,7 +105,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     func begin(in pool: ConnectionPool) -> Bool {
         self.pool = pool
         guard stage.handle(.start) == .enter else { return false }
-        // Time that a task on the loop's thread has used does not belong to the exchange.
+        // The stored time may be old: time that other work of this turn used must not count for the exchange.
         pool.context.updateNow()
         startInstant = pool.context.now
         pace = ExchangePace.make(pool.settings.options)
@@ -113,7 +113,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         return true
     }
 
-    /// Takes a connection or a stream; false if the exchange has ended.
+    /// Begins to run on a connection or a stream; false if the exchange has ended.
     func attach(to carrier: any ExchangeLane) -> Bool {
         guard stage.handle(.attach) == .send else { return false }
         self.carrier = carrier
@@ -123,11 +123,10 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         return true
     }
 
-    /// Leaves the connection, and waits for a connection on which to send the message again.
+    /// Leaves the connection, and enters the queue again to get a connection for the next try.
     ///
     /// - Parameters:
-    ///   - isAnswered: whether a response causes this, such as 417 or a challenge; this is then not a repetition by the
-    ///     rule for lost connections.
+    ///   - isAnswered: whether a challenge or a 417 response is the cause; `isRepeated` then keeps its value.
     ///   - connection: the lost connection; `nil` if any connection suits the next try.
     func sendAgain(isAnswered: Bool, lostOn connection: Connection?) {
         if let connection { lostConnection = connection.number }
@@ -189,22 +188,23 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: Time-outs
 
-    /// Notes that a byte moved, or that the connection is being made.
+    /// Restarts the idle time-out, since a byte moved or the connection is being made.
     func touch() {
         lastActivity = pool?.context.now
     }
 
-    /// Notes that the exchange enters its origin's queue.
+    /// Stores when the exchange enters its origin's queue.
     func beginWaiting(in context: LoopContext) {
         (stageInstant, entryTurn) = (context.now, context.turnNumber)
     }
 
-    /// Notes that a dialer works for the exchange: an exchange that gets a dialer at once has not waited in the queue.
+    /// Notes that a dialer was begun for the exchange: an exchange that gets a dialer at once has not waited in the
+    /// queue.
     func noteDialed(in context: LoopContext) {
         if entryTurn == context.turnNumber { entryTurn = .max }
     }
 
-    /// Notes that the exchange waits for a connection, which stops the idle time-out.
+    /// Stops the idle time-out, since the exchange waits for a connection.
     func forgetActivity() {
         lastActivity = nil
     }

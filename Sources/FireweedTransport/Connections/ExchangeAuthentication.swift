@@ -1,20 +1,21 @@
-// Answers to challenges by the engine, for one exchange.
+// Authentication of one exchange's messages by the engine.
 
 import Foundation
 
-/// The credentials in the messages of an exchange: for the origin, and for a proxy that takes the absolute form.
+/// Adds credentials to the messages of an exchange: for the origin, and for a proxy that takes the absolute form.
 ///
-/// If the only scheme is Basic, NTLM, or Negotiate with a token, the first message contains it; otherwise a challenge
-/// is awaited. NTLM authenticates a connection: its second answer is sent on the connection of the challenge, and later
-/// messages on that connection need no credentials.
+/// If the only scheme is Basic, NTLM, or Negotiate with a token, the first message has credentials; with Digest, it has
+/// them if the proxy accepted a nonce earlier. In other cases a challenge is awaited. NTLM authenticates a connection:
+/// its second answer is sent on the connection of the challenge, and later messages on that connection need no
+/// credentials.
 ///
 /// Used on the loop's thread.
 final class ExchangeAuthentication {
     private var origin: HandshakeAuthentication?
     fileprivate var proxy: HandshakeAuthentication?
 
-    /// Makes the authentication of a message; `nil` if no challenge can be answered: without credentials, or if the
-    /// message has the fields already.
+    /// Makes the authentication of a message; `nil` if there are no credentials, or if the message has its own
+    /// credential fields.
     ///
     /// - Parameters:
     ///   - message: the message, without credentials in its fields.
@@ -32,7 +33,7 @@ final class ExchangeAuthentication {
         if origin == nil, self.proxy == nil { return nil }
     }
 
-    /// Begins on a connection, which may be authenticated already.
+    /// Begins on a connection; NTLM is not started with a peer that has already authenticated the connection.
     func begin(_ authenticationState: ConnectionAuthentication) {
         if authenticationState.isOriginAuthenticated { origin?.awaitChallenge() }
         if authenticationState.isProxyAuthenticated { proxy?.awaitChallenge() }
@@ -46,8 +47,8 @@ final class ExchangeAuthentication {
             of: sessions, for: name, target: target.absoluteForm, content: message.content.knownContent)
     }
 
-    /// The message to send, with the credentials; with empty content if the message only begins NTLM, since such a
-    /// message is refused.
+    /// Returns the message with its credentials; without its content if the message only begins NTLM, since the peer
+    /// refuses such a message.
     func authorizing(_ message: RequestMessage) -> RequestMessage {
         var added: [Field] = []
         if let value = origin?.authorization { added.append(Field(name: "Authorization", value: value)) }
@@ -65,7 +66,7 @@ final class ExchangeAuthentication {
         return message
     }
 
-    /// Prepares and returns the answer to a challenge; `.none` for every other head.
+    /// Prepares the answer to a challenge, and returns where it is sent; `.none` for every other head.
     func answer(
         _ head: ResponseHead, to message: RequestMessage, _ target: RequestTarget
     ) -> HandshakeAuthentication.Answer {
@@ -77,7 +78,7 @@ final class ExchangeAuthentication {
         }
     }
 
-    /// Resets NTLM, whose answers are valid only on the connection that was left.
+    /// Resets NTLM, whose answers are valid only on the lost connection.
     func connectionIsLost() {
         origin?.awaitChallenge()
         proxy?.awaitChallenge()
@@ -86,7 +87,7 @@ final class ExchangeAuthentication {
     /// Whether the last answer authenticates its connection (NTLM), and is valid on no other connection.
     var needsConnection: Bool { origin?.hasAnsweredNTLM == true || proxy?.hasAnsweredNTLM == true }
 
-    /// Notes which peers have accepted NTLM, after a response that is not a challenge.
+    /// Stores which peers have accepted NTLM, after a response that is not a challenge.
     func note(in authenticationState: inout ConnectionAuthentication) {
         if origin?.hasAnsweredNTLM == true { authenticationState.isOriginAuthenticated = true }
         noteProxy(in: &authenticationState)
@@ -94,7 +95,7 @@ final class ExchangeAuthentication {
 }
 
 extension ExchangeAuthentication {
-    /// Notes that the proxy has accepted its credentials, since the message has reached the origin.
+    /// Stores that the proxy has accepted its credentials, since the message has reached the origin.
     func noteProxy(in authenticationState: inout ConnectionAuthentication) {
         proxy?.wasAccepted()
         guard proxy?.hasAnsweredNTLM == true else { return }
@@ -117,13 +118,15 @@ extension MessageContent {
 }
 
 extension RequestMessage {
-    /// The credentials that NTLM or Negotiate may bind to a connection, which then serves that user alone.
+    /// The credentials that NTLM or Negotiate may bind to a connection, which then serves only messages with the same
+    /// credentials.
     ///
-    /// Messages with an `Authorization` of their own for these schemes share connections only with each other, since
+    /// Messages with their own `Authorization` field for these schemes share connections only with each other, since
     /// their user is unknown.
     var connectionCredentials: Credentials? {
         if let own = fields.value(of: "Authorization") {
-            // White space around a value is not part of it (RFC 9110 §5.5), and a tab may end the scheme too.
+            // White space around a value is not part of it (RFC 9110 §5.5), and either a space or a tab may end the
+            // scheme.
             let scheme = own.utf8.drop { $0.isFieldSpace }.prefix { !$0.isFieldSpace }
             guard scheme.count == 4 || scheme.count == 9 else { return nil }
             return ["ntlm", "negotiate"].contains(String(Substring(scheme)).lowercased())

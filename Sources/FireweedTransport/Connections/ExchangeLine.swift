@@ -1,6 +1,6 @@
 // A queue of exchanges that wait for a connection.
 
-/// A queue of exchanges that finds the first exchange without a dialer without a search from the start.
+/// A queue of exchanges that remembers where to search for the first exchange without a dialer.
 struct ExchangeLine {
     private var queue = WaitingQueue<Exchange>()
     /// Every exchange with a lower number has a dialer.
@@ -10,7 +10,7 @@ struct ExchangeLine {
     var first: Exchange? { queue.first }
     var last: Exchange? { queue.last }
 
-    /// Adds an exchange at the place of its number.
+    /// Adds an exchange at the place that its number gives.
     mutating func enter(_ exchange: Exchange, number: Int) {
         queue.enter(exchange, number: number)
         noteUndialed(number)
@@ -27,7 +27,7 @@ struct ExchangeLine {
     /// Removes and returns the last exchange.
     mutating func removeLast() -> Exchange? { queue.removeLast() }
 
-    /// The first exchange without a dialer, which stays in the queue.
+    /// Returns the first exchange without a dialer; the exchange stays in the queue.
     mutating func nextUndialed() -> Exchange? {
         let next = queue.first(from: firstUndialed) { $0.dialer == nil }
         firstUndialed = next?.place ?? .max

@@ -1,4 +1,4 @@
-// The life of one exchange, as a table.
+// The life of an exchange, as a state machine.
 
 /// The stage of an exchange; the exchange performs the returned effects.
 enum ExchangeStage: Equatable {

@@ -1,6 +1,6 @@
 // Answers to challenges on an HTTP/1.1 connection.
 
-/// The authentication state of a connection with its peers: the origin, and a proxy that takes the absolute form.
+/// Which peers of a connection, the origin and a proxy that takes the absolute form, have authenticated the connection.
 struct ConnectionAuthentication {
     /// Whether the origin has authenticated this connection (NTLM): messages need no credentials.
     var isOriginAuthenticated = false
@@ -11,8 +11,8 @@ struct ConnectionAuthentication {
     /// The number of skipped bytes of the challenge's content.
     var skippedByteCount = 0
 
-    /// The longest content of a challenge that is skipped, in bytes; a challenge with more is answered on another
-    /// connection.
+    /// The most bytes of a challenge's content that are skipped; after more, the message is sent on another connection,
+    /// or fails if NTLM needs this connection.
     static let skippedLimit = 64 * 1024
 }
 
@@ -37,10 +37,10 @@ extension HTTP1Connection {
         return exchange.authentication?.authorizing(exchange.message) ?? exchange.message
     }
 
-    /// Begins to answer a challenge; false for every head that is not a challenge or cannot be answered.
+    /// Begins to answer a challenge; false for a head that is not a challenge or that cannot be answered.
     ///
-    /// If the connection cannot be used again, the answer is sent on another one. NTLM needs the same connection: such
-    /// a challenge is then not answered.
+    /// If the connection cannot be used again, the answer is sent on another connection. NTLM needs the same
+    /// connection: such a challenge is then delivered as the response.
     func takesChallenge(_ head: ResponseHead, _ framing: ContentFraming, for exchange: Exchange) -> Bool {
         guard let authentication = exchange.authentication, let target = exchange.target,
             exchange.discardedByteCount == nil
@@ -65,7 +65,7 @@ extension HTTP1Connection {
         return true
     }
 
-    /// Skips content of a challenge.
+    /// Counts skipped content of a challenge; beyond the limit, the message is sent on another connection or fails.
     func skipChallenge(_ byteCount: Int, for exchange: Exchange) {
         authenticationState.skippedByteCount += byteCount
         guard authenticationState.skippedByteCount > ConnectionAuthentication.skippedLimit else { return }
@@ -81,7 +81,7 @@ extension HTTP1Connection {
     /// `hasExcess` is true if bytes after the challenge have come.
     func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
         authenticationState.isAnswering = false
-        // The answer is another message: bytes that wait now could be taken for its response.
+        // The message is sent again with its answer: bytes that wait now could be mistaken for its response.
         guard !hasExcess, isSilent() else {
             guard exchange.authentication?.needsConnection == true else { return answerElsewhere(exchange) }
             return exchange.end(.badResponse("the peer closed the connection that NTLM needs, or sent bytes unasked"))

@@ -8,7 +8,7 @@ extension HTTP1Connection {
     private static let turnByteCount = 256 * 1024
     private static let usualReadByteCount = 64 * 1024
 
-    /// Reads as much as the exchange takes.
+    /// Reads until the exchange accepts no more, the socket is empty, or the turn has no more time.
     func receive() {
         if isHoldingBack {
             guard let exchange, mayTakeNext(exchange), resumeDecoding(exchange) else { return }
@@ -40,11 +40,11 @@ extension HTTP1Connection {
         }
     }
 
-    /// Whether the exchange still has to receive bytes that were read, or the end.
+    /// Whether read bytes, undecoded content or the end of the response have not been delivered yet.
     var isHoldingBack: Bool { !unread.isEmpty || incoming.isHoldingBack || exchange != nil && parser.isAtEnd }
 
-    /// The most bytes of one read: the option's value, otherwise more for streamed content, which is delivered in large
-    /// pieces.
+    /// The most bytes of one read: the option's value if there is one; otherwise more for streamed content, so that the
+    /// consumer gets larger pieces.
     private var readByteCount: Int {
         if let count = origin.pool.readByteCount { return count }
         return exchange?.message.wantsReadComplete == true ? Self.turnByteCount : Self.usualReadByteCount
@@ -62,7 +62,7 @@ extension HTTP1Connection {
         return isHead ? exchange.mayReceiveHead : exchange.mayReceiveContent
     }
 
-    /// Parses bytes; keeps events that may not be delivered yet, or that the turn has no time for.
+    /// Parses bytes and delivers the events; keeps the rest when the exchange accepts no more or the turn has no time.
     private func process(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         var isFirst = true
@@ -95,7 +95,8 @@ extension HTTP1Connection {
         if !rest.isEmpty { unread = Array(rest) }
     }
 
-    /// Joins content with the content of the following chunks: delivery of one-byte chunks would keep the loop busy.
+    /// Delivers content together with that of the following chunks: single deliveries of one-byte chunks would keep the
+    /// loop busy.
     private func join(
         _ content: UnsafeRawBufferPointer, _ rest: inout UnsafeRawBufferPointer, for exchange: Exchange
     ) throws(TransferFailure) {
@@ -128,8 +129,8 @@ extension HTTP1Connection {
         if exchange.isMisdirected(by: head, isReused: isReused) || isEndOfIdleTime(head, for: exchange) {
             return detach(exchange, isAnswered: false)
         }
-        // A response without success ends an upload (RFC 9112 §9.5); a server may respond with success while it reads.
-        // Content that waits for a 100 is not sent after any response.
+        // After a status of 300 or more, the upload stops (RFC 9112 §9.5); a server may respond with a lower status
+        // while it still reads. Content that waits for a 100 is not sent after any final response.
         if isSending, awaitsContinue || head.status >= 300 { stopSending() }
         endsWithClose = framing == .untilClose
         if framing != .none { try incoming.begin(head) }
@@ -151,12 +152,12 @@ extension HTTP1Connection {
         }
     }
 
-    /// Ends the exchange with the complete response, or with an error if its codings have not ended.
+    /// Ends the exchange with the complete response; throws if a content coding is incomplete.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
         show(lines: parser.trailerLines)
         if authenticationState.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
         try incoming.finish(for: exchange, endedByClose: endsWithClose)
-        // Unrequested bytes after the response are an error of the server.
+        // Bytes after the response were not requested: the server is faulty, and the connection is not kept.
         exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
     }
 
@@ -194,8 +195,8 @@ extension HTTP1Connection {
     /// Whether a response announces the end of a connection that was idle for too long, so that the message can be sent
     /// on another one.
     ///
-    /// Servers send a 408 before they close such a connection (RFC 9110 §15.5.9). A 408 to incomplete content is a
-    /// response.
+    /// Servers send a 408 before they close such a connection (RFC 9110 §15.5.9). A 408 to incomplete content is
+    /// delivered as the response.
     private func isEndOfIdleTime(_ head: ResponseHead, for exchange: Exchange) -> Bool {
         guard head.status == 408, !parser.isPersistent, !isSending, maySendAgain(exchange, hasAnswer: false) else {
             return false
@@ -203,7 +204,7 @@ extension HTTP1Connection {
         return (try? exchange.prepareContent()) != nil
     }
 
-    /// Separates an exchange that is sent again, and closes the connection and, unless `isAnswered`, the origin's idle
+    /// Detaches an exchange that is sent again, closes the connection and, unless `isAnswered`, the origin's idle
     /// connections.
     func detach(_ exchange: Exchange, isAnswered: Bool) {
         if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }

@@ -6,7 +6,7 @@ import Glibc
 extension HTTP1Connection {
     /// Maximum bytes written per turn of the loop, so that one connection cannot starve the others.
     private static let turnByteCount = 256 * 1024
-    /// Bytes of one read from a body reader.
+    /// The most bytes of one read from a body reader.
     private static let pieceByteCount = 64 * 1024
 
     /// Whether a part of the message has not been written yet.
@@ -20,7 +20,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Writes as much as the socket takes and the exchange may send.
+    /// Writes until the socket accepts no more, the exchange may not send, or the turn has no more time.
     func send() {
         var budget = Self.turnByteCount
         while isWritable, isSending, let exchange, exchange.maySend, !exchange.isStopped {
@@ -46,7 +46,7 @@ extension HTTP1Connection {
                 budget -= count
                 context.turn.noteCost(count)
             case .failed:
-                // Bytes that the peer sent before it closed can still be read.
+                // The peer may have sent a response before it closed: the bytes that have arrived are still read.
                 stopSending()
                 arrivals.handle(.writeFailed)
                 return context.continueAfterSockets(self)
@@ -65,14 +65,14 @@ extension HTTP1Connection {
         send()
     }
 
-    /// Leaves out the rest of the message; the connection ends with the exchange.
+    /// Stops sending the message before its end; the connection closes when the exchange ends.
     func stopSending() {
         isSendingStopped = true
         exchange?.continueDeadline = nil
         content = .none
     }
 
-    /// Prepares the next bytes; false when there are none at present.
+    /// Prepares the next bytes; false when no bytes can be sent at present.
     private func fill(for exchange: Exchange) throws -> Bool {
         guard pendingOffset == pending.count, !awaitsContinue, case .pump(let pump) = content else {
             return pendingOffset < pending.count || !awaitsContinue
@@ -83,7 +83,7 @@ extension HTTP1Connection {
             into: &pending, limit: min(Self.pieceByteCount, exchange.sendingAllowance), isChunked: framing == .chunked)
         {
         case .bytes(let count):
-            // Notifies the consumer, which may end the exchange.
+            // `noteContent` notifies the consumer, which may end the exchange.
             noteContent(count, from: pump, for: exchange)
             return !exchange.isStopped
         case .end:
@@ -97,7 +97,10 @@ extension HTTP1Connection {
         }
     }
 
-    /// The part of a file that can be sent without reading it; `nil` if other bytes precede it.
+    /// The part of a file that sendfile(2) can send next.
+    ///
+    /// `nil` with TLS or chunked framing, for content that is not a file, and while earlier bytes must be written
+    /// first.
     private func fileSupply(for exchange: Exchange) -> BodyPump.FileSupply? {
         guard pendingOffset == pending.count, !awaitsContinue, framing != .chunked, channel.tls == nil,
             case .pump(let pump) = content
@@ -105,7 +108,7 @@ extension HTTP1Connection {
         return pump.fileSupply(limit: exchange.sendingAllowance)
     }
 
-    /// Sends a part of a file by sendfile(2); `nil` if it has to be read after all.
+    /// Sends a part of a file by sendfile(2); `nil` if the file must be read instead.
     private func sendFile(
         _ descriptor: Int32, at offset: Int64, _ byteCount: Int, for exchange: Exchange
     ) -> ByteChannel.TransferResult? {
@@ -118,7 +121,7 @@ extension HTTP1Connection {
         return outcome
     }
 
-    /// Writes the prepared bytes once.
+    /// Hands the unwritten bytes, and content that is in memory, to the channel once.
     private func write(for exchange: Exchange) -> ByteChannel.TransferResult {
         let outcome = pending.withUnsafeBytes { pending in
             let head = UnsafeRawBufferPointer(rebasing: pending[pendingOffset...])
@@ -133,16 +136,17 @@ extension HTTP1Connection {
         return outcome
     }
 
-    /// Notes that bytes of content were taken from a reader.
+    /// Counts bytes of content that were taken from a reader.
     private func noteContent(_ count: Int, from pump: BodyPump, for exchange: Exchange) {
         exchange.didSend(count, expected: pump.byteCount)
-        // The length tells which piece is the last: the response may come before another read reports the end.
+        // With a known length, this piece is known to be the last: the response may come before another read reports
+        // the end.
         guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
         content = .none
         exchange.didSendAll(of: pump)
     }
 
-    /// Notes bytes that the kernel has taken.
+    /// Counts bytes that the kernel has accepted.
     private func took(_ count: Int, for exchange: Exchange) {
         exchange.touch()
         hasWritten = true
@@ -163,14 +167,14 @@ extension HTTP1Connection {
     }
 }
 
-/// Bytes that extend a buffer: a debug build copies the elements of `repeatElement` one by one, at 2 MB/s.
+/// Zeros that extend a buffer: a debug build copies `repeatElement` one element after another, at 2 MB/s.
 private let zeros = [UInt8](repeating: 0, count: 64 * 1024)
 
 extension BodyPump {
     /// Appends a piece of content, as a chunk for chunked content.
     fileprivate func readPiece(into bytes: inout [UInt8], limit: Int, isChunked: Bool) -> Supply {
         var supply = Supply.end
-        // A chunk begins with its size in a fixed width, which is written after the content.
+        // The bytes reserved for the chunk's size, which is written with leading zeros once the content has been read.
         let prefix = isChunked ? 10 : 0
         let start = bytes.count
         var missing = prefix + limit

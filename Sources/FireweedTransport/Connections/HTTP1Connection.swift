@@ -3,21 +3,21 @@
 import Foundation
 import Glibc
 
-/// A socket, the parser of responses, and the bytes to be sent.
+/// An HTTP/1.1 connection: a socket, the parser of responses, and the bytes to be sent.
 ///
 /// An idle connection keeps only an empty buffer for the next head. Bytes that arrive on an idle connection close it.
 final class HTTP1Connection: Connection {
     /// The present exchange.
     var exchange: Exchange?
     var parser: HTTP1ResponseParser
-    /// Whether the connection had been used or idle before the present exchange got it.
+    /// Whether the connection had been used or idle before it sends the present message.
     private(set) var isReused = false
 
     // MARK: Reading
 
     /// Bytes that were read and may not be delivered yet.
     var unread: [UInt8] = []
-    /// The number of handled events of the last read.
+    /// The number of the parser's events since the last read.
     var eventCount = 0
     /// Decodes the content of the present response.
     let incoming: IncomingContent
@@ -26,22 +26,22 @@ final class HTTP1Connection: Connection {
 
     // MARK: Writing
 
-    /// The unwritten rest of the head and of the framing of the content.
+    /// The head, or a piece of content with its framing, written up to `pendingOffset`.
     var pending: [UInt8] = []
     var pendingOffset = 0
-    /// The number of bytes of the head among those to be written next.
+    /// The number of bytes of the head that are not written yet.
     var headRest = 0
     var content = OutgoingContent.none
     var framing = HTTP1RequestWriter.Framing.none
     /// Whether the content waits for a 100 response (RFC 9110 §10.1.1).
     var awaitsContinue = false
-    /// Whether the rest of the content is left out, after a response or a failed write.
+    /// Whether the rest of the content is not sent, after a response or a failed write.
     var isSendingStopped = false
     /// Whether the message has `Connection: close`.
     var closesAfterExchange = false
     /// Whether a byte of the present message was handed to the kernel.
     var hasWritten = false
-    /// The authentication of this connection by its peers.
+    /// Which peers have authenticated this connection.
     var authenticationState = ConnectionAuthentication()
 
     override init(_ socket: ConnectedSocket, origin: OriginPool) {
@@ -93,7 +93,7 @@ final class HTTP1Connection: Connection {
         if framing == .chunked { content = content.chunkable(loop: context.loop) }
         if case .pump(let pump) = content {
             pump.whenReady = { [weak self, weak pump] in
-                // The present content may be another message's.
+                // By now, the connection may send the content of another message.
                 guard let self, let pump, case .pump(let present) = content, present === pump else { return }
                 send()
             }
@@ -105,7 +105,7 @@ final class HTTP1Connection: Connection {
         if let observer = origin.pool.wireObserver { observer.didSend(head: pending) }
     }
 
-    /// Separates an exchange that has ended; with `keeps`, the connection may carry the next exchange.
+    /// Detaches an exchange that has ended; with `keeps`, the connection may carry the next exchange.
     func release(_ exchange: Exchange, keeps: Bool) {
         guard self.exchange === exchange else { return }
         fill(exchange)
@@ -154,10 +154,11 @@ final class HTTP1Connection: Connection {
 }
 
 extension HTTP1Connection {
-    /// Closes an idle connection on which bytes arrive: they could be mistaken for the response to the next message.
+    /// Closes an idle connection on which bytes arrive, since they could be mistaken for the response to the next
+    /// message.
     fileprivate func idleSocketIsReady() {
         guard isReadable else { return }
-        // The event may be about bytes that have been read since.
+        // The event may report bytes that were read after it was raised, so the socket is checked.
         guard !hasPeerClosed, !channel.hasSomethingToRead else { return close() }
         arrivals.handle(.foundNothing(turn: context.turnNumber))
     }
@@ -178,6 +179,6 @@ extension HTTP1Connection: ExchangeLane {
         continueWork()
     }
 
-    /// Does nothing: the connection ends with the exchange.
+    /// Does nothing: the connection closes when the exchange ends without a complete response.
     func retire() {}
 }

@@ -3,13 +3,13 @@
 import Foundation
 import Glibc
 
-/// A socket, the session that speaks HTTP/2 on it, and the streams of its exchanges.
+/// An HTTP/2 connection: a socket, the session of nghttp2, and the streams of the exchanges.
 ///
-/// Frames are read even while some exchanges take no content: each stream's window limits its bytes.
+/// Frames are read even while some exchanges accept no content; each stream's flow-control window limits its bytes.
 final class HTTP2Connection: Connection {
     let session: HTTP2Session
     private var streams: [Int32: HTTP2Stream] = [:]
-    /// A buffer for events, kept for its memory.
+    /// An empty buffer for events, kept to use its memory again.
     private var events: [HTTP2Event] = []
     /// Bytes that the socket has not taken yet.
     private var pending: [UInt8] = []
@@ -24,15 +24,15 @@ final class HTTP2Connection: Connection {
     /// Whether a PING was sent after the last received bytes.
     private var hasPinged = false
     private var resets = ResetRate()
-    /// The number of events of the last read that streams have delivered.
+    /// The number of events since the last read, for `maySay(content:)`.
     private var eventCount = 0
-    /// Streams whose events wait for a later turn, or whose content is being joined.
+    /// Streams that have held events to deliver, after the present read or in a later turn.
     private var owed = ElementQueue<HTTP2Stream>()
-    /// The most exchanges until the peer has shown that it accepts more; `nil` for any number.
+    /// The most exchanges on this connection until the peer has shown that it accepts more; `nil` for any number.
     private var trialStreamCount: Int?
     /// The last stream within `trialStreamCount`.
     private var lastTrialStream: Int32?
-    /// The number of streams that the peer accepts at a time, estimated from refusals; `nil` while it refuses none.
+    /// The number of simultaneous streams that the peer accepts, estimated from refusals; `nil` while it refuses none.
     private var takenStreamCount: Int?
 
     /// Maximum bytes moved in each direction per turn of the loop, so that one connection cannot starve the others.
@@ -60,7 +60,7 @@ final class HTTP2Connection: Connection {
             && exchangeCount < trialStreamCount ?? .max && streams.count < takenStreamCount ?? .max
     }
 
-    /// Whether the peer accepts fewer streams than it has announced: exchanges wait for one of them to end.
+    /// Whether the peer accepts fewer streams than it has announced; exchanges then wait until a stream ends.
     var isThrottled: Bool { takenStreamCount != nil && !isRetired }
 
     override var isIdle: Bool { streams.isEmpty }
@@ -99,8 +99,8 @@ final class HTTP2Connection: Connection {
         stream.begin(id, content, written)
         exchange.report.requestStart = exchange.moment(context.now)
         if let observer = origin.pool.wireObserver { observer.didSend(head: fields.headText) }
-        // A slow peer answers a PING, a dead peer does not. If the exchange then times out and nothing has been
-        // received, the connection is abandoned.
+        // A PING tells a slow peer, which answers, from a dead peer. If the exchange times out and nothing has been
+        // received, the connection is retired.
         let isQuiet = context.now - min(lastReceived, context.now) >= origin.pool.parts.quietTime
         if stream.isReused, !hasPinged, isQuiet {
             hasPinged = true
@@ -126,7 +126,7 @@ final class HTTP2Connection: Connection {
         origin.connectionIsFree(self)
     }
 
-    /// Notes a refused stream; `count` is the number of refusals of its exchange in a row.
+    /// Notes a refused stream; `count` is the number of consecutive refusals of its exchange.
     ///
     /// No further stream begins until another stream has ended. If there is no other stream, the origin pauses.
     func noteRefusal(count: Int) {
@@ -223,7 +223,7 @@ final class HTTP2Connection: Connection {
         owed.append(stream)
     }
 
-    /// Delivers held events of streams: of some streams in any case, and of more while the turn has time.
+    /// Delivers held events: of up to `TurnBudget.eventCount` streams in any case, and of more while the turn has time.
     private func deliverOwed() {
         let wasBusy = isBusy
         isBusy = true
@@ -251,7 +251,8 @@ final class HTTP2Connection: Connection {
         case .sentHead(let id, let byteCount):
             streams[id]?.sentHead(byteCount)
             // The answer to a PING shows that the peer has read the heads of all trial streams and has not gone away.
-            // The PING follows the last of these heads, since a PING overtakes heads that wait.
+            // The PING is sent only now, after the last of these heads, since nghttp2 sends a PING before heads that
+            // wait.
             guard id == lastTrialStream else { return }
             session.ping()
             setNeedsFlush()
@@ -267,16 +268,16 @@ final class HTTP2Connection: Connection {
         }
     }
 
-    /// Remembers how many streams a peer that goes away has processed, if the peer has refused others.
+    /// Remembers from a GOAWAY how many streams the peer has processed, if the peer has refused others.
     private func learn(lastStream: Int32) {
-        // Our streams have odd numbers; the highest number of all is an early warning (RFC 9113 §6.8).
+        // Our streams have odd numbers. The highest possible number is only an early warning (RFC 9113 §6.8).
         let takenCount = (Int(lastStream) + 1) / 2
         guard takenCount > 0, takenCount < exchangeCount else { return }
         origin.knownStreamLimit = takenCount
         origin.noteProgress()
     }
 
-    /// Ends the trial: the peer has answered its streams, or the PING after them, and has not gone away.
+    /// Removes the trial limit: the peer has answered its streams, or the PING after them, and has not gone away.
     private func endTrial() {
         guard let count = trialStreamCount, exchangeCount >= count, !session.isGoingAway else { return }
         trialStreamCount = nil
@@ -296,7 +297,7 @@ final class HTTP2Connection: Connection {
         origin.connectionHasRoom(self)
     }
 
-    /// Handles the loss of the connection: it closes, and its exchanges are sent again or fail.
+    /// Closes the connection after its loss; its exchanges are sent again or fail.
     private func lost(_ failure: TransferFailure) {
         guard !isClosed else { return }
         let cause = session.failure ?? session.goAwayFailure ?? failure
@@ -324,7 +325,8 @@ final class HTTP2Connection: Connection {
         if !isBusy { context.continueAfterSockets(self) }
     }
 
-    /// Writes as much as the socket takes.
+    /// Writes until the socket accepts no more or the turn has no more time; closes the connection if nothing is left
+    /// to do.
     func flush() {
         guard !isBusy, !isClosed else { return }
         isBusy = true
@@ -366,7 +368,7 @@ final class HTTP2Connection: Connection {
                 context.turn.noteCost(count)
             case .wouldBlock, .end: isWritable = false
             case .failed:
-                // Bytes that the peer sent before it closed can still be read.
+                // The peer may have sent frames before it closed: the bytes that have arrived are still read.
                 isWritable = false
                 arrivals.handle(.writeFailed)
                 return context.continueAfterSockets(self)
@@ -391,15 +393,15 @@ extension HTTP2Connection: NextIteration {
     }
 }
 
-/// The rate of resets: servers close connections on which streams are reset too often (CVE-2023-44487).
+/// Counts resets: servers close connections on which streams are reset too often (CVE-2023-44487).
 struct ResetRate {
     private var count = 0
     private var start: LoopInstant = 0
 
-    /// The number of resets within a second that is too many.
+    /// The number of resets within a second at which the connection is retired.
     static let limit = 100
 
-    /// Notes a reset; true if there were too many.
+    /// Counts a reset; true if there were too many.
     mutating func note(at now: LoopInstant) -> Bool {
         if now - min(start, now) > 1_000_000_000 { (count, start) = (0, now) }
         count += 1

@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// A stream: the content that is sent on it, and received events that cannot be delivered yet (RFC 9113 §5).
+/// A stream: the content to send, and the received events that cannot be delivered yet (RFC 9113 §5).
 ///
-/// While its exchange accepts nothing, a stream holds received events, within the stream's window; the connection
+/// While its exchange accepts nothing, a stream holds received events, up to its flow-control window; the connection
 /// continues to read for other streams. Used on the loop's thread.
 final class HTTP2Stream {
     /// A received event, which the stream may have to hold.
@@ -19,7 +19,7 @@ final class HTTP2Stream {
     let connection: HTTP2Connection
     /// The exchange of the stream; `nil` after the exchange has left the stream.
     private(set) var exchange: Exchange?
-    /// The number of the stream; 0 until the session has given one.
+    /// The stream identifier; 0 until the session has assigned one.
     private(set) var id: Int32 = 0
     /// Whether the connection had carried another exchange before.
     let isReused: Bool
@@ -33,11 +33,11 @@ final class HTTP2Stream {
     private var expectation = ResponseExpectation(method: "")
     private var hasBegun = false
     private var hasEnd = false
-    /// Whether the stream is scheduled to deliver its held events.
+    /// Whether the connection is going to call `deliverOwed()`.
     private var isOwed = false
     /// Received bytes of content that the consumer has not taken.
     private var untakenByteCount = 0
-    /// Bytes taken without a pause since the window was set.
+    /// Bytes that the consumer has taken without a pause since the window last changed its size.
     private var takenInStride = 0
     private var windowByteCount = HTTP2Session.streamWindowByteCount
 
@@ -57,7 +57,7 @@ final class HTTP2Stream {
         incoming = IncomingContent(limits: connection.origin.pool.contentLimits, context: connection.context)
     }
 
-    /// Begins with the stream's number, after the session has taken the head.
+    /// Sets the identifier and the content, after the session has accepted the head.
     func begin(_ id: Int32, _ content: OutgoingContent, _ written: HTTP1RequestWriter.Written) {
         self.id = id
         self.content = content
@@ -96,7 +96,7 @@ final class HTTP2Stream {
         }
     }
 
-    /// Notes that the head of the request was written.
+    /// Counts the bytes of the request's head, which was written.
     func sentHead(_ byteCount: Int) {
         guard let exchange else { return }
         exchange.touch()
@@ -106,7 +106,7 @@ final class HTTP2Stream {
         exchange.setTimer()
     }
 
-    /// Notes that content of the request was written.
+    /// Counts content of the request that was written.
     func sentContent(_ byteCount: Int, isLast: Bool) {
         guard let exchange else { return }
         exchange.touch()
@@ -187,7 +187,7 @@ final class HTTP2Stream {
         guard heldStart < held.count, case .content(var bytes) = held[held.count - 1] else {
             return held.append(.content(Array(content)))
         }
-        // `bytes` is then the only reference, so that appending copies nothing.
+        // The array must not refer to the storage of `bytes`, or appending would copy the storage.
         held[held.count - 1] = .content([])
         bytes.append(contentsOf: content)
         held[held.count - 1] = .content(bytes)
@@ -278,8 +278,8 @@ final class HTTP2Stream {
             connection.retire()
             return detach(exchange, isAnswered: false)
         }
-        // As over HTTP/1.1: a response without success ends an upload, and content that waits for a 100 is not sent
-        // after any response. The stream is reset when the response is complete.
+        // As over HTTP/1.1, a status of 300 or more ends an upload, and content that waits for a 100 is not sent after
+        // any final response. The stream is reset when the response is complete.
         if isSending, awaitsContinue || head.status >= 300 { stopSending(exchange) }
         if !expectation.isHead, head.status != 204, head.status != 304 { try incoming.begin(head) }
         exchange.deliver(head)
@@ -344,13 +344,13 @@ final class HTTP2Stream {
         return true
     }
 
-    /// Separates the exchange from the stream, and has it sent again.
+    /// Detaches the exchange from the stream, and sends it again.
     private func detach(_ exchange: Exchange, isAnswered: Bool, isLost: Bool = false) {
         leave(exchange)
         exchange.sendAgain(isAnswered: isAnswered, lostOn: isLost ? connection : nil)
     }
 
-    /// Separates the stream from its exchange.
+    /// Detaches the stream from its exchange.
     private func leave(_ exchange: Exchange) {
         exchange.report.connection = exchange.report.connection ?? connection.details(protocolName: nil)
         self.exchange = nil

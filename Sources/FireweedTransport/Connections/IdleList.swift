@@ -1,6 +1,6 @@
 // Idle connections in the order in which they became idle.
 
-/// The neighbours of a connection in a list of idle ones.
+/// The neighbours of a connection in a list of idle connections.
 struct IdleLinks<Member: AnyObject> {
     // SAFETY: the origin holds a listed connection, which leaves the lists before the origin releases it.
     fileprivate unowned(unsafe) var older: Member?
@@ -34,7 +34,7 @@ struct IdleList<Order: IdleOrder> {
     private unowned(unsafe) var newest: Order.Member?
     private(set) var count = 0
 
-    /// Adds a connection that became idle now; false for one that is in the list.
+    /// Adds a connection that became idle now; false if it is already in the list.
     @discardableResult
     mutating func append(_ connection: Order.Member) -> Bool {
         guard !Order[connection].isListed else { return false }
@@ -45,7 +45,7 @@ struct IdleList<Order: IdleOrder> {
         return true
     }
 
-    /// Removes a connection; false for one that is not in the list.
+    /// Removes a connection; false if it is not in the list.
     @discardableResult
     mutating func remove(_ connection: Order.Member) -> Bool {
         let links = Order[connection]
@@ -57,7 +57,7 @@ struct IdleList<Order: IdleOrder> {
         return true
     }
 
-    /// The connection that became idle last among those that suit.
+    /// The suitable connection that became idle last.
     func newest(where suits: (Order.Member) -> Bool) -> Order.Member? {
         var next = newest
         while let connection = next, !suits(connection) { next = Order[connection].older }

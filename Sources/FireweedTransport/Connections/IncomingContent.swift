@@ -10,11 +10,11 @@ final class IncomingContent {
     /// The decoder of the content; `nil` when the present response has no coding to decode.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?
-    /// The number of bytes of `undecoded` that have been decoded since.
+    /// The number of bytes of `undecoded` that are decoded by now.
     private var undecodedStart = 0
-    /// The exchange whose content is continued in a later turn.
+    /// The exchange whose content is decoded further in a later turn.
     private var waiting: Exchange?
-    /// Whether the next step is made even in a turn that is over, so that each continuation makes progress.
+    /// Whether the next piece is decoded even if the turn is over, so that each continuation makes progress.
     private var isOwedStep = false
 
     init(limits: ContentLimits, context: LoopContext) {
@@ -22,10 +22,10 @@ final class IncomingContent {
         self.context = context
     }
 
-    /// Whether there is undecoded content.
+    /// Whether undecoded content is held.
     var isHoldingBack: Bool { undecoded != nil }
 
-    /// Begins with the content that follows a head.
+    /// Makes the decoder for the content that follows a head, if the content has a coding to decode.
     func begin(_ head: ResponseHead) throws(TransferFailure) {
         guard head.marks.contains(.hasContentCoding), limits.decodesContent,
             let codings = head.value(of: "Content-Encoding")
@@ -41,7 +41,7 @@ final class IncomingContent {
         waiting = nil
     }
 
-    /// Takes received bytes; false when the unwanted rest of a response is too long to be read.
+    /// Decodes and delivers received bytes; false when the discarded rest of a response is too long to be read.
     func take(_ content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) -> Bool {
         exchange.report.responseBodyByteCount += Int64(content.count)
         exchange.noteReceived(content.count)
@@ -66,7 +66,7 @@ final class IncomingContent {
         let rest = try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
             try decode(UnsafeRawBufferPointer(bytes).advanced(by: start), with: decoder, for: exchange)
         }
-        // The exchange may have ended meanwhile, which removes its content.
+        // The delivery may have ended the exchange, which removes the undecoded content.
         guard undecoded != nil else { return true }
         guard let rest else {
             (undecoded, undecodedStart) = (nil, 0)
@@ -76,7 +76,7 @@ final class IncomingContent {
         return false
     }
 
-    /// Ends the content; throws if its codings have not ended.
+    /// Ends the content; throws if a content coding is incomplete.
     func finish(for exchange: Exchange, endedByClose: Bool) throws(TransferFailure) {
         guard let decoder, exchange.discardedByteCount == nil else { return }
         try decoder.finish(isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endedByClose)

@@ -1,12 +1,12 @@
-// The connection pool of one loop, for other threads.
+// A handle to the connection pool of one loop, for other threads.
 
 /// A handle to the connection pool of one transport on one loop; the pool is made on the loop's thread at its first
 /// use.
 final class LoopPool: @unchecked Sendable {
     let loop: EventLoop
-    /// The numbers of the pool's connections, for other threads.
+    /// The counts of the pool's connections, which other threads read.
     let counters = PoolCounters()
-    // SAFETY: the variables are touched only by work that runs on the loop's thread, such as that of `withPool`.
+    // SAFETY: the variables are used only in closures and methods that run on the loop's thread.
     private var settings: PoolSettings
     private let parts: EngineParts
     private var pool: ConnectionPool?
@@ -30,22 +30,22 @@ final class LoopPool: @unchecked Sendable {
         return made
     }
 
-    /// Runs `body` with the pool on the loop's thread, soon.
+    /// Posts `body` to the loop's thread, to run with the pool.
     func withPool(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
         loop.post { [self] context in body(pool(in: context)) }
     }
 
-    /// Sets the trust rules, which have no effect once the pool is made.
+    /// Sets the trust rules; no effect after the pool was made.
     func evaluateServers(with rules: ServerTrustRules) {
         loop.post { [self] _ in settings.trustRules = rules }
     }
 
-    /// Closes the idle connections, soon.
+    /// Posts a request to close the idle connections.
     func closeIdleConnections() {
         loop.post { [self] _ in pool?.closeIdleConnections() }
     }
 
-    /// Ends every exchange and closes every connection, soon.
+    /// Posts a request to end every exchange and close every connection.
     func shutDown() {
         loop.post { [self] _ in
             isShutDown = true

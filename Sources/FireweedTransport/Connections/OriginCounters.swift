@@ -1,11 +1,11 @@
-// The numbers of an origin's connections, for other threads.
+// Counts of an origin's connections, for other threads.
 
 import Synchronization
 
-/// The numbers of connections and waiting exchanges of one `OriginPool`.
+/// The counts of connections and waiting exchanges of one `OriginPool`.
 ///
-/// The loop's thread writes them, and any thread reads them. Each number is exact, but numbers that are read one after
-/// another may belong to different moments.
+/// The loop's thread writes the counts, and any thread reads them. Each count is exact, but counts that are read one
+/// after another may belong to different moments.
 final class OriginCounters: Sendable {
     let origin: ConnectionOrigin
     private let connecting = Atomic(0)
@@ -24,7 +24,7 @@ final class OriginCounters: Sendable {
         self.waiting.store(waiting, ordering: .relaxed)
     }
 
-    /// Adds the numbers to statistics of the same origin.
+    /// Adds the counts to statistics of the same origin.
     func add(to statistics: inout OriginStatistics) {
         statistics.connecting += connecting.load(ordering: .relaxed)
         statistics.active += active.load(ordering: .relaxed)
@@ -41,7 +41,7 @@ final class PoolCounters: Sendable {
 
     func remove(_ origin: OriginCounters) { _ = counters.withLock { $0.removeValue(forKey: ObjectIdentifier(origin)) } }
 
-    /// The sums over all pools for each origin, sorted by origin, without origins whose numbers are all zero.
+    /// The sums over all pools for each origin, sorted by origin, without origins whose counts are all zero.
     static func statistics(of pools: [PoolCounters]) -> [OriginStatistics] {
         var sums: [ConnectionOrigin: OriginStatistics] = [:]
         for counters in pools.flatMap({ pool in pool.counters.withLock { Array($0.values) } }) {

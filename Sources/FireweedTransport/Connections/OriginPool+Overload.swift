@@ -23,7 +23,7 @@ extension OriginPool {
 extension Exchange {
     /// The moment at which the wait for a connection times out; `nil` for none.
     ///
-    /// An exchange with a dialer waits for the network, for which other time-outs apply.
+    /// An exchange with a dialer waits for the network, which other time-outs limit.
     var connectionWaitEnd: LoopInstant? {
         guard let limit = pool?.maximumConnectionWait, stage == .waiting, place != nil, dialer == nil else {
             return nil
@@ -44,7 +44,7 @@ extension Exchange {
         guard let deadline = lineDeadline else { return }
         let milliseconds = (deadline - min(now, deadline)) / 1_000_000
         let field = Field(name: name, value: "\(milliseconds)")
-        // A message that is sent again contains the field of the earlier try.
+        // If the message is sent again, the field of the earlier try is replaced.
         message.fields = hadField ? FieldBlock(others + [field]) : FieldBlock(message.fields, adding: [field])
     }
 }

@@ -2,15 +2,15 @@
 
 /// The connections to one origin, and the queue of exchanges that wait for a connection.
 ///
-/// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
-/// the limit, else the first connection that becomes free. Exchanges are served in the order of the options and
-/// deadlines (`DeadlineLine`); an exchange that a peer did not process returns to its former place. An exchange whose
-/// connection was lost is served first, with a connection that was made afterwards.
+/// An exchange gets the first available of these: an HTTP/2 connection with room for a stream, an idle connection, a
+/// new connection within the limit, the next connection that becomes free. `DeadlineLine` decides the order of the
+/// exchanges; an exchange that a peer did not process returns to its former place. An exchange whose connection was
+/// lost is served first, on a connection that was made afterwards.
 final class OriginPool {
     let key: OriginKey
     // The reference cycle ends when the pool is shut down and releases its origins.
     let pool: ConnectionPool
-    /// The numbers of connections and waiting exchanges, for other threads.
+    /// The counts of connections and waiting exchanges, which other threads read.
     let counters: OriginCounters
 
     /// The queues and the connections.
@@ -19,20 +19,21 @@ final class OriginPool {
         var line: DeadlineLine
         /// The queue of exchanges that need a new connection.
         var renewals = ExchangeLine()
-        /// The queue of exchanges whose files have to be opened; they enter one of the other queues afterwards.
+        /// The queue of exchanges whose files are not open; after the file was opened, an exchange enters another
+        /// queue.
         var files = FileLine()
         var dialings: [ObjectIdentifier: PendingDial] = [:]
         /// Idle connections; the most recently used one is used next.
         var idle = IdleList<OriginOrder>()
-        /// Connections in use, and idle ones.
+        /// Connections that are in use or idle, and not retired.
         var openConnections: [ObjectIdentifier: Connection] = [:]
         /// The multiplexed connections among `openConnections`.
         var shared: [HTTP2Connection] = []
-        /// Connections that finish their exchanges and begin no further ones.
+        /// Connections that finish their exchanges and begin no others.
         var retired: [ObjectIdentifier: Connection] = [:]
         /// The origin's protocol, once it is known: HTTP/2 needs one connection, HTTP/1.1 one for each exchange.
         var knownProtocol: ApplicationProtocol?
-        /// Whether further connections are made although the protocol of the first one is not known yet.
+        /// Whether further connections are made although the protocol of the first connection is not known yet.
         var dialsInParallel = false
         var isAssigning = false
         /// Whether the turn ended before all waiting exchanges were handled.
@@ -43,7 +44,7 @@ final class OriginPool {
         var connectionNumber = 0
         /// Whether the process was out of descriptors for a socket or a file.
         ///
-        /// Meanwhile only free connections are used.
+        /// Until a descriptor may be free again, no connection is made and no file is opened.
         var lacksDescriptors = false
         /// The number of the exchange that entered the queue last.
         var exchangeNumber = 0
@@ -54,30 +55,32 @@ final class OriginPool {
         }
     }
 
-    // SAFETY: touched by the loop's thread alone, and no call into a member of it calls this object again. Debug
-    // builds, in which the tests run, check the second; a release build would check it some forty times for a request.
+    // SAFETY: `books` is used only on the loop's thread, and no method of its members calls this object again. Debug
+    // builds, in which the tests run, check the exclusive access; a release build would check it some forty times for a
+    // request.
     #if !DEBUG
     @exclusivity(unchecked)
     #endif
     private var books: Books
 
-    /// The most connections at a time, including those under construction; `nil` for no limit.
+    /// The most simultaneous connections, including those under construction; `nil` for no limit.
     private let limit: Int?
-    /// The durations of the last responses, from the attachment to a connection until the end of the response.
+    /// The durations of the last responses, from the moment when the exchange got a connection to the response's end.
     private var latencies = LatencyWindow()
     private let protocolTimer = OriginTimer { $0.dialInParallel() }
     private let descriptorTimer = OriginTimer { $0.dialAgain() }
     private let restTimer = OriginTimer { $0.endRest() }
-    /// Whether exchanges have entered the queue in this turn, and connections are assigned once all have entered.
+    /// Whether connections are assigned later in this turn, once all exchanges have entered the queue.
     var isEntered = false
     /// The number of the origin's exchanges, including those that have not entered the queue yet.
     var exchangeCount = 0
-    /// The number of exchanges that a connection processed before it went away and refused others; `nil` for none.
+    /// The number of exchanges that a connection processed before its peer sent GOAWAY and refused others; `nil` for
+    /// none.
     ///
     /// Servers limit the requests of a connection (`keepalive_requests` of nginx), and refuse further requests. So a
     /// new connection gets at most this number until the peer has shown that it accepts more.
     var knownStreamLimit: Int?
-    /// A count that grows whenever a peer answers an exchange over HTTP/2, or goes away and finishes exchanges.
+    /// Grows whenever a peer sends a response head over HTTP/2, or a GOAWAY that says that it has processed exchanges.
     private(set) var progress = 0
 
     init(key: OriginKey, pool: ConnectionPool) {
@@ -101,7 +104,7 @@ final class OriginPool {
 
     // MARK: The queue
 
-    /// Adds an exchange at the end of the queue, or at its former place if it is sent again or its file was opened.
+    /// Adds an exchange at the end of the queue, or at its former place if `isRepeated` is true or its file is open.
     func enter(_ exchange: Exchange) {
         let number: Int
         if exchange.isRepeated || exchange.isAhead, let old = exchange.number {
@@ -156,7 +159,7 @@ final class OriginPool {
 
     /// Gives connections to waiting exchanges while connections are available or may be made.
     func assignConnections() {
-        // A connection that fails at once calls this again: the loop below then continues.
+        // A dial that fails at once calls this method again: the loop of the outer call then continues.
         guard !books.isAssigning, !pool.isShutDown, !pool.defersAssignment(of: self) else { return }
         (books.isAssigning, books.isPutOff) = (true, false)
         books.dialCount = 0
@@ -170,15 +173,15 @@ final class OriginPool {
             }
         }
         books.isAssigning = false
-        // After a put-off, the next turn may find connections for the other exchanges.
+        // If the turn ended before all exchanges were handled, the next turn may find connections for the others.
         if !books.isPutOff, let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
         openFiles()
-        // The heads of all served exchanges are sent together.
+        // The heads of all exchanges that got a stream are sent together.
         for connection in books.shared where connection.needsFlush { connection.flush() }
         publishCounts()
     }
 
-    /// Publishes the numbers for other threads; called after every change.
+    /// Publishes the counts for other threads; called after every change.
     private func publishCounts() {
         counters.publish(
             connecting: books.dialings.count,
@@ -192,7 +195,7 @@ final class OriginPool {
         pool.context.continueAfterSockets(self)
     }
 
-    /// Gives a connection to an exchange, or begins to make one; false when neither is possible.
+    /// Gives a connection to an exchange, closes an idle one for it, or dials; false when none of these is possible.
     private func assignConnection() -> Bool {
         if let exchange = books.renewals.first {
             if let connection = takeShared(newerThan: exchange.lostConnection)
@@ -212,7 +215,8 @@ final class OriginPool {
             return true
         }
         guard mayDial else { return false }
-        // For a long queue, such as when the origin's protocol becomes known, dials are spread over several turns.
+        // A long queue is possible, for example when the protocol becomes known: its dials are spread over several
+        // turns.
         guard pool.context.turn.allows(books.dialCount) else {
             putOff()
             return false
@@ -222,7 +226,7 @@ final class OriginPool {
         return dial()
     }
 
-    /// Gives a connection to the first suitable exchange that may run; without one, the connection becomes idle.
+    /// Gives a connection to the first suitable exchange that may run; if there is none, the connection becomes idle.
     private func serve(_ connection: Connection) {
         var hasRefused = false
         // Once the turn is over, each call of this method refuses at most one exchange.
@@ -273,7 +277,7 @@ final class OriginPool {
         }
     }
 
-    /// Notes how long a complete response took, in nanoseconds.
+    /// Records how long a complete response took, in nanoseconds.
     func noteResponse(after duration: UInt64, at now: LoopInstant) {
         latencies.note(duration, at: now)
     }
@@ -302,8 +306,7 @@ final class OriginPool {
 
     /// Whether a connection may be made.
     ///
-    /// As many retired connections as `limit` allows do not count, so that their long streams do not block other
-    /// exchanges.
+    /// Up to `limit` retired connections are not counted, so that their long streams do not block other exchanges.
     private var hasRoom: Bool {
         guard !books.lacksDescriptors else { return false }
         return limit.map { books.openConnections.count + max(0, books.retired.count - $0) + books.dialings.count < $0 }
@@ -354,7 +357,7 @@ final class OriginPool {
     /// Nanoseconds that exchanges wait for the protocol of the first connection.
     private static let protocolWaitLimit: LoopInstant = 100_000_000
 
-    /// Begins a connection for the first exchange without a dialer; false when there is none.
+    /// Begins a connection for the first exchange without a dialer; false if every exchange has a dialer.
     private func dial() -> Bool {
         guard let exchange = books.renewals.nextUndialed() ?? books.line.nextUndialed() else { return false }
         let dialing = PendingDial(exchange, origin: self)
@@ -375,7 +378,7 @@ final class OriginPool {
         return true
     }
 
-    /// Separates an exchange from its dialer; the exchange may get another dialer.
+    /// Detaches an exchange from its dialer; the exchange may get another dialer.
     private func separate(_ exchange: Exchange) {
         exchange.dialer = nil
         guard let place = exchange.place else { return }
@@ -384,7 +387,7 @@ final class OriginPool {
         if pool.maximumConnectionWait != nil { exchange.setTimer() }
     }
 
-    /// Passes the dialer of an exchange on to another exchange, or abandons it when there is none.
+    /// Passes the dialer of an exchange on to an exchange without a dialer; abandons it if every exchange has one.
     private func releaseDialer(of exchange: Exchange) {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
@@ -406,7 +409,7 @@ final class OriginPool {
         return exchange
     }
 
-    /// Abandons all connections under construction: the waiting exchanges need no connection or another kind.
+    /// Abandons all connections under construction, which the waiting exchanges do not need or cannot use.
     private func abandonDialers() {
         for dialing in books.dialings.values {
             separate(dialing.exchange)
@@ -423,16 +426,16 @@ final class OriginPool {
 
     // MARK: Idle connections
 
-    /// Takes a connection that has finished its exchanges and may carry others.
+    /// Makes a connection idle that has finished its exchanges, and gives it to a waiting exchange if possible.
     func connectionIsFree(_ connection: Connection) {
         books.lacksDescriptors = false
         putIdle(connection)
         assignConnections()
-        // Only now, after waiting exchanges have got connections.
+        // The limit applies only now, after waiting exchanges have got connections.
         pool.limitIdle()
     }
 
-    /// Notes that a connection with exchanges has room for more of them.
+    /// Assigns exchanges to a connection that has room for more of them.
     ///
     /// An ended exchange may have closed its file, and so released a descriptor.
     func connectionHasRoom(_ connection: HTTP2Connection) {
@@ -453,7 +456,7 @@ final class OriginPool {
         assignConnections()
     }
 
-    /// Moves a connection that begins no further exchange to the retired ones.
+    /// Moves a connection that begins no further exchange from the open to the retired connections.
     func connectionRetired(_ connection: HTTP2Connection) {
         books.openConnections[ObjectIdentifier(connection)] = nil
         books.shared.removeAll { $0 === connection }
@@ -516,7 +519,8 @@ final class OriginPool {
 
     /// Closes all idle connections.
     func closeIdle() {
-        // Closing a connection may give another one to an exchange.
+        // Closing a connection may give another connection of this list to an exchange, so `isIdle` is checked for
+        // each.
         for connection in books.idle.all where connection.isIdle { connection.close() }
     }
 
@@ -531,7 +535,7 @@ final class OriginPool {
 
 extension OriginPool: NextIteration {
     func continueWork() {
-        // The pool may no longer exist after the shutdown.
+        // After the shutdown, no connection is assigned.
         if !books.isShutDown { assignConnections() }
     }
 }
@@ -571,7 +575,8 @@ extension OriginPool {
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
         books.dialsInParallel = true
         let exchange = forget(dialer)
-        // Without descriptors, the exchange waits until a connection of the origin is made, becomes free or closes.
+        // Without descriptors, the exchange waits until another connection of the origin is made, becomes free or
+        // closes, or until `descriptorTimer` fires.
         if !noteLackOfDescriptors(isAwaited: dialer.lacksDescriptors && hasConnections) {
             exchange?.hasFailedDial = true
             exchange?.end(failure)

@@ -26,8 +26,8 @@ enum OutgoingContent {
         }
     }
 
-    /// The same content with a reader instead of bytes in memory, for a message that asks for chunked framing by a
-    /// field.
+    /// Returns bytes in memory as content of a reader, for a message that asks for chunked framing by a field; returns
+    /// other content unchanged.
     func chunkable(loop: EventLoop) -> OutgoingContent {
         guard case .data(let data, _) = self else { return self }
         return .pump(BodyPump(reader: DataBodyReader(data), loop: loop))

@@ -10,23 +10,23 @@ struct Pace {
     /// The moment at which the bucket is full again.
     private var settled: LoopInstant = 0
 
-    /// Makes a pace.
+    /// Makes a limit that allows a full burst at first.
     ///
     /// - Parameters:
     ///   - bytesPerSecond: the rate; more than zero.
-    ///   - burst: the number of bytes that may move at once; at least the bytes of a quarter of a second.
+    ///   - burst: the number of bytes that may move at once; raised to the bytes of a quarter of a second if less.
     init(bytesPerSecond: Int, burst: Int) {
         self.bytesPerSecond = UInt64(bytesPerSecond)
         burstTime = max(Self.time(of: burst, at: self.bytesPerSecond), 250_000_000)
     }
 
-    /// The rate of an option; `nil` for none, zero or less.
+    /// Makes the limit of an option; `nil` if the option is `nil`, zero or less.
     init?(_ bytesPerSecond: Int?, burst: Int) {
         guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
         self.init(bytesPerSecond: bytesPerSecond, burst: burst)
     }
 
-    /// Notes bytes that have moved.
+    /// Counts bytes that have moved.
     mutating func move(_ byteCount: Int, at now: LoopInstant) {
         settled = max(settled, now).addingSaturating(Self.time(of: byteCount, at: bytesPerSecond))
     }
@@ -49,20 +49,21 @@ struct Pace {
     }
 }
 
-/// The rates of one exchange's content (`TransportOptions.maximumReceivedBytesPerSecond`, `maximumSentBytesPerSecond`).
+/// The rate limits of one exchange's content (`TransportOptions.maximumReceivedBytesPerSecond`,
+/// `maximumSentBytesPerSecond`).
 ///
 /// Used on the loop's thread.
 final class ExchangePace {
     private var receiving: Pace?
     private var sending: Pace?
-    /// Whether bytes wait until the rate allows them.
+    /// Whether bytes wait until a rate limit allows them.
     private var isWaiting = false
 
     private init(receiving: Pace?, sending: Pace?) {
         (self.receiving, self.sending) = (receiving, sending)
     }
 
-    /// The rates of the options; `nil` if there are none, which saves an object.
+    /// Makes the rate limits of the options; `nil` if there are none, which saves an object.
     static func make(_ options: TransportOptions) -> ExchangePace? {
         let receiving = Pace(
             options.maximumReceivedBytesPerSecond, burst: min(100 * 1024, options.maximumReceivedBytesPerSecond ?? 0))
@@ -93,7 +94,7 @@ final class ExchangePace {
         return [receiving?.pauseEnd(at: now), sending?.pauseEnd(at: now)].compactMap { $0 }.min() ?? now
     }
 
-    /// Whether waiting bytes may move now, in which case the caller moves them.
+    /// Whether waiting bytes may move now; if so, the caller moves them.
     func takeDue(at now: LoopInstant) -> Bool {
         guard isWaiting, mayReceive(at: now) || maySend(at: now) else { return false }
         isWaiting = !mayReceive(at: now) || !maySend(at: now)

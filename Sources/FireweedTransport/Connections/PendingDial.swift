@@ -34,7 +34,7 @@ final class OriginTimer: DeadlineEntry {
         self.action = action
     }
 
-    /// Waits until a moment.
+    /// Calls the action at a moment.
     func wait(for origin: OriginPool, until moment: LoopInstant) {
         self.origin = origin
         origin.pool.context.deadlines.set(self, to: moment)

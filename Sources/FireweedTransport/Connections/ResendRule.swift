@@ -5,15 +5,17 @@
 /// A `POST` that has reached the kernel is sent again only if the peer did not process it.
 struct ResendRule {
     var method: String
-    /// Whether the connection had carried an exchange before: only such a connection can have been closed as idle.
+    /// Whether the connection had carried an exchange before: only then can the peer have closed the connection as
+    /// idle.
     var wasReused: Bool
     /// Whether a byte of the message was handed to the kernel.
     var hasWritten: Bool
     /// Whether a byte of a response was received.
     var hasAnswer: Bool
-    /// Whether the message was sent again before, after the loss of a connection or on the same connection.
+    /// Whether the message was already sent again after a lost connection or, on an open HTTP/2 connection, for any
+    /// reason.
     var isRepeated: Bool
-    /// Whether the peer did not process the message, by its own statement or by HTTP/2's rules (RFC 9113 §8.7).
+    /// Whether the peer did not process the message, as the peer says or as HTTP/2 implies (RFC 9113 §8.7).
     var isUnprocessed = false
     /// The number of refusals in a row without progress, this one included.
     var refusalCount = 1
@@ -25,12 +27,12 @@ struct ResendRule {
     /// `DELETE` is idempotent as well, but its second answer differs from the first.
     private static let resendableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
 
-    /// The number of refusals in a row, without progress of any other message, after which the message fails.
+    /// The number of consecutive refusals, without progress of another message, after which the message fails.
     static let refusalLimit = 4
     /// The most tries of a message that is not processed while other messages make progress.
     static let unprocessedTryLimit = 100
 
-    /// Whether the message may be sent once more, on a new connection.
+    /// Whether the message may be sent once more.
     var allowsResend: Bool {
         if isUnprocessed {
             return !hasAnswer && refusalCount < Self.refusalLimit && tryCount < Self.unprocessedTryLimit
@@ -42,13 +44,13 @@ struct ResendRule {
 
 /// The number of consecutive refusals of a message.
 ///
-/// A server that processes few messages for each connection, or few at a time, refuses the others repeatedly, but
+/// A server that processes few messages for each connection, or few simultaneously, refuses the others repeatedly, but
 /// serves them in the end. So the count restarts when another message of the origin has made progress.
 struct RefusalCount {
     private(set) var count = 0
     private var lastProgress = 0
 
-    /// Notes a refusal; `progress` grows whenever the peer processes a message of the same origin.
+    /// Counts a refusal; `progress` grows whenever the peer processes a message of the same origin.
     mutating func note(progress: Int) {
         count = progress == lastProgress ? count + 1 : 1
         lastProgress = progress

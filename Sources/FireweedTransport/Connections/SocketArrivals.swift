@@ -2,9 +2,9 @@
 
 /// Whether bytes or the end may wait to be read, as far as a connection knows without a system call.
 ///
-/// The kernel reports edges (epoll(7)): a socket that was empty stays empty until an event says otherwise. Between two
-/// polls of the loop there are no events, and only a system call can check the socket. Unrequested bytes mostly follow
-/// a response closely, and so arrive in the turn that has read the response.
+/// The kernel reports edges (epoll(7)): a socket that was empty stays empty until an event says otherwise. Events come
+/// only from polls, so between two polls only a system call can check the socket. Unrequested bytes usually follow a
+/// response closely, so they arrive in the turn that has read the response.
 struct SocketArrivals: Equatable {
     enum Event: Equatable {
         /// The loop reports bytes, or that the peer sends nothing more.

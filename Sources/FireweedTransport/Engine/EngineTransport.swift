@@ -4,8 +4,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Moves exchanges over HTTP/1.1 and HTTP/2, in clear text and over TLS; each of its event loops has separate
-/// connections, and each WebSocket has a connection of its own.
+/// Sends messages over HTTP/1.1 and HTTP/2, in clear text and over TLS, and opens WebSockets.
+///
+/// Each of the transport's event loops has separate connections, and each WebSocket has its own connection.
 public final class EngineTransport: Transport {
     /// The options that the transport was made with.
     public let options: TransportOptions
@@ -67,13 +68,14 @@ public final class EngineTransport: Transport {
         #endif
     }
 
-    /// Uses these rules for the servers of connections; to be called before the first transfer is made.
+    /// Uses these rules to decide whether servers are trusted; call this method before the first transfer is made.
     public func evaluateServers(with rules: ServerTrustRules) {
         late.withLock { $0.trustRules = rules }
         for pool in pools { pool.evaluateServers(with: rules) }
     }
 
-    /// Makes a transfer on the caller's event loop if it belongs to this transport, or otherwise on each loop in turn.
+    /// Makes a transfer on the caller's event loop if that loop belongs to this transport; otherwise on the next loop,
+    /// round robin.
     ///
     /// The transfer fails if the process has no descriptor left for an event loop.
     public func makeTransfer(
@@ -101,8 +103,8 @@ public final class EngineTransport: Transport {
         guard present.isEmpty else { return present }
         var settings = settings
         settings.trustRules = rules ?? settings.trustRules
-        // Made outside the lock: the pools of the first thread are kept, and unused pools of other threads cost
-        // nothing.
+        // Made outside the lock, perhaps by several threads: the pools of the first thread are kept, and unused pools
+        // of other threads cost nothing.
         let made = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
         let (pools, isShutDown) = late.withLock { late in
             if late.pools.isEmpty { late.pools = made }
@@ -119,7 +121,7 @@ public final class EngineTransport: Transport {
         return pools[Int(turn.magnitude % UInt(pools.count))]
     }
 
-    /// The connections of all event loops, and the messages that wait for one, for each origin.
+    /// The numbers of connections, and of messages that wait for one, for each origin over all event loops.
     public var statistics: [OriginStatistics] {
         PoolCounters.statistics(of: (pools + late.withLock { $0.pools }).map(\.counters))
     }

@@ -6,9 +6,9 @@ import Synchronization
 
 /// Blocking HTTP exchanges that fetch revocation statuses, with the connection options of a session.
 ///
-/// The session's proxy, address guard, routes and other connection options apply: a status that they do not let through
-/// is not fetched. All fetches run on one event loop of their own, since their callers may block another loop by
-/// mistake.
+/// The session's proxy, address guard, routes and other connection options apply: a status that these options make
+/// unreachable is not fetched. All fetches of the process share one event loop that nothing else uses, since a caller
+/// may block another loop by mistake.
 package final class StatusFetch: StatusSource {
     /// The reason why nothing was fetched.
     package struct Failure: Error, CustomStringConvertible {
@@ -19,7 +19,7 @@ package final class StatusFetch: StatusSource {
     package static let byDefault = StatusFetch(TransportOptions())
 
     private let options: TransportOptions
-    /// Made for the first fetch, since most sessions need no fetch.
+    /// The transport, made for the first fetch, since most sessions need no fetch.
     private let made = Mutex<EngineTransport?>(nil)
 
     /// Makes a fetcher with the connection options of a session; no connection is opened yet.
@@ -54,7 +54,7 @@ package final class StatusFetch: StatusSource {
         }
     }
 
-    /// The largest revocation lists of public authorities have some megabytes.
+    /// The limit of a response: the largest revocation lists of public authorities have some megabytes.
     private static let maximumByteCount = 32 * 1024 * 1024
 
     private var transport: EngineTransport {
@@ -76,7 +76,7 @@ package final class StatusFetch: StatusSource {
     /// The shared loop, made if necessary; `nil` if the process is out of descriptors.
     private static func sharedLoop() -> EventLoop? {
         loop.withLock { loop in
-            // A forked process needs a loop of its own.
+            // A child of fork(2) makes another loop: the thread of its parent's loop does not exist in the child.
             if loop?.isFromParentProcess != false { loop = EventLoop(name: "fireweed-status") }
             return loop
         }

@@ -1,17 +1,17 @@
 // A heap of deadlines, the earliest first.
 
-/// An object with a deadline; it is in one heap at most.
+/// An object with a deadline, in at most one heap.
 ///
 /// Used on a loop's thread.
 class DeadlineEntry {
     /// The index in the heap; -1 outside of it.
     fileprivate var heapIndex = -1
 
-    /// Called when the deadline has passed; the object has left the heap before.
+    /// Called when the deadline has passed; the heap has already removed the object.
     func timeReached(at now: LoopInstant) {}
 }
 
-/// A binary heap of deadlines: setting, changing and removing one takes logarithmic time and no memory.
+/// A binary heap of deadlines: setting, changing and removing a deadline takes logarithmic time.
 ///
 /// An entry whose deadline moves often (a transfer with an idle time-out) need not change the heap each time: when it
 /// is called too early, it sets its current deadline again.
@@ -41,9 +41,10 @@ final class DeadlineHeap {
         if object.heapIndex >= 0 { nodes.remove(object) }
     }
 
-    /// Calls objects whose moment has come, each once and the earliest first, as long as the turn has time for them.
+    /// Removes the objects whose moment has come, and calls them, the earliest first.
     ///
-    /// The others are called in the next turn.
+    /// Calls up to `TurnBudget.eventCount` objects in any case, and more while the turn has time; the others are called
+    /// in the next turn.
     func callDue(in context: LoopContext) {
         var count = 0
         while let next = nodes.first, next.moment <= context.now, context.turn.allows(count) {
@@ -55,9 +56,9 @@ final class DeadlineHeap {
     }
 }
 
-/// The order of a heap.
+/// The nodes of a heap, in the heap's order.
 ///
-/// A value, whose members need no check of exclusive access of their own.
+/// A struct: exclusive access is checked once, for the variable that holds it, and not for each member.
 private struct Nodes {
     private struct Node {
         var moment: LoopInstant

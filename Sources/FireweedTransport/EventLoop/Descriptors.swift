@@ -1,4 +1,4 @@
-// The descriptors of the process: the share of idle connections, and the recovery when none is left.
+// The descriptors of the process: the limit for idle connections, and the recovery when no descriptor is left.
 
 import Dispatch
 import Glibc
@@ -10,14 +10,14 @@ protocol IdleConnectionHolder: AnyObject {
     func closeIdle(keeping count: Int)
 }
 
-/// The one rule for descriptors that all pools of the process share.
+/// Limits the descriptors of idle connections, and frees descriptors when none is left, for all pools of the process.
 ///
-/// Idle connections keep a quarter of the descriptors that the process may have (RLIMIT_NOFILE) at most. When a call
+/// Idle connections keep at most a quarter of the descriptors that the process may have (RLIMIT_NOFILE). When a call
 /// finds no descriptor, all pools close their idle connections, and the call is repeated once.
 package enum Descriptors {
     private struct State {
         var loops: [EventLoop] = []
-        /// The fork count of the loops' process: a child of fork(2) makes loops of its own.
+        /// `ForkCount.current` of the process that made the loops: a child of fork(2) makes other loops.
         var forkCount = 0
     }
 
@@ -26,12 +26,12 @@ package enum Descriptors {
     private static let idleLimit = Atomic(0)
     private static let holderCount = Atomic(0)
     private static let isTrimming = Atomic(false)
-    /// The longest wait for the loops, in seconds: a user's task that runs on a loop may delay it.
+    /// The longest wait for the loops, in seconds: a user's task that runs on a loop may delay the loop.
     private static let longestWait = 1.0
 
     // MARK: The budget
 
-    /// Notes a pool on a loop.
+    /// Adds a pool that runs on a loop.
     static func addHolder(on loop: EventLoop) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -48,18 +48,18 @@ package enum Descriptors {
         holderCount.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Notes the end of a pool.
+    /// Removes a pool that was shut down.
     static func removeHolder() {
         holderCount.wrappingSubtract(1, ordering: .relaxed)
     }
 
-    /// Notes a change of the number of idle connections.
+    /// Adds a change to the number of idle connections in the process.
     static func idleCountChanged(by change: Int) {
         idle.wrappingAdd(change, ordering: .relaxed)
     }
 
-    /// The number of idle connections that a pool with `count` of them may keep: all while the process is within its
-    /// budget, otherwise an equal share.
+    /// The number of idle connections that a pool with `count` of them may keep: all of them while the process is
+    /// within its limit, otherwise an equal share.
     static func idleLimit(for count: Int) -> Int {
         let limit = idleLimit.load(ordering: .relaxed)
         guard idle.load(ordering: .relaxed) > limit else { return count }
@@ -86,8 +86,8 @@ package enum Descriptors {
 
     // MARK: Exhaustion
 
-    /// Makes every pool of the process close its idle connections, and then calls `done`, on any thread; returns false,
-    /// and does not call `done`, where there are none.
+    /// Makes every pool of the process close its idle connections, and then calls `done`, on any thread; if no
+    /// connection is idle, returns false and does not call `done`.
     static func closeIdle(then done: @escaping @Sendable () -> Void) -> Bool {
         guard idle.load(ordering: .relaxed) > 0 else { return false }
         onEveryLoop {
@@ -98,7 +98,8 @@ package enum Descriptors {
         return true
     }
 
-    /// Makes a descriptor, as open(2) and eventfd(2) do; may wait.
+    /// Makes a descriptor with `call`, such as open(2) or eventfd(2); repeats a call that finds no descriptor; may
+    /// wait.
     ///
     /// Returns -1 and sets `errno` as the call does.
     package static func make(_ call: () -> Int32) -> Int32 {

@@ -1,6 +1,6 @@
-// First in, first out.
+// A first-in, first-out queue.
 
-/// A queue whose operations take constant time, and which releases elements when they are taken.
+/// A first-in, first-out queue; adding and taking an element takes constant time, and a taken element is released.
 package struct ElementQueue<Element> {
     private var storage: [Element?] = []
     private var head = 0
@@ -32,7 +32,7 @@ package struct ElementQueue<Element> {
             storage.removeAll(keepingCapacity: head <= Self.keptCapacity)
             head = 0
         } else if head >= 64, head * 2 >= storage.count {
-            storage.removeFirst(head)  // at least half is used up: the rest that moves is no larger
+            storage.removeFirst(head)  // no more elements move than have been taken
             head = 0
         }
         return element

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Loops that all sessions share.
+/// The event loops that all sessions share.
 package enum EventLoopGroup {
     private static let loops = Mutex<[EventLoop]>([])
 
@@ -11,7 +11,7 @@ package enum EventLoopGroup {
     package static func loops(_ count: Int) -> [EventLoop] {
         let wanted = min(max(count, 1), 64)
         return loops.withLock { loops in
-            // A process that was forked makes loops of its own.
+            // A child of fork(2) makes other loops: the threads of its parent's loops do not exist in the child.
             if loops.first?.isFromParentProcess == true { loops = [] }
             while loops.count < wanted, let loop = EventLoop(name: "fireweed-loop-\(loops.count)") {
                 loops.append(loop)

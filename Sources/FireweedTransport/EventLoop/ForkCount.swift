@@ -10,7 +10,7 @@ import Synchronization
 package enum ForkCount {
     private static let count = Atomic<Int>(0)
     private static let isWatching: Bool = {
-        // The child's only thread calls this before fork(2) returns, where nothing but a number may be touched.
+        // The child's only thread calls this before fork(2) returns, when only async-signal-safe work is allowed.
         pthread_atfork(nil, nil) { ForkCount.count.wrappingAdd(1, ordering: .relaxed) }
         return true
     }()
@@ -20,7 +20,7 @@ package enum ForkCount {
 
     /// Begins to count.
     package static func watch() {
-        _ = current  // made before a child could need it
+        _ = current  // initialises `count` before a child of fork(2) uses it
         _ = isWatching
     }
 }

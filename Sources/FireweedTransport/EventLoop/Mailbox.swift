@@ -6,13 +6,13 @@ import Synchronization
 enum LoopItem: Sendable {
     /// A closure that needs the loop's own state.
     case work(@Sendable (LoopContext) -> Void)
-    /// An object that does the work: work of every request is posted without a closure.
+    /// An object that does the work; it needs no closure, which saves an allocation for each request.
     case action(any LoopAction)
     /// A piece of a Swift task that prefers this loop as its executor.
     case job(UnownedJob)
 }
 
-/// Something to be done on a loop's thread.
+/// Work for a loop's thread.
 protocol LoopAction: AnyObject, Sendable {
     func perform(in context: LoopContext)
 }
@@ -44,7 +44,7 @@ final class Mailbox: Sendable {
         state.withLock { Swift.swap(&$0.items, &batch) }
     }
 
-    /// Declares that the receiver is about to sleep; false when there is work, so that it must not.
+    /// Declares that the receiver is about to sleep; false when items wait, in which case the receiver must not sleep.
     func receiverMaySleep() -> Bool {
         state.withLock { state in
             state.isReceiverAsleep = state.items.isEmpty

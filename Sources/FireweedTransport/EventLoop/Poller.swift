@@ -3,7 +3,7 @@
 import CLinux
 import Glibc
 
-/// Owns an epoll set and an eventfd for as long as the loop lives, which is as long as the process.
+/// Owns an epoll set and an eventfd, which live as long as the loop, and so as long as the process.
 struct Poller: Sendable {
     /// The tag of the eventfd: no socket has this tag.
     static let wakeTag = UInt64.max
@@ -30,7 +30,7 @@ struct Poller: Sendable {
     /// Interrupts `wait`; callable from any thread.
     func wake() {
         var one: UInt64 = 1
-        // EAGAIN would mean 2^64 - 1 wake-ups are pending: the loop wakes all the same.
+        // EAGAIN would mean that the counter is full of earlier wake-ups: the loop wakes anyway.
         _ = write(wakeDescriptor, &one, MemoryLayout<UInt64>.size)
     }
 
@@ -42,7 +42,7 @@ struct Poller: Sendable {
 
     /// Waits for events; `milliseconds` of -1 waits without limit.
     ///
-    /// Returns how many there are, 0 when interrupted.
+    /// Returns the number of events; 0 when the time is over or a signal interrupts the wait.
     func wait(into events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32) -> Int {
         max(0, Int(epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds)))
     }
@@ -57,8 +57,8 @@ struct Poller: Sendable {
 
     private func control(_ operation: Int32, _ descriptor: Int32, _ events: UInt32, _ tag: UInt64) {
         var event = fw_epoll_event(events, tag)
-        // A refusal (EBADF, ENOENT) means that the descriptor is gone already, which is what a removal wants; for an
-        // addition the transfer then ends by its time-out.
+        // A removal fails (EBADF, ENOENT) only when the descriptor is gone already, which does no harm. After a failed
+        // addition, the transfer ends by its time-out.
         _ = epoll_ctl(epoll, operation, descriptor, &event)
     }
 }

@@ -2,14 +2,14 @@
 
 import CLinux
 
-/// The conditions that a socket is ready for, or watched for.
+/// The readiness of a socket, or the readiness for which a socket is watched.
 struct SocketReadiness: OptionSet {
     let rawValue: UInt32
 
     static let readable = SocketReadiness(rawValue: EPOLLIN.rawValue)
     static let writable = SocketReadiness(rawValue: EPOLLOUT.rawValue)
     static let failed = SocketReadiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
-    /// The peer sends nothing more; bytes that came before may still be unread.
+    /// The peer sends nothing more; earlier bytes may still be unread.
     static let peerClosed = SocketReadiness(rawValue: EPOLLRDHUP.rawValue)
     /// Every readiness, reported once when it begins (edge-triggered, epoll(7)).
     static let edges = SocketReadiness(
@@ -19,10 +19,10 @@ struct SocketReadiness: OptionSet {
     var tellsOfEnd: Bool { !isDisjoint(with: [.peerClosed, .failed]) }
 }
 
-/// Takes the readiness of sockets; called on the loop's thread.
+/// Receives the readiness events of sockets; called on the loop's thread.
 protocol SocketWatcher: AnyObject {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness)
-    /// The machine has lost the socket's local address: nothing that is sent to that address arrives.
+    /// The machine has lost the socket's local address: the kernel no longer receives bytes for that address.
     func socket(_ descriptor: Int32, lostAddress address: IPAddress)
 }
 
@@ -37,7 +37,7 @@ struct SocketRegistry {
         var generation: UInt32 = 0
         /// `nil` for a descriptor that is not registered.
         var watcher: (any SocketWatcher)?
-        /// The peer sends nothing more: the kernel reports that once, perhaps to an earlier watcher.
+        /// Whether the peer has closed its side: the kernel reports this once, perhaps to an earlier watcher.
         var hasPeerClosed = false
     }
 
@@ -66,7 +66,7 @@ struct SocketRegistry {
         return entries[Int(descriptor)].hasPeerClosed
     }
 
-    /// Forgets a descriptor, registered or not; to be called just before it is closed.
+    /// Ends the registration of a descriptor, if there is one; called just before the descriptor is closed.
     mutating func willClose(_ descriptor: Int32) {
         let index = Int(descriptor)
         guard index < entries.count, entries[index].watcher != nil else { return }
@@ -75,7 +75,8 @@ struct SocketRegistry {
         entries[index].generation &+= 1
     }
 
-    /// Takes an event: returns the watcher of its socket; `nil` when the registration has ended.
+    /// Returns the watcher of an event's socket, and stores whether the peer has closed; `nil` if the registration has
+    /// ended.
     mutating func receiver(
         of readiness: SocketReadiness, tag: UInt64
     ) -> (descriptor: Int32, watcher: any SocketWatcher)? {
@@ -91,7 +92,7 @@ struct SocketRegistry {
     /// A number that is above all registered descriptors.
     var descriptorLimit: Int32 { Int32(entries.count) }
 
-    /// The watcher of a descriptor; `nil` for one that is not registered.
+    /// The watcher of a descriptor; `nil` if the descriptor is not registered.
     func watcher(of descriptor: Int32) -> (any SocketWatcher)? { entries[Int(descriptor)].watcher }
 
     private func tag(of descriptor: Int32) -> UInt64 {

@@ -1,12 +1,12 @@
 // The amount of work that fits into one turn of a loop.
 
-/// The rest of a turn's budget: time, and bytes that are decoded.
+/// The remaining budget of a turn: time and decoded bytes.
 ///
-/// Work that can be interrupted looks at `isOver` after each of its parts, and continues in a later turn. The clock is
-/// read sparsely: after `noteCost` has counted enough work. The time is the monotonic clock's, which is never less than
-/// the thread's CPU time: a thread that was preempted ends its turn early, which costs one look at the sockets. A read
-/// takes 28 ns and no system call; one of `CLOCK_THREAD_CPUTIME_ID` makes a system call and takes 620 ns (Linux 6.18, a
-/// virtual machine). Used on a loop's thread.
+/// Work that can be interrupted checks `isOver` after each of its parts, and continues in a later turn. The clock is
+/// read only after `noteCost` has counted enough work. Reading the monotonic clock takes 28 ns and no system call;
+/// reading `CLOCK_THREAD_CPUTIME_ID` takes a system call and 620 ns (Linux 6.18, a virtual machine). So the monotonic
+/// clock is used, although a preempted thread then ends its turn early, which costs one poll of the sockets. Used on a
+/// loop's thread.
 package struct TurnBudget {
     /// The longest time of a turn, in nanoseconds.
     package static let time: UInt64 = 2_000_000
@@ -33,10 +33,10 @@ package struct TurnBudget {
         self.clock = clock
     }
 
-    /// Whether work of many small pieces may continue after `count` of them.
+    /// Whether work that consists of many small pieces may continue after `count` pieces.
     func allows(_ count: Int) -> Bool { count < Self.eventCount || !isOver }
 
-    /// Counts work by its cost.
+    /// Counts work by its cost, and reads the clock when enough work has been counted.
     mutating func noteCost(_ cost: Int) {
         costUntilLook -= cost
         guard costUntilLook <= 0, !isOver else { return }
@@ -44,7 +44,7 @@ package struct TurnBudget {
         if clock() >= end { isOver = true }
     }
 
-    /// Counts bytes that a content coding took or gave.
+    /// Counts bytes that a content coding consumed or produced.
     mutating func noteDecoded(_ byteCount: Int) {
         decodedRest -= byteCount
         if decodedRest <= 0 { isOver = true }

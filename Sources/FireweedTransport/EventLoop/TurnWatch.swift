@@ -5,7 +5,7 @@ import Glibc
 
 /// Measures the CPU time that a loop's thread uses in each turn, and names the longest piece of work.
 ///
-/// Debug builds have it where the variable `FIREWEED_TURN_LIMIT` holds a number of milliseconds: a longer turn is
+/// Debug builds make a watch if the variable `FIREWEED_TURN_LIMIT` is a number of milliseconds: a longer turn is
 /// reported on standard error. Users' Swift tasks that run on the loop are not counted. Used on a loop's thread.
 final class TurnWatch {
     private let limit: UInt64
@@ -15,7 +15,7 @@ final class TurnWatch {
     private var exempt: UInt64 = 0
     private var longest: (name: String, time: UInt64)?
 
-    /// A watch for a loop, where the environment asks for one.
+    /// Makes a watch if the environment has a limit; otherwise returns `nil`.
     static func make() -> TurnWatch? {
         guard let text = getenv("FIREWEED_TURN_LIMIT"), let milliseconds = UInt64(String(cString: text)) else {
             return nil

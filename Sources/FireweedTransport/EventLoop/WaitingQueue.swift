@@ -1,9 +1,9 @@
-// A queue whose members may leave.
+// A queue whose members may leave before they are served.
 
-/// A queue in the order of its members' numbers, whose members may leave.
+/// A queue in the order of its members' numbers; a member may leave before it is served.
 ///
-/// Entering at the end, being served, and entering at the front take constant time; leaving takes logarithmic time.
-/// Both ends are members, never places that a member has left: the first and the last are found without a search.
+/// Entering at the end, returning to the front and being served take constant time; leaving takes logarithmic time. The
+/// first and the last place always have a member, so both are found without a search.
 struct WaitingQueue<Member> {
     private struct Place {
         let number: Int
@@ -29,7 +29,7 @@ struct WaitingQueue<Member> {
         return lastNumber
     }
 
-    /// Adds a member at the place of its number.
+    /// Adds a member at the place that its number gives.
     ///
     /// No two waiting members may have the same number.
     mutating func enter(_ member: Member, number: Int) {
@@ -48,7 +48,7 @@ struct WaitingQueue<Member> {
         }
     }
 
-    /// Removes the member at a place.
+    /// Removes the member with a number.
     mutating func leave(_ number: Int) {
         let index = index(of: number)
         guard index < places.count, places[index].number == number, places[index].member != nil else { return }
@@ -81,7 +81,8 @@ struct WaitingQueue<Member> {
     /// The first member, which stays in the queue.
     var first: Member? { count > 0 ? places[head].member : nil }
 
-    /// The first member, from a number on, for which `isWanted` is true; it stays in the queue.
+    /// Returns the first member with this number or a higher one for which `isWanted` is true; the member stays in the
+    /// queue.
     func first(from number: Int = 0, where isWanted: (Member) -> Bool) -> Member? {
         for place in places[(number > 0 ? index(of: number) : head)...] {
             if let member = place.member, isWanted(member) { return member }
@@ -89,7 +90,7 @@ struct WaitingQueue<Member> {
         return nil
     }
 
-    /// The index of the place with a number, or the one where it would be inserted.
+    /// The index of the place with a number, or the index at which it would be inserted.
     private func index(of number: Int) -> Int {
         var (low, high) = (head, places.count)
         if let last = places.last, last.number < number { return high }

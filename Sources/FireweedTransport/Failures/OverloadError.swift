@@ -9,7 +9,7 @@ public import Foundation
 /// connection waits for another connection, and may have been sent once. A `RetryPolicy` does not retry after this
 /// error, since the retry would be refused too.
 public enum OverloadError: Error, Sendable, Hashable {
-    /// The circuit of a ``TransportGuard`` is open, since the origin fails; `pause` is the rest of the pause.
+    /// The circuit of a ``TransportGuard`` is open, since the origin fails; `pause` is the time until the pause ends.
     case circuitOpen(origin: String, pause: Duration)
     /// The origin's limit of messages in flight, for the message's priority, is reached.
     case limitReached(origin: String, limit: Int)

@@ -27,7 +27,7 @@ extension Error {
 }
 
 extension CocoaError {
-    /// The reason, with the path of the file if the error names one.
+    /// The reason, after the path of the file if the error names a file.
     fileprivate var textOfFile: String {
         if let text = Self.described(userInfo) { return text }
         let path = filePath ?? url?.path
@@ -56,7 +56,7 @@ extension CocoaError {
 }
 
 extension DecodingError {
-    /// The place and the reason.
+    /// The coding path and the reason.
     fileprivate var text: String {
         switch self {
         case .keyNotFound(let key, let context):
@@ -75,7 +75,7 @@ extension DecodingError {
 }
 
 extension EncodingError {
-    /// The place and the reason.
+    /// The coding path and the reason.
     fileprivate var text: String {
         switch self {
         case .invalidValue(_, let context):

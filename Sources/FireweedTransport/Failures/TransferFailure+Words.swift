@@ -3,7 +3,7 @@
 import Foundation
 
 extension TransferFailure {
-    /// The kind of failure as a word of a short list, for OpenTelemetry's `error.type`; `nil` for a transfer that its
+    /// The kind of failure as a word from a short list, for OpenTelemetry's `error.type`; `nil` for a transfer that its
     /// owner cancelled, which is not a failure.
     package var word: String? {
         switch self {
@@ -25,7 +25,7 @@ extension OverloadError {
 }
 
 extension URLError.Code {
-    /// The word for every failure without a word of its own.
+    /// The word for a failure that has no specific word.
     package static let otherWord = "_OTHER"
 
     /// The kind of failure, as in ``TransferFailure/word``.

@@ -15,8 +15,7 @@ public enum TransferFailure: Error, Sendable {
     case untrusted(any Error)
     /// A limit or a rule of the session's options ended the transfer.
     case refused(TransferRefusal)
-    /// A `URLProtocol`, a ``TransportGuard`` or another implementation of ``Transport`` failed with an error of its
-    /// own.
+    /// A `URLProtocol`, a ``TransportGuard`` or another implementation of ``Transport`` failed with this error.
     case reported(any Error)
 
     /// The error that users see: the reported error, or otherwise `urlError(failingURL:)`.
@@ -45,7 +44,7 @@ public enum TransferFailure: Error, Sendable {
         }
     }
 
-    /// The key of the transport's own description of a failure in the `userInfo` of an error.
+    /// The `userInfo` key of the transport's own description of a failure.
     public static let engineDetailKey = "FireweedTransportDetail"
 
     private static func make(
@@ -67,11 +66,11 @@ extension TransferFailure: LocalizedError {
 }
 
 extension TransferFailure {
-    /// A transport ended a transfer as a success without delivering a head.
+    /// The failure of a transfer that a transport ended as a success without delivering a head.
     package static let withoutResponse = TransferFailure.exchange(
         .badServerResponse, detail: "the transport ended without a response", engineCode: 0)
 
-    /// An HTTP/2 server allows no streams, not even on a new connection.
+    /// The failure when an HTTP/2 server allows no streams, not even on a new connection.
     static let noStreams = TransferFailure.exchange(
         .networkConnectionLost, detail: "the server allows no streams (MAX_CONCURRENT_STREAMS is 0)", engineCode: 0)
 }
@@ -86,11 +85,11 @@ extension TransferFailure {
 }
 
 extension TransferFailure {
-    /// A message asks for a WebSocket, and the transport does not support WebSockets.
+    /// The failure of a message that asks for a WebSocket, when the transport does not support WebSockets.
     static let noWebSockets = TransferFailure.exchange(
         .unsupportedURL, detail: "this transport has no WebSockets (`TransportAbilities.webSockets`)", engineCode: 0)
 
-    /// A time limit, which `detail` names, was exceeded.
+    /// The failure when a time limit, which `detail` names, was exceeded.
     static func timedOut(_ detail: String) -> TransferFailure {
         .exchange(.timedOut, detail: detail, engineCode: 0)
     }

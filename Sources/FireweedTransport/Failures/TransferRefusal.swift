@@ -1,4 +1,4 @@
-// Limits and rules of our own that end a transfer.
+// Limits and rules of the options that end a transfer.
 
 public import Foundation
 

@@ -12,7 +12,7 @@ package enum NetlinkMessage: Equatable, Sendable {
     case removedAddress([UInt8])
     /// The end of a response of several messages.
     case done
-    /// A request was refused, with the errno; 0 is an acknowledgement.
+    /// The errno with which the kernel refused a request; 0 for an acknowledgement.
     case error(Int32)
     /// Any other message, such as the removal of a link; its content is not read.
     case other

@@ -7,7 +7,7 @@ import Glibc
 package struct NetlinkSocket: ~Copyable {
     package let descriptor: Int32
 
-    /// Opens a socket, non-blocking with multicast groups, whose changes it receives.
+    /// Opens a socket; with multicast groups, the socket is non-blocking and receives the groups' reports.
     ///
     /// `nil` when the kernel refuses, as in a sandbox without AF_NETLINK.
     package init?(groups: Int32 = 0) {
@@ -21,7 +21,7 @@ package struct NetlinkSocket: ~Copyable {
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
             return bind(descriptor, pointer, socklen_t(bytes.count)) == 0
         }
-        // The kernel answers at once; the time-out is for a kernel that does not answer at all.
+        // The kernel answers at once; the time-out ends the wait for a kernel that never answers.
         var limit = timeval(tv_sec: 2, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard isBound else {
@@ -40,19 +40,20 @@ package struct NetlinkSocket: ~Copyable {
     /// The groups that report changes of local addresses.
     static let addressChanges = Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV6_IFADDR)
 
-    /// Every link, route or address, depending on `type`, of one address family; incomplete if the socket fails.
+    /// Returns every link, route or address, depending on `type`, of one address family; incomplete if the socket
+    /// fails.
     package func dump(_ type: Int, family: Int32, fixedSize: Int) -> [NetlinkMessage] {
         var body = [UInt8](repeating: 0, count: fixedSize)
         body[0] = UInt8(family)
         return exchange(type, flags: Int(NLM_F_REQUEST) | Int(NLM_F_DUMP), body)
     }
 
-    /// Every local address, of both families.
+    /// Returns every local address, of both families.
     func addresses() -> [NetlinkMessage] {
         dump(Int(RTM_GETADDR), family: AF_UNSPEC, fixedSize: MemoryLayout<ifaddrmsg>.size)
     }
 
-    /// The route that the kernel would take to an address: 4 or 16 bytes.
+    /// Returns the route that the kernel would take to an address of 4 or 16 bytes; `nil` if there is none.
     package func route(to address: [UInt8]) -> NetworkRoute? {
         var fixed = rtmsg()
         fixed.rtm_family = UInt8(address.count == 4 ? AF_INET : AF_INET6)

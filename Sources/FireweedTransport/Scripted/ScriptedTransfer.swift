@@ -9,7 +9,7 @@ import Glibc
 final class ScriptedStage: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.scripted")
     let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Action]
-    // SAFETY: `running` and `isShutDown` are touched on the serial queue alone.
+    // SAFETY: `running` and `isShutDown` are used only on the serial queue.
     /// Keeps the transfers alive from their start to their end.
     private var running: [ObjectIdentifier: ScriptedTransfer] = [:]
     private var isShutDown = false
@@ -25,7 +25,7 @@ final class ScriptedStage: @unchecked Sendable {
         }
     }
 
-    /// Holds a transfer until its end; false if the transport was shut down.
+    /// Holds a transfer until it ends; false if the transport was shut down.
     func enter(_ transfer: ScriptedTransfer) -> Bool {
         guard !isShutDown else { return false }
         running[ObjectIdentifier(transfer)] = transfer
@@ -42,19 +42,19 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private let message: RequestMessage
     private let stage: ScriptedStage
 
-    // SAFETY: everything below is touched on the stage's serial queue alone.
+    // SAFETY: everything below is used only on the stage's serial queue.
     private var consumer: (any TransferConsumer)?
     private var steps: ArraySlice<ScriptedTransport.Action> = []
     private var hasStarted = false
     private var hasDeliveredHead = false
     private var isStalled = false
-    /// The next step has been enqueued.
+    /// Whether the next step has been enqueued.
     private var isStepDue = false
-    /// Content came since the last `transferDidCompleteRead()`.
+    /// Whether content was delivered since the last `transferDidCompleteRead()`.
     private var isInBurst = false
     /// Ends the transfer at `due`; `nil` until the first wait with a time limit.
     private var timer: (any DispatchSourceTimer)?
-    /// The time-out of the latest wait, on the monotonic clock.
+    /// The moment at which the latest wait times out, on the monotonic clock.
     private var due: UInt64 = .max
     private var report = TransferReport()
     private var flow = Flow.undecided
@@ -112,7 +112,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
-    /// Whether the next step may be played: while receiving is paused, only heads may.
+    /// Whether the next step may be played: while receiving is paused, only a head or an interim response may.
     private var mayPlay: Bool {
         guard !isStalled else { return false }
         switch (flow.level, steps.first) {
@@ -148,7 +148,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         if isInBurst, message.wantsReadComplete { consumer?.transferDidCompleteRead() }
         isInBurst = false
         let now = Self.monotonicNanoseconds
-        // The idle time-out does not run while content may not come in.
+        // The idle time-out runs only while the flow allows content.
         let isIdle = flow.level == .running && message.idleTimeout > 0
         let idleEnd = isIdle ? now.addingSaturating(message.idleTimeout.nanoseconds) : .max
         due = min(idleEnd, message.deadlineNanoseconds ?? .max)

@@ -13,7 +13,7 @@ public import Foundation
 /// })
 /// ```
 public final class ScriptedTransport: Transport {
-    /// The events of a script; without a failure or a stall, a success follows the last one.
+    /// The events of a script; after the last event, the transfer succeeds unless that event is a failure or a stall.
     public enum Action: Sendable {
         /// An interim response.
         case interim(ResponseHead)
@@ -45,11 +45,11 @@ public final class ScriptedTransport: Transport {
         ScriptedTransfer(message: message, consumer: consumer, stage: stage)
     }
 
-    /// Ends every transfer as cancelled, later ones too.
+    /// Ends every transfer as cancelled, including transfers that are started later.
     public func shutDown() {
         stage.shutDown()
     }
 
-    /// None: scripts run on a queue.
+    /// Always `nil`, since scripts run on a dispatch queue.
     public var executor: (any TaskExecutor)? { nil }
 }

@@ -1,7 +1,7 @@
 // Times as whole nanoseconds.
 
 extension Duration {
-    /// Whole nanoseconds; zero for a negative duration, the largest number for one that does not fit.
+    /// Whole nanoseconds; zero for a negative duration, the largest number for a duration that does not fit.
     package var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }

@@ -16,7 +16,7 @@ public protocol SessionClock: Sendable {
     /// Nanoseconds on a clock that never goes back, for time-outs and deadlines.
     var monotonicNanoseconds: UInt64 { get }
 
-    /// Calls `work` once on `queue` when a duration is over, unless it is cancelled before that.
+    /// Calls `work` once on `queue` when a duration is over, unless the call is cancelled before.
     ///
     /// - Parameters:
     ///   - purpose: whether the caller waits for the time, or the call limits something that is in progress.
@@ -31,7 +31,8 @@ public protocol SessionClock: Sendable {
     ) -> any ScheduledCall
 }
 
-/// Why a call is scheduled; a test clock that advances automatically does so for delays, never for limits alone.
+/// The reason why a call is scheduled; a test clock that advances automatically does so for delays, but not when only
+/// limits are scheduled.
 public enum SchedulingPurpose: Sendable, Hashable {
     /// The caller waits for this moment, as before a retry.
     case delay
@@ -55,7 +56,7 @@ public struct SystemClock: SessionClock {
     /// The machine's monotonic clock (`CLOCK_MONOTONIC`).
     public var monotonicNanoseconds: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
 
-    /// Calls `work` by a timer of Dispatch; `purpose` has no effect.
+    /// Calls `work` with a Dispatch timer; `purpose` has no effect.
     @discardableResult
     public func schedule(
         _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,
@@ -68,7 +69,7 @@ public struct SystemClock: SessionClock {
     }
 }
 
-/// A call by a timer of Dispatch.
+/// A call that a Dispatch timer makes, unless it is cancelled before.
 private final class SystemCall: ScheduledCall {
     private let work: Mutex<(@Sendable () -> Void)?>
 
