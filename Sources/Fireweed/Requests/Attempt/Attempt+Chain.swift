@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 
 extension Attempt {
-    /// The position of a walk: the link that it has reached, on the way out or back.
+    /// The link that a walk has reached, on the way out to the transport or back to the request.
     enum ChainPosition: Sendable {
         case out(Int)
         case back(Int, ResponseHead)
@@ -21,10 +21,10 @@ extension Attempt {
         var stop: (@Sendable () -> Void)?
     }
 
-    /// What follows once the present response is abandoned.
+    /// The message or answer that replaces an abandoned or missing response.
     enum Replacement {
         indirect case message(OutgoingMessage)
-        /// The answer that the link with this index gave instead of the wire.
+        /// An answer from the link with this index, instead of a response from the network.
         case answer(LocalAnswer, link: Int)
     }
 
@@ -33,7 +33,7 @@ extension Attempt {
     /// Sends the present message down the chain.
     func launch() {
         let context = state.withLock { $0.context }
-        // A `URLProtocol` class may know another scheme; no class is asked about a WebSocket.
+        // The scheme is not checked if a `URLProtocol` class may handle it. No class is asked about a WebSocket.
         let isForWire = core.protocolClasses == nil || context.webSocket != nil
         if isForWire, let violation = context.schemeViolation { return fail(with: violation) }
         walkOut(from: 0, context)
@@ -50,7 +50,7 @@ extension Attempt {
         send(consume context)
     }
 
-    /// Sends a message that every link has let pass.
+    /// Hands the message to the transport, after every link has let it pass.
     private func send(_ context: consuming ChainContext) {
         guard context.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
@@ -94,7 +94,8 @@ extension Attempt {
             for index in links.indices where links.concerns(head, at: index) {
                 links[index].observe(head, in: &context, for: self)
             }
-            // The cookies of the response are stored even when a link abandons the response.
+            // Storing cookies is deferred work. It is noted now, so that it also runs when a link abandons the
+            // response.
             if !context.deferredWork.isEmpty {
                 state.withLock { [context] in $0.setDeferredWork(context.deferredWork) }
             }
@@ -120,7 +121,7 @@ extension Attempt {
     /// Shows the head to the request, if the request wants heads, and follows the request's decision.
     func show(_ head: ResponseHead, isInCall: Bool) {
         guard let request = owningRequest, request.wantsHead else {
-            // `.passes` too: a link may have deferred its decision about the head, and has let the head pass now.
+            // `.delivers` has an effect if every link decided immediately, `.passes` if a link deferred its decision.
             return perform(state.withLock { $0.handle(.delivers).union($0.handle(.passes)) })
         }
         // `.asks` comes first: the request may call `allow()` before it returns its decision.
@@ -149,7 +150,7 @@ extension Attempt {
         return nil
     }
 
-    /// Hands the fetch over to one of the requests that wait for this response, because this attempt is paused.
+    /// Passes the lead of a coalesced fetch to a request that waits for this response, because this attempt is paused.
     func handOver() {
         state.withLock { $0.takeLead() }?.end(.handedOver)
     }
@@ -187,7 +188,7 @@ extension Attempt {
         guard let number else { return }
         let stop = deferred.begin { [self] decide in resume(number, decide) }
         let waits = state.withLock { $0.setStop(stop, ofWalk: number) }
-        // The walk was decided or cancelled meanwhile: in both cases the link can stop its work.
+        // The link decided, or the attempt ended, before `stop` was stored: the link can stop its work.
         if !waits { stop() }
     }
 
@@ -198,12 +199,12 @@ extension Attempt {
         follow(decision, at: pending.position, pending.context)
     }
 
-    /// Sends the message, or gives the answer, that follows an abandoned response; on the session's queue.
+    /// Sends the message, or starts the answer, that replaces an abandoned response; runs on the session's queue.
     func proceed() {
         beginDeferredWork()
         let (next, hasHead) = state.withLock { ($0.next, $0.head != nil) }
         let link = if case .answer(_, let link) = next { link } else { 0 }
-        // The response has been stored by now, if it was to be stored.
+        // If the response was to be stored, `save()` has run before: the links are notified after the storing.
         conclude(hasHead ? .answered : .abandoned, downTo: link)
         switch state.withLock({ $0.takeNext() }) {
         case .message: launch()
@@ -224,10 +225,10 @@ extension Attempt {
         for work in deferredWork { work(group) }
     }
 
-    /// Calls `body` when deferred work is done: immediately when no work is under way, else on `queue`.
+    /// Calls `body` when deferred work is done: immediately when no work is under way, otherwise on `queue`.
     func afterDeferredWork(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
         beginDeferredWork()
-        // A time-out of zero only polls: usually the work is done already.
+        // The work is usually done already, so the group is polled first: a time-out of zero does not wait.
         guard let group = state.withLock({ $0.deferredWorkGroup }), group.wait(timeout: .now()) == .timedOut else {
             return body()
         }

@@ -21,12 +21,12 @@ extension Attempt {
         var redirectHandler: (any RedirectHandler)? {
             switch self {
             case .request(let request): request.effectiveRedirectHandler
-            // The response of another URL says nothing about the stored response.
+            // A redirect leads to another URL, whose response cannot validate the stored response.
             case .validation: Redirector.doNotFollow
             }
         }
 
-        /// Whether `storingDecision(for:)` may make a response storable.
+        /// Whether `storingDecision(for:)` decides even about responses that the cache would not store.
         var asksAboutStoring: Bool {
             switch self {
             case .request(let request): request.asksAboutStoring
@@ -51,7 +51,7 @@ extension Attempt {
             }
         }
 
-        /// Receives the attempt's last call, at its end; `failure` is `nil` when a whole response came.
+        /// Notifies the owner of the attempt's end; `failure` is `nil` when the whole response came.
         func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
             switch self {
             case .request(let request): request.attemptDidComplete(attempt, failure: failure)
@@ -82,8 +82,8 @@ final class BackgroundValidation: Sendable {
     func finish(_ attempt: Attempt) {
         attempt.core.registry.remove(validation: attempt)
         attempt.beginDeferredWork()
-        // On the cache's queue, after the new response is stored: before that, a look-up would find the old response
-        // and begin another validation.
+        // This runs on the cache's queue, after the new response is stored. Before that, a look-up would find the old
+        // response and begin another validation.
         cache.queue.async { [cache, key] in cache.endRefresh(of: key) }
     }
 }

@@ -9,7 +9,7 @@ extension Attempt: ProtocolHost {
     func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
-            // No class is asked about an attempt that is to end.
+            // An attempt that has ended or was cancelled needs no answer, so no class is asked.
             guard !state.withLock({ $0.isOver }) else { return completion(nil) }
             let accepted = classes.accepting(self) { protocolRequest(of: exchange) }
             guard let (type, request) = accepted else { return completion(nil) }
@@ -24,7 +24,7 @@ extension Attempt: ProtocolHost {
         }
     }
 
-    /// A message as a `URLProtocol` sees it, made at each call.
+    /// Makes the request that a `URLProtocol` gets for a message.
     ///
     /// Content is in `httpBodyStream`, and never in `httpBody`, as on Apple's platforms.
     private func protocolRequest(of exchange: ChainContext) -> URLRequest {
@@ -41,8 +41,7 @@ extension Attempt: ProtocolHost {
         return request
     }
 
-    /// Calls `body` with the stored response for a message; a protocol class may confirm that the response is still
-    /// valid.
+    /// Calls `body` with the stored response for a message, or `nil`; a protocol class may revalidate that response.
     private func findStored(
         for exchange: ChainContext, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
@@ -53,9 +52,9 @@ extension Attempt: ProtocolHost {
         cache.select(for: request) { body($0?.cachedURLResponse(for: url)) }
     }
 
-    // MARK: What a protocol reports
+    // MARK: Reports of a protocol
 
-    /// Calls `body` with the task, which shows the request of the offer during the call.
+    /// Calls `body` with the task; during the call the task shows the offer's request.
     func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result {
         state.withLock { $0.task.protocolOffer = offer }
         defer { state.withLock { $0.task.protocolOffer = nil } }
@@ -90,18 +89,19 @@ extension Attempt: ProtocolHost {
         return state.withLock { $0.life.holds.flow }
     }
 
-    /// Follows a protocol to another request: the redirect handler decides, and the classes are asked about the next
-    /// message.
+    /// Follows a redirect that a protocol reports: the redirect handler decides, and the classes are asked about the
+    /// next message.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse) {
         let given = (response as? HTTPURLResponse).map { ($0, ResponseHead($0)) }
-        // A redirect needs a status from 300 to 399: any other response is shown as a 302.
+        // A redirect has a status from 300 to 399, so any other response is shown as a 302.
         let head = given?.1.isRedirect == true ? given?.1 : nil
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
         let exchange = state.withLock { $0.context }
         guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.url), note(http, shown) else { return }
         let redirects = RedirectLink(settings: core.settings, queue: core.arguments.rootQueue)
         let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
-        // This is the outermost position, with no link left to ask: a redirect that is not followed is the response.
+        // Position 0 is the outermost link, so no other link is asked: a redirect that is not followed becomes the
+        // response.
         follow(decision, at: .back(0, shown), exchange)
     }
 
@@ -159,18 +159,17 @@ extension Attempt: ProtocolHost {
         }
     }
 
-    /// The response that begins a download when the protocol's response is not an HTTP response, since a file needs a
-    /// head.
+    /// Returns a 200 response to begin a download whose protocol gave no HTTP response, since a download needs a head.
     ///
-    /// Other requests then have no response.
+    /// Returns `nil` for other requests: they have no response then.
     private func placeholder(for response: URLResponse?) -> HTTPURLResponse? {
         guard case .download = kind else { return nil }
         let fields = response?.mimeType.map { [Field(name: "Content-Type", value: $0)] } ?? []
         return ResponseHead(status: 200, fields: fields).httpURLResponse(for: state.withLock { $0.message.url })
     }
 
-    /// The request of a redirect, without the cookies that links added to the previous message: the next message gets
-    /// its own cookies.
+    /// Returns the request of a redirect without the cookies that links added to the previous message: the next message
+    /// gets its own cookies.
     private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
         let exchange = state.withLock { $0.context }
         guard !exchange.message.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),

@@ -19,7 +19,7 @@ extension Attempt: ResponseContext {
     var sentFields: FieldBlock { state.withLock { $0.context.fields } }
     /// The URL of a running message whose head has not come yet; `nil` otherwise.
     var awaitedURL: URL? { state.withLock { $0.life.isRunning && $0.head == nil ? $0.context.url : nil } }
-    /// The URL of the present message; `nil` when a link gave the response instead of the wire.
+    /// The URL of the present message; `nil` when a link gave the response instead of the network.
     var wireURL: URL? { state.withLock { $0.answeringLink == nil ? $0.context.url : nil } }
 
     func responseField(_ name: String) -> String? {
@@ -101,7 +101,7 @@ extension Attempt {
 extension ResponseHead {
     /// Longest field value that Foundation may parse, in bytes: its parsing time grows with the square of the length.
     ///
-    /// swift-corelibs-foundation 6.3 needs 1.8 s for 290 KB, and so less than a millisecond for 4096 bytes.
+    /// swift-corelibs-foundation 6.3 takes 1.8 s for 290 KB, and less than a millisecond for 4096 bytes.
     private static let parsedValueByteCount = 4096
     /// The fields that Foundation parses, for `mimeType`, `textEncodingName` and `suggestedFilename`.
     private static let parsedNames = ["content-type", "content-disposition"]

@@ -6,10 +6,10 @@ import Foundation
 import FoundationNetworking
 
 extension Attempt {
-    /// Everything of an attempt that changes, for use under the attempt's lock.
+    /// The mutable state of an attempt; used only under the attempt's lock.
     ///
     /// Other files read the state, and change it only by the methods below, except for `task`. `AttemptState` is the
-    /// table of events and stages; each method makes the change of data that belongs to an event.
+    /// table of events and stages; each method changes the data for one event.
     struct State {
         private(set) var owner: Owner?
         private(set) var life = AttemptState()
@@ -27,21 +27,21 @@ extension Attempt {
         /// The message or answer that follows once the present response is abandoned.
         private(set) var next: Replacement?
         private(set) var counters = TransferCounters()
-        /// How often the owner's buffer had room again.
+        /// The number of times that the owner's buffer has reported room.
         private(set) var roomCount = 0
         var task = TaskFacade()
 
         /// The number of outer links that let the present exchange pass and do not know its outcome yet.
         private var passed = 0
-        /// The number of the latest suspend or resume of the request that the attempt has followed.
+        /// The number of the request's latest `suspend()` or `resume()` that the attempt has followed.
         private var intentNumber: UInt64 = 0
         /// A walk that waits for a link's decision.
         private var pending: PendingDecision?
         /// The number of walks that have waited so far.
         private var waitCount = 0
-        /// The end of the present transfer; `nil` until then.
+        /// The end of the present transfer; `nil` while the transfer runs.
         private var transferEnd: TransferEnd?
-        /// Entered while deferred work of links is under way; `nil` before there is any.
+        /// The group that links' deferred work enters while it runs; `nil` before the first such work.
         private var deferredWork: DispatchGroup?
 
         init(owner: Owner, context: ChainContext) {
@@ -57,7 +57,7 @@ extension Attempt {
         fileprivate(set) var firstByteOffset: Int64 = 0
         fileprivate(set) var sent: Int64 = 0
         fileprivate(set) var expectedToSend: Int64?
-        /// Bytes of a response that came after it was abandoned.
+        /// Content bytes that came after the response was abandoned.
         fileprivate var afterAbandonment = 0
 
         /// Bytes of the whole content received so far, including those of an earlier download.
@@ -77,7 +77,7 @@ extension Attempt {
         var protocolOffer: ProtocolOffer?
     }
 
-    /// The parts of an attempt that its end needs.
+    /// The owner, failure and outcome with which an attempt ends.
     struct Ending {
         let owner: Owner?
         let failure: TransferFailure?
@@ -117,8 +117,8 @@ extension Attempt.State {
 
     mutating func removeOwner() { owner = nil }
 
-    /// Takes everything that the end needs; adds a record for an attempt that sent nothing, so that the attempt has
-    /// metrics like every other.
+    /// Removes the owner and returns the data for the end; adds a record if the attempt sent nothing, since every ended
+    /// attempt has metrics.
     mutating func takeEnding() -> Attempt.Ending {
         control = nil
         context.recorder = nil
@@ -130,7 +130,7 @@ extension Attempt.State {
 
     private mutating func note(_ report: TransferReport, head: ResponseHead?, fields: FieldBlock) {
         var report = report
-        // An exchange that ended before it came to a transport has no start time.
+        // An exchange that ended before a transport took it has no start time: the present time is used.
         if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
         records.append(
             ExchangeRecord(
@@ -151,8 +151,8 @@ extension Attempt.State {
         (answeringLink, source) = answer.map { (passed, $0) } ?? (nil, .network)
     }
 
-    /// Takes the exchange, whose links from the innermost to the link at `last` are then notified; each link is
-    /// notified once.
+    /// Returns the exchange, whose links from the innermost to the link at `last` are notified next; no link is
+    /// notified twice.
     ///
     /// - Returns: the exchange, the number of links that do not know its outcome, and whether these links may replace
     ///   the exchange.
@@ -173,7 +173,7 @@ extension Attempt.State {
         return waitCount
     }
 
-    /// Keeps the closure that stops a link's deferred decision; false when the walk does not wait any more.
+    /// Stores the closure that stops a link's deferred decision; returns false when the walk does not wait any more.
     mutating func setStop(_ stop: @escaping @Sendable () -> Void, ofWalk number: Int) -> Bool {
         guard pending?.number == number else { return false }
         pending?.stop = stop
@@ -216,11 +216,11 @@ extension Attempt.State {
 
 // MARK: - The transfer
 
-/// The treatment of a piece of content.
+/// The treatment of received content bytes, as decided under the lock.
 struct Delivery {
     /// Whether the owner gets the piece.
     fileprivate(set) var isWanted = false
-    /// Whether an abandoned response has brought more than is worth reading.
+    /// Whether an abandoned response has brought more than `abandonedLimit` bytes.
     fileprivate(set) var isTooLong = false
     fileprivate(set) var request: Request?
     fileprivate(set) var progress: Progress?
@@ -230,12 +230,12 @@ struct Delivery {
 }
 
 extension Attempt.State {
-    /// Most bytes of an abandoned response that are read in order to store it: 64 KiB.
+    /// The maximum number of bytes of an abandoned response that are read in order to store it: 64 KiB.
     private static let abandonedLimit = 64 * 1024
 
     mutating func setHead(_ head: ResponseHead) { self.head = head }
 
-    /// Takes a head of a `URLProtocol`, with Foundation's form of it.
+    /// Sets the head of a response from a `URLProtocol`, and Foundation's form of that response.
     mutating func setHead(_ head: ResponseHead, shownAs response: HTTPURLResponse) {
         (self.head, task.response) = (head, response)
     }
@@ -259,7 +259,7 @@ extension Attempt.State {
         var delivery = Delivery(roomCount: roomCount, flow: life.holds.flow)
         delivery.recorder = context.recorder
         switch life.stage {
-        // A `URLProtocol` may give content without a response.
+        // `.sent` is included, since a `URLProtocol` may give content without a response.
         case .delivering, .sent:
             counters.received += Int64(byteCount)
             (delivery.isWanted, delivery.request, delivery.progress) = (true, owner?.request, task.progress)
@@ -309,7 +309,7 @@ extension Attempt.State {
 
     mutating func setDeferredWork(_ work: [ChainContext.DeferredWork]) { context.deferredWork = work }
 
-    /// Takes the work that links have deferred, with the group that it enters; `nil` where there is none.
+    /// Takes the work that links have deferred, with the group that this work enters; `nil` if there is none.
     mutating func takeDeferredWork() -> (work: [ChainContext.DeferredWork], group: DispatchGroup)? {
         guard !context.deferredWork.isEmpty else { return nil }
         let group = deferredWork ?? DispatchGroup()
@@ -318,6 +318,6 @@ extension Attempt.State {
         return (context.deferredWork, group)
     }
 
-    /// Entered while deferred work is under way; `nil` where there was none.
+    /// The group that deferred work enters while it runs; `nil` if there was no such work.
     var deferredWorkGroup: DispatchGroup? { deferredWork }
 }

@@ -128,7 +128,7 @@ final class Attempt: Sendable {
         handle(.passes)
     }
 
-    /// Lets content come again, once the owner has room.
+    /// Continues the flow of content, once the owner's buffer has room.
     func resumeIntake() {
         handle(.room) { $0.noteRoom() }
     }
@@ -147,7 +147,7 @@ final class Attempt: Sendable {
         guard intake == .isFull else { return flow }
         handOver()
         return state.withLock { state in
-            // The effect is dropped: the transfer gets the new flow as the result of its call.
+            // The transfer gets the new flow as the result of its call, so the effect is dropped.
             if state.roomCount == roomCount { _ = state.handle(.full) }
             return state.life.holds.flow
         }

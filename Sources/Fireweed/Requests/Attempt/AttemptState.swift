@@ -7,7 +7,7 @@ import FireweedTransport
 /// Pure: events go in, effects come out, and `Attempt` performs the effects outside its lock. Messages, heads and
 /// failures are kept in `Attempt`; the table only knows that they exist.
 struct AttemptState: Sendable {
-    /// The progress of the present transfer, to its end.
+    /// Whether the present transfer still runs.
     enum Wire: Hashable, Sendable {
         case open
         case over(hasFailed: Bool)
@@ -77,7 +77,7 @@ struct AttemptState: Sendable {
         static let stopWaiting = Effects(rawValue: 1 << 1)
         /// Start the transfer.
         static let startTransfer = Effects(rawValue: 1 << 2)
-        /// Tell the transfer what may move.
+        /// Tell the transfer which bytes may move.
         static let setFlow = Effects(rawValue: 1 << 3)
         /// Discard the rest of the response.
         static let discard = Effects(rawValue: 1 << 4)
@@ -152,7 +152,7 @@ struct AttemptState: Sendable {
             isCancelled = true
             return .cancelTransfer
         case .preparing:
-            isCancelled = true  // the code that makes the message sees it
+            isCancelled = true  // `.waits` and `.sends` check it
             return []
         case .cancelling, .ended: return []
         }
@@ -172,7 +172,7 @@ struct AttemptState: Sendable {
         switch stage {
         case .deciding(.over): return saveAndProceed()
         case .sent, .deciding(.open):
-            // A response that is to be stored has to come whole.
+            // A response is stored only if it comes whole, so it is not discarded.
             let effects = become(.leaving, isRecorded ? [] : .discard)
             return effects.union(change { $0.remove([.deciding, .full]) })
         case .ready, .preparing, .waiting, .delivering, .leaving, .saving, .cancelling, .ended: return []
@@ -199,7 +199,7 @@ struct AttemptState: Sendable {
         isRecorded ? become(.saving(thenProceeds: true), .save) : proceed()
     }
 
-    /// Continues with another message; the reasons that held the last response back do not hold the next one.
+    /// Continues with another message; the reasons `deciding` and `full` concerned the last response only.
     private mutating func proceed() -> Effects {
         holds.remove([.deciding, .full])
         isRecorded = false

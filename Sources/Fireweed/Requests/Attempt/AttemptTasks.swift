@@ -1,7 +1,6 @@
-// The tasks that stand for attempts: Foundation's classes, with every member that can be overridden.
+// The tasks that represent attempts: subclasses of Foundation's classes, which override every overridable member.
 //
-// The overrides are the same in each class, because they cannot be inherited: each class has another superclass of
-// Foundation's.
+// Each class has a different superclass of Foundation, so the overrides cannot be inherited: each class repeats them.
 
 import FireweedTransport
 import Foundation
@@ -60,7 +59,7 @@ final class AttemptDataTask: URLSessionDataTask, AttemptTask, @unchecked Sendabl
     override func cancel() { attempt.cancelTask() }
 }
 
-/// A task that sends content of its own.
+/// A task that uploads the request's content.
 final class AttemptUploadTask: URLSessionUploadTask, AttemptTask, @unchecked Sendable {
     // SAFETY: its one stored property is a `let` of `Sendable` type.
 
@@ -255,7 +254,7 @@ final class AttemptWebSocketTask: URLSessionWebSocketTask, AttemptTask, @uncheck
 }
 
 extension Attempt {
-    /// The progress of the response's content: one object, which follows the transfer from its first access on.
+    /// The progress of the response's content: one object, updated from the first access on.
     ///
     /// Cancelling, pausing or resuming the `Progress` does the same to the attempt.
     var progress: Progress {
@@ -277,7 +276,7 @@ extension Attempt {
         progress.completedUnitCount = counts.completed
     }
 
-    /// Cancels this attempt alone: the request ends with `URLError.cancelled` inside
+    /// Cancels this attempt, not its request: the request ends with `URLError.cancelled` inside
     /// `AFError.sessionTaskFailed(error:)`, or is retried.
     func cancelTask() {
         cancel(with: .taskCancelled)
@@ -289,7 +288,6 @@ extension TransferFailure {
     static let taskCancelled = TransferFailure.exchange(.cancelled, detail: "the task was cancelled", engineCode: 0)
 }
 
-/// The kind of a task.
 enum TaskKind: Sendable {
     case data, upload, download, webSocket
 

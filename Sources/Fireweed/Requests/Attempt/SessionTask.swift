@@ -1,20 +1,20 @@
-// Tasks: what users see of an attempt, as Foundation's own classes.
+// Foundation's task classes, as users see an attempt.
 
 import Foundation
 public import FoundationNetworking
 
 /// One try of a request on the wire, as Foundation's own class: code that uses `URLSessionTask` works unchanged.
 ///
-/// A retry makes the next task; a redirect does not. A task is made when it is first asked for. Two tasks are equal
-/// when they stand for the same try. `cancel()`, `suspend()` and `resume()` of a task affect this try only: prefer the
-/// methods of ``Request``. `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are stored and
-/// returned, and have no effect on the transfer.
+/// A retry makes the next task; a redirect does not. A task is made at the first access. Two tasks are equal when they
+/// represent the same try. `cancel()`, `suspend()` and `resume()` of a task affect this try only: prefer the methods of
+/// ``Request``. `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are stored and returned, and
+/// have no effect on the transfer.
 public typealias SessionTask = URLSessionTask
 
 /// A task whose response's content is kept in memory or streamed.
 public typealias SessionDataTask = URLSessionDataTask
 
-/// A task that sends content of its own.
+/// A task that uploads the request's content.
 public typealias SessionUploadTask = URLSessionUploadTask
 
 /// A task whose response's content goes to a file.
@@ -27,7 +27,7 @@ extension URLSessionTask {
     public var metrics: TaskMetrics? { (self as? any AttemptTask)?.attempt.metrics }
 }
 
-/// A task that stands for an attempt.
+/// A task that represents an attempt.
 protocol AttemptTask: URLSessionTask {
     var attempt: Attempt { get }
 }

@@ -4,7 +4,8 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// The settable members of a task; kept by the attempt, because a task is made anew when it is asked for again.
+/// The settable members of a task, stored in the attempt: it holds its task weakly, and makes the task again when
+/// needed.
 final class TaskSettings: Sendable {
     struct Values {
         var description: String?

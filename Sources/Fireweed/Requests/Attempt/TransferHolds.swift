@@ -16,7 +16,7 @@ struct TransferHolds: Sendable {
     }
 
     private(set) var reasons: Reason = []
-    /// How often `flow` has changed.
+    /// The number of times that `flow` has changed.
     private var revision: UInt64 = 0
 
     mutating func insert(_ reason: Reason) {

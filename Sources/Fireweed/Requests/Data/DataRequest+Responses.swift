@@ -9,8 +9,8 @@ import Synchronization
 extension DataRequest {
     /// Calls the handler with the unchanged content, without a serialiser.
     ///
-    /// The value is `nil` when the response has no content. The first handler resumes the request, unless the session
-    /// or the request says otherwise.
+    /// The value is `nil` when the response has no content. The first handler resumes the request, unless automatic
+    /// resuming was turned off.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.

@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// Content that grows in memory, which is reserved for the length that the peer announces.
+/// Content that grows in memory, with memory reserved by the length that the peer announces.
 ///
-/// Memory is reserved for at most 1 MiB more than the received bytes, or for twice the full memory, and never for more
-/// than the announced length. A peer that announces more than it sends wastes at most 1 MiB, or as much memory as its
-/// bytes take.
+/// When the reserved memory is full, it grows to twice its size, or to 1 MiB more than the received bytes, whichever is
+/// more, but never beyond the announced length. A peer that announces more than it sends wastes at most 1 MiB, or as
+/// much memory as its bytes take.
 struct GrowingContent {
     /// The received bytes; `nil` before the first byte.
     private(set) var data: Data?
@@ -16,7 +16,7 @@ struct GrowingContent {
 
     /// The number of bytes that may always be reserved beyond the received bytes.
     static let reserve = 1 << 20
-    /// The least size of a first piece for which the announced length is looked up: a smaller first piece is usually
+    /// The minimum size of a first piece for which the announced length is looked up: a smaller first piece is usually
     /// the whole content.
     static let smallPiece = 16 << 10
 

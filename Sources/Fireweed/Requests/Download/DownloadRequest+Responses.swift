@@ -9,7 +9,7 @@ import Synchronization
 extension DownloadRequest {
     /// Calls the handler with the file of the content, without a serialiser.
     ///
-    /// The first handler resumes the request, unless the session or the request says otherwise.
+    /// The first handler resumes the request, unless automatic resuming was turned off.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; the main queue by default.
@@ -205,7 +205,8 @@ extension DownloadRequest {
     ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
         let context = responseContext
         let file = receiver.file
-        // A serialiser that is not a `ResponseSerializer` gets the URL and may return it: the temporary file is kept.
+        // A serialiser that is not a `ResponseSerializer` gets the URL and may return it, so the temporary file is
+        // kept.
         if !(serializer is any ResponseSerializer) { receiver.content.withLock { $0.isHandedOut = true } }
         let (result, seconds) = measured {
             try serializer.serializeDownload(

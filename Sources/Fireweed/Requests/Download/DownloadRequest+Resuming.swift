@@ -1,4 +1,4 @@
-// Downloads that continue where an earlier one ended.
+// Downloads that continue an earlier download.
 
 import FireweedTransport
 public import Foundation
@@ -20,10 +20,10 @@ extension DownloadRequest {
     /// Writes to a partial file of the caller's choice, so that a later download can continue even after this process
     /// was killed.
     ///
-    /// Call it before the request is resumed, and only for `GET`. When the file has a part already, only the rest is
-    /// requested, on condition that the server still has the same representation. A second file, with `.resume`
-    /// appended to the name, holds the `ResumeData`, without the secrets of fields and URL; it is removed when the
-    /// download is complete. Until then, both files can be read by this user only.
+    /// Call it before the request is resumed, and only for `GET`. If the file already holds a part of the content, only
+    /// the rest is requested, on condition that the server still has the same representation. A second file, with
+    /// `.resume` appended to the name, holds the `ResumeData`, without the secrets of fields and URL; it is removed
+    /// when the download is complete. Until then, both files can be read by this user only.
     /// The partial file stays when the download fails or is cancelled, and a retry continues it. A complete file is
     /// moved to the request's destination; without a destination it stays.
     ///
@@ -68,7 +68,7 @@ extension AFError {
 }
 
 extension ProducedResumeData {
-    /// The key of the partial file's owner in an error's `userInfo`: the file lives as long as the error.
+    /// The key of the partial file's owner in an error's `userInfo`: the partial file exists as long as the error.
     static let ownerKey = "FireweedPartialFile"
 
     /// Apple's key for resume data in an error's `userInfo`; Foundation on Linux has no constant for the key.

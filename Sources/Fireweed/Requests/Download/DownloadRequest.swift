@@ -8,10 +8,10 @@ import Synchronization
 
 /// A request that writes the content of its response to a file, in large writes as the content comes.
 ///
-/// Without a destination the file is temporary. A handler that gets the file keeps it: `response`, `responseURL`,
-/// `serializingDownloadedFileURL()`, or a ``DownloadResponseSerializerProtocol`` of your own. The file then belongs to
-/// the caller. Where all handlers get the content (`responseData`, `serializingDecodable`), or where there is no
-/// handler, the file exists as long as the request or one of its responses, and is removed with the last of them.
+/// Without a destination the file is temporary. When a handler gets the file itself (`response`, `responseURL`,
+/// `serializingDownloadedFileURL()`, or a custom ``DownloadResponseSerializerProtocol``), the file is kept and belongs
+/// to the caller. When all handlers get the content (`responseData`, `serializingDecodable`), or there is no handler,
+/// the file exists as long as the request or one of its responses, and is removed with the last of them.
 ///
 /// The partial file of a download that ended early and has resume data is kept for ten days after its last change.
 public final class DownloadRequest: Request, @unchecked Sendable {
@@ -28,8 +28,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         public let rawValue: Int
         /// Makes the folders above the destination.
         public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-        /// Replaces the file at the destination, in one step with the move; without this option, anything there is an
-        /// error.
+        /// Replaces the file at the destination, in one step with the move; without this option, anything at the
+        /// destination is an error.
         public static let removePreviousFile = Options(rawValue: 1 << 1)
         /// Moves the file only after every validation of the request has passed.
         ///
@@ -90,7 +90,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         receiver.removeTemporaryFiles()
     }
 
-    /// A destination in a standard folder, under the name that the response suggests.
+    /// Returns a destination in a standard folder, with the name that the response suggests.
     ///
     /// The name comes from the `Content-Disposition` field (RFC 6266), else from the last component of the URL's path,
     /// else from the host; it is never a path. A host, and a name without an extension, get the extension of the media
@@ -98,9 +98,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - directory: the folder; the user's documents by default.
-    ///   - domain: whose folder it is; the user's by default.
-    ///   - options: what is done about missing folders and an existing file; nothing by default.
-    /// - Returns: the destination. Where there is no such folder, the file stays at its temporary place.
+    ///   - domain: the domain of the folder; the user's by default.
+    ///   - options: options for missing folders and an existing file; none by default.
+    /// - Returns: the destination. If the system has no such folder, the file stays at its temporary place.
     @preconcurrency
     public static func suggestedDownloadDestination(
         for directory: FileManager.SearchPathDirectory = .documentDirectory,
@@ -116,10 +116,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     // MARK: Cancelling
 
-    /// Ends the request with `AFError.explicitlyCancelled`, without resume data; an error that the request has already
-    /// stays, unless a retrier is being asked about it.
+    /// Ends the request with `AFError.explicitlyCancelled`, without resume data.
     ///
-    /// Handlers are still called, once; there is no retry.
+    /// An earlier error of the request stays, unless a retrier is being asked about that error. Handlers are still
+    /// called, once; there is no retry.
     @discardableResult
     public override func cancel() -> Self {
         cancel(producingResumeData: false)
@@ -129,7 +129,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     ///
     /// The resume data is in `resumeData` and in the responses. There is no resume data when no content has come, or
     /// when the response cannot be continued, such as one without a strong validator, with a content coding, or to a
-    /// method other than `GET`. The first cancel counts.
+    /// method other than `GET`. If the request is cancelled more than once, the first call decides.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
         endAsCancelled { state in

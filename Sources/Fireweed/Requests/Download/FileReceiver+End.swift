@@ -12,7 +12,8 @@ extension FileReceiver {
     func finishContent(_ attempt: Attempt?, of request: Request) {
         if let attempt, let head = attempt.head {
             do {
-                // A response without content still gives a file; a failure without content gives none.
+                // A success without content still needs an empty file, so `sink(of:)` makes its sink here; a failure
+                // needs no file.
                 let sink: FileSink? = request.error == nil ? sink(of: attempt) : content.withLock { $0.sink }
                 try sink?.finish()
                 if request.error == nil, let sink {
@@ -43,7 +44,8 @@ extension FileReceiver {
         throw URLError(.networkConnectionLost, userInfo: [NSLocalizedDescriptionKey: text])
     }
 
-    /// Removes a range that has more bytes than its `Content-Range` says: which of the bytes are right is unknown.
+    /// Cuts off the content of a response that has more bytes than its `Content-Range` says: it is unknown which are
+    /// right.
     private func discardExcess() {
         let (sink, rangeEnd, offset) = content.withLock { ($0.sink, $0.rangeEnd, $0.offset) }
         guard let sink, let rangeEnd, sink.writtenByteCount > rangeEnd else { return }
@@ -66,7 +68,7 @@ extension FileReceiver {
             default: error.asAFError(or: .sessionTaskFailed(error: error))
             }
         let isFirst = request.mutable.withLock { state in
-            // The sink's failure has ended the attempt: the sink's error says more than the attempt's.
+            // The sink's failure has ended the attempt. The sink's error replaces the attempt's error, which says less.
             if error is FileFailure, case .sessionTaskFailed = state.error { state.setError(nil) }
             defer { state.fail(failure) }
             return state.error == nil
@@ -93,7 +95,7 @@ extension FileReceiver {
             return placed(file, file.url, attempt, of: request)
         }
         let (target, options) = destination(file.url, response)
-        // When the request was cancelled while the closure ran, the destination stays as it is.
+        // If the request was cancelled while the closure ran, the destination must not change.
         guard request.error == nil else { return }
         notifyOfDestination(target, of: request)
         guard target != file.url else { return placed(file, target, attempt, of: request) }
@@ -145,7 +147,7 @@ extension FileReceiver {
                 file.url, to: target, replacing: options.contains(.removePreviousFile),
                 newMode: file.hasSidecar ? FileMode.ofNewFiles : nil)
         } catch {
-            // The content is complete: the file stays at the place that the error names.
+            // The content is complete, so the file stays at the place that the error names.
             file.owner?.keep()
             content.withLock { $0.unmoved = file.owner }
             let cause = (error as? FileFailure)?.cocoaError ?? error
@@ -163,7 +165,7 @@ extension FileReceiver {
         // The sidecar of the caller's partial file stays until the request has succeeded: a cancel may still come, and
         // a later download needs the sidecar then.
         if !file.hasSidecar || url != file.url { file.complete() }
-        // A partial file that an earlier download left is complete, and is no longer removed after ten days.
+        // A partial file of an earlier download is complete now, so it is exempted from the removal after ten days.
         if file.owner == nil, TemporaryFolders.isPartialFile(file.url) { TemporaryFolders.keep(file.url) }
         content.withLock { content in
             content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
@@ -186,7 +188,7 @@ extension FileReceiver {
         request.mutable.withLock { $0.setError(.sessionTaskFailed(error: produced.added(to: cause))) }
     }
 
-    /// The resume data for the content that this attempt has written, else for the content from before the attempt.
+    /// Returns the resume data for the content of this attempt, otherwise for the content from before the attempt.
     private func remainder(_ head: ResponseHead?, _ attempt: Attempt?, of request: Request) -> ProducedResumeData? {
         let (sink, partial) = content.withLock { ($0.sink, $0.partial) }
         if let attempt, let head, let sink, let file = sink.partial {
@@ -249,7 +251,7 @@ extension FileReceiver {
         }
         partial?.release()
         guard !handlers.isEmpty else { return }
-        // A cancelled request has no retry: the file is kept before a handler can use the data.
+        // A cancelled request has no retry, so the file can be kept now, before a handler uses the data.
         produced?.owner?.keepForResuming()
         request.underlyingQueue.async { for handler in handlers { handler(produced?.data) } }
     }

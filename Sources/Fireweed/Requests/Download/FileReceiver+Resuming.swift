@@ -21,13 +21,13 @@ struct ResumedDownload: URLRequestConvertible {
 extension FileReceiver {
     // MARK: The request for the rest
 
-    /// The request for the rest, where there is a partial file to continue.
+    /// Returns the request for the rest of the content if there is a partial file to continue; otherwise `record`.
     func completing(_ record: RequestRecord) throws -> RequestRecord {
         guard let partial = try partialFile(for: record) else { return record }
         return try self.record(for: record.urlRequest, after: partial)
     }
 
-    /// The caller's partial file, or the partial file that the resume data describes; `nil` for a plain download.
+    /// Returns the caller's partial file, or the partial file of the resume data; `nil` for a plain download.
     private func partialFile(for record: RequestRecord) throws -> PartialFile? {
         let (known, place, makesFolders) = content.withLock { ($0.partial, $0.place, $0.makesFolders) }
         if case .resumeData(let data) = downloadable {
@@ -44,7 +44,8 @@ extension FileReceiver {
     private func record(for request: URLRequest, after partial: PartialFile) throws -> RequestRecord {
         var request = request
         if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
-            // With a content coding, ranges count coded bytes, but the file has decoded bytes (RFC 9110 §14.1).
+            // Ranges count coded bytes, but the file has decoded bytes (RFC 9110 §14.1), so no content coding is
+            // accepted.
             request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         let isSame = request.url.map { partial.resumeData?.describes($0) == true } ?? false
@@ -69,7 +70,7 @@ extension FileReceiver {
             content.resumption = resumption ?? content.resumption
             return true
         }
-        if !isWanted { partial.release() }  // cancelled meanwhile: the request has released its file already
+        if !isWanted { partial.release() }  // the request has ended, and does not release this file
         return try RequestRecord(request)
     }
 
@@ -113,13 +114,13 @@ extension FileReceiver {
                 content.offset = 0
             }
             return true
-        case .other: break  // a response without the representation goes to a file of its own
+        case .other: break  // a response without the representation goes to a new file
         }
         return false
     }
 
-    /// Directs the content to the partial file, which stays unchanged until the first write, off the transport's
-    /// thread.
+    /// Directs the content to the partial file; the first write, off the transport's thread, is the first change of the
+    /// file.
     private func write(
         _ head: ResponseHead, from offset: Int64, to partial: PartialFile, _ attempt: Attempt, of request: Request
     ) {
@@ -138,10 +139,10 @@ extension FileReceiver {
         content.withLock { $0.sink = sink }
     }
 
-    /// The resume data for a response with the whole representation.
+    /// Returns the resume data that describes a response with the whole representation.
     func describe(_ head: ResponseHead, _ attempt: Attempt, of request: Request, in file: URL) -> ResumeData {
         let isResumable = ResumeRules.isResumable(head, method: attempt.record.method)
-        // The record from before the adapters: a later download runs the adapters again.
+        // The first record is the request before the adapters: a later download runs the adapters again.
         let origin = request.mutable.withLock { $0.records.first } ?? attempt.record
         var headers = origin.ownHeaders ?? HTTPHeaders()
         for name in ["Range", "If-Range"] { headers.remove(name: name) }

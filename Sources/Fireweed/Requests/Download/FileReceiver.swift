@@ -75,7 +75,7 @@ struct DownloadContent: Sendable {
     var sink: FileSink?
     /// The complete file, at its destination or still waiting for its move.
     var complete: ContentFile?
-    /// Whether a handler gets the file itself, so that the file is the caller's.
+    /// Whether a handler gets the file itself: the caller owns the file then.
     var isHandedOut = false
     /// The file at the destination, which a retry removes.
     var installed: URL?
@@ -89,13 +89,13 @@ struct DownloadContent: Sendable {
     var place: URL?
     /// Whether the folders above `place` are made.
     var makesFolders = false
-    /// The file beside which content is written while it comes (`staged(beside:)`).
+    /// The file next to which incoming content is written (`staged(beside:)`).
     var sibling: URL?
     /// The file that the download continues, open and locked until the outcome is final.
     var partial: PartialFile?
     /// The offset of the first byte that the present attempt asks for.
     var offset: Int64 = 0
-    /// The length of the whole representation, when only the rest comes.
+    /// The length of the whole representation, when the response has only the rest.
     var expectedByteCount: Int64?
     /// The end of the response's range: the length of the file after the last byte of the range.
     var rangeEnd: Int64?
@@ -107,7 +107,7 @@ struct DownloadContent: Sendable {
     var isFinal = false
 }
 
-/// A complete file, and its destination once the response is valid.
+/// A move of a complete file to its destination, which waits for validation.
 struct PlannedMove: Sendable {
     let file: PartialFile
     let target: URL

@@ -45,16 +45,16 @@ final class FileSink: Sendable {
         self.onFailure = onFailure
     }
 
-    /// The file, once there is one.
+    /// The file; `nil` until the sink has opened it.
     var partial: PartialFile? { state.withLock { $0.partial } }
-    /// The number of valid bytes of the file, including those before the offset.
+    /// The number of valid bytes in the file, including the bytes before the offset.
     var writtenByteCount: Int64 { state.withLock { $0.writtenByteCount } }
     /// The first failure to open or to write the file.
     var failure: FileFailure? { state.withLock { $0.failure } }
 
     // MARK: On the transport's thread
 
-    /// Adds a piece; `.isFull` when the transport has to stop.
+    /// Adds a piece; returns `.isFull` when the transport has to pause.
     func append(_ bytes: UnsafeRawBufferPointer) -> Demand {
         let (filled, isFull) = state.withLock { state -> ([ContentBlock], Bool) in
             if state.failure != nil { return ([], false) }  // the transfer is being cancelled
@@ -67,7 +67,7 @@ final class FileSink: Sendable {
         return isFull ? .isFull : .wantsMore
     }
 
-    /// Copies the bytes into blocks; returns those that are full.
+    /// Copies the bytes into blocks; returns the full blocks.
     private static func fill(_ state: inout State, from bytes: UnsafeRawBufferPointer) -> [ContentBlock] {
         var filled: [ContentBlock] = []
         var rest = bytes
@@ -119,7 +119,8 @@ final class FileSink: Sendable {
             block.count = 0
             if state.spare.count < Self.mostBlocks { state.spare.append(block) }
             state.waitingCount -= 1
-            // The transport continues when half of the blocks are written, so that it does not stop for each block.
+            // The transport continues only when half of the blocks are written, so that it does not stop for each
+            // block.
             guard state.isFull, state.waitingCount * 2 <= Self.mostBlocks else { return false }
             state.isFull = false
             return true

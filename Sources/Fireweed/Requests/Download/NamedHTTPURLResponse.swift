@@ -5,7 +5,7 @@ import FoundationNetworking
 
 /// Foundation's response with Apple's `suggestedFilename`.
 ///
-/// Foundation's own response takes the name from `Content-Disposition` alone, and else suggests "Unknown".
+/// Foundation's own response takes the name from `Content-Disposition` only; without that field it suggests "Unknown".
 final class NamedHTTPURLResponse: HTTPURLResponse, @unchecked Sendable {
     // SAFETY: it adds no stored property.
 

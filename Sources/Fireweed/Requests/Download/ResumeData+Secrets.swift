@@ -10,8 +10,8 @@ extension ResumeData {
     /// This resume data without secrets, for the sidecar of a partial file.
     ///
     /// Fields with credentials are left out, as are fields whose values logs hide. Parts of the URL that logs hide are
-    /// replaced; a digest of the URL without userinfo then identifies it, so that a part of another URL is not
-    /// continued.
+    /// replaced. In this case a digest of the URL without userinfo is stored, so that the partial file of another URL
+    /// is not continued.
     func withoutSecrets(_ credentials: CredentialFields) -> ResumeData {
         var stripped = self
         stripped.headers = HTTPHeaders(
@@ -22,7 +22,7 @@ extension ResumeData {
         let bare = Self.bareText(of: url)
         let text = Self.redaction.text(ofURL: bare)
         if text != bare { stripped.urlDigest = Self.digest(bare) }
-        // If the redacted text is not a URL, query and fragment are left out.
+        // If the redacted text is not a valid URL, the URL without query and fragment is used.
         stripped.url = URL(string: text) ?? URL(string: String(bare.prefix { $0 != "?" && $0 != "#" })) ?? url
         return stripped
     }

@@ -3,12 +3,12 @@
 package import Foundation
 package import FoundationNetworking
 
-/// Names for downloads, from the response or else from its URL; never a path.
+/// File names for downloads, from the response or from its URL; never a path.
 package enum SuggestedFileName {
     /// The longest name in bytes: file systems allow 255, and a suffix that makes the name unique may be appended.
     private static let maximumByteCount = 200
 
-    /// The name that a response or else the URL suggests; `nil` when neither suggests a usable name.
+    /// The file name that the response suggests, otherwise the name in the URL; `nil` when neither has a usable name.
     package static func name(for response: HTTPURLResponse, url: URL?) -> String? {
         let suggested = response.value(forHTTPHeaderField: "Content-Disposition").flatMap {
             ContentDisposition($0).fileName
@@ -31,7 +31,7 @@ package enum SuggestedFileName {
     /// The last component of a name, without leading dots, control characters and characters that change the direction
     /// of text, cut after 200 bytes; `nil` when nothing is left.
     ///
-    /// Works on scalars: a combining character behind a slash or a dot does not hide the slash or the dot.
+    /// Works on scalars, so that a combining character after a slash or a dot does not hide the slash or the dot.
     package static func sanitised(_ name: String) -> String? {
         let last = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? []
         let visible = last.filter { !isControl($0) }.drop { $0 == "." || $0.properties.isWhitespace }

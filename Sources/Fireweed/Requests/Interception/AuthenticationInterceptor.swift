@@ -121,7 +121,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     }
 
     /// Reads `requiresRefresh`, which is user code, outside the lock; reads it again if the credential was replaced
-    /// meanwhile.
+    /// during the read.
     private func answer(to pending: PendingAdapt) -> State.AdaptAnswer {
         while true {
             let held = state.withLock { $0.held }

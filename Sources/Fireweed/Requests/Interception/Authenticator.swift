@@ -13,7 +13,7 @@ public protocol AuthenticationCredential {
 
 /// Applies, checks and renews the credentials of an ``AuthenticationInterceptor``.
 ///
-/// Every method may be called from any thread, and several at once; no lock is held meanwhile.
+/// Every method may be called from any thread, and on several threads at once; no lock is held during a call.
 public protocol Authenticator: Sendable {
     /// The kind of credential.
     associatedtype Credential: AuthenticationCredential & Sendable
@@ -58,7 +58,7 @@ public protocol Authenticator: Sendable {
     ///   - urlRequest: a message that failed authentication.
     ///   - credential: the current credential.
     /// - Returns: true when the current credential was refused, and must be renewed. False when the request had an
-    ///   older one: the request is retried with the current credential, without a refresh.
+    ///   older credential: the request is retried with the current credential, without a refresh.
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
 }
 

@@ -23,7 +23,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         handler(urlRequest, session, completion)
     }
 
-    /// Adapts the request with the session of the state.
+    /// Calls `adapt(_:for:completion:)` with the session of `state`.
     @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
@@ -54,7 +54,7 @@ open class Retrier: @unchecked Sendable, RequestInterceptor {
     }
 }
 
-/// Several adapters and retriers as one.
+/// Combines several adapters and retriers.
 ///
 /// Adapters run in order, and each gets the result of the previous one; the first failure ends the request. Retriers
 /// are asked in order until one returns something other than `.doNotRetry`.
@@ -191,7 +191,7 @@ extension RequestInterceptor where Self == Interceptor {
         Interceptor(adapter: adapter, retrier: retrier)
     }
 
-    /// Several adapters, retriers and interceptors as one.
+    /// An interceptor that combines several adapters, retriers and interceptors.
     ///
     /// - Parameters:
     ///   - adapters: the adapters, in their order.

@@ -7,14 +7,14 @@ import Synchronization
 
 /// Retries requests that failed because the machine was offline, as soon as a route exists.
 ///
-/// A request waits for a route for `maximumWait` at most; when none appears, the request ends with its own error. All
-/// waiting requests share one listener for network changes, which runs only while requests wait. Requests of every HTTP
-/// method are retried: a request that had no route was not sent.
+/// A request waits for a route for `maximumWait` at most; when none appears, the request ends with its original error.
+/// All waiting requests share one listener for network changes, which runs only while requests wait. Requests of every
+/// HTTP method are retried: a request that had no route was not sent.
 public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// Decides whether an error means that the machine was offline.
     public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool
 
-    /// The default for the longest wait: five seconds.
+    /// The default maximum wait: five seconds.
     public static let defaultWait = DispatchTimeInterval.seconds(5)
     /// The error codes for an offline machine: `notConnectedToInternet`.
     public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
@@ -24,7 +24,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         return code.map(defaultURLErrorOfflineCodes.contains) ?? false
     }
 
-    /// How long a request waits for a route; `.never` sets no limit.
+    /// The longest time for which a request waits for a route; `.never` sets no limit.
     public let maximumWait: DispatchTimeInterval
     private let isOfflineError: OfflineErrorTest
     private let filter: InterfaceFilter
@@ -97,8 +97,8 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
-        // A serialiser rethrows the request's error, and as in Alamofire the retriers are then asked about it once
-        // more.
+        // A serialiser rethrows the request's error. As in Alamofire, the retriers are then asked again about this
+        // error, although they have decided: `isRetryRefused` is true.
         guard isOfflineError(error), !request.isRetryRefused else { return completion(.doNotRetry) }
         let subject = request.request?.url.map(RouteSubject.of) ?? RouteSubject(host: nil)
         _ = watch.wait(

@@ -1,4 +1,4 @@
-// A state machine of the refreshes of a credential and the requests that wait for them.
+// The state machine of credential refreshes.
 
 import Foundation
 
@@ -61,7 +61,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         case wait
         case begin(Refresh)
         case fail(AuthenticationError)
-        /// The credential was replaced since it was examined: examine the new one.
+        /// The credential was replaced while it was examined: examine the new credential.
         case lookAgain
     }
 
@@ -75,8 +75,8 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
     ) -> AdaptAnswer {
         switch phase {
         case .refreshing(var running):
-            // While a refresh runs, requests wait for its result: the credential was refused, or said that it requires
-            // a refresh.
+            // The running refresh began because the credential was refused or required a refresh. Other requests must
+            // not use that credential, so they wait for the result.
             guard history.allowsRefresh(after: refreshCount) else { return .fail(.excessiveRefresh) }
             running.adapts.append(waiter())
             phase = .refreshing(running)
@@ -148,7 +148,8 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         guard case .refreshing(let running) = phase, running.number == number else { return nil }
         phase = .idle
         var failure: (any Error)?
-        // A credential that was set meanwhile stays: replacing it with the refreshed one would undo a logout.
+        // A credential that was set during the refresh stays: replacing it with the refreshed credential would undo a
+        // logout.
         if running.version == held.version {
             switch result {
             case .success(let credential): held = Held(credential: credential, version: held.version + 1)
@@ -161,9 +162,9 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
     }
 }
 
-/// The times at which the latest refreshes began, for the limit.
+/// The times at which the latest refreshes began, for checking the limit.
 struct RefreshHistory: Sendable {
-    /// How many refreshes may begin within how many seconds.
+    /// The maximum number of refreshes that may begin within an interval, in seconds.
     struct Limit: Sendable {
         let interval: TimeInterval
         let maximumAttempts: Int
@@ -183,7 +184,7 @@ struct RefreshHistory: Sendable {
     /// Whether a request that has waited for `count` refreshes may wait for another one.
     func allowsRefresh(after count: Int) -> Bool { limit != nil || count < Self.maximumRefreshCount }
 
-    /// Records a refresh that begins at `now`; false, without a record, when the limit is reached.
+    /// Records a refresh that begins at `now`; when the limit is reached, returns false and records nothing.
     mutating func admit(at now: TimeInterval) -> Bool {
         guard let limit else { return true }
         beginnings.removeAll { $0 < now - limit.interval }

@@ -4,27 +4,27 @@ import Foundation
 import Synchronization
 
 extension Request {
-    /// Adapts and retries this request, after the session's interceptor; `nil` when the request has no interceptor,
-    /// adapter or retrier of its own.
+    /// Adapts and retries this request, after the session's interceptor; `nil` when no interceptor, adapter or retrier
+    /// was set for the request.
     public var interceptor: (any RequestInterceptor)? { mutable.withLock { $0.interceptor } }
 
-    /// Adds an interceptor, after those that the request has.
+    /// Adds an interceptor after the request's existing interceptors.
     ///
     /// Call this before the request is resumed: an attempt that is being made keeps its adapters. Adapters run in this
-    /// order: the session's, the one given when the request was made, then the added ones in the order of the calls.
-    /// Retriers are asked in the same order.
+    /// order: the session's, the adapter given when the request was made, then the added adapters in the order of the
+    /// calls. Retriers are asked in the same order.
     @discardableResult
     public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
         intercept(adapters: [interceptor], retriers: [interceptor])
     }
 
-    /// Adds an adapter, after those that the request has; otherwise like `interceptor(_:)`.
+    /// Adds an adapter after the request's existing adapters; otherwise like `interceptor(_:)`.
     @discardableResult
     public func adapt(using adapter: any RequestAdapter) -> Self {
         intercept(adapters: [adapter], retriers: [])
     }
 
-    /// Adds a retrier, after those that the request has; otherwise like `interceptor(_:)`.
+    /// Adds a retrier after the request's existing retriers; otherwise like `interceptor(_:)`.
     @discardableResult
     public func retry(using retrier: any RequestRetrier) -> Self {
         intercept(adapters: [], retriers: [retrier])

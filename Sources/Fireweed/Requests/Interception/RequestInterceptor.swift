@@ -76,7 +76,7 @@ public protocol RequestRetrier: Sendable {
     ///
     /// Called after an attempt or a validation failed, and after a serialiser failed; not after a cancellation. The
     /// interceptor of the session is asked first, then the interceptor of the request; the first decision other than
-    /// `.doNotRetry` counts. After 100 retries in a row without a message to a server, because adapters failed or the
+    /// `.doNotRetry` is final. After 100 retries in a row without a message to a server, because adapters failed or the
     /// cache answered, the next retry is refused, and the request ends with its error. Retries after a delay of 0.1 s
     /// or more are not counted.
     ///

@@ -64,6 +64,7 @@ public struct TracePropagator: RequestInterceptor {
 }
 
 extension RequestInterceptor where Self == TracePropagator {
-    /// A propagator with the defaults: the parent is the current task's trace context, or else a new trace begins.
+    /// A propagator with the defaults: the parent is the current task's trace context; without a context, a new trace
+    /// begins.
     public static var tracePropagator: TracePropagator { TracePropagator() }
 }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Posts a notification to `NotificationCenter.default` for each main event of a request.
 ///
-/// Notifications are posted on a queue of their own, so that they do not accumulate in a program whose main queue is
+/// Notifications are posted on the monitor's own queue, so that they do not accumulate in a program whose main queue is
 /// never drained.
 ///
 /// Posting takes a tenth of the time of a small request. So nothing is posted until the process has read one of the
@@ -57,7 +57,8 @@ public final class AlamofireNotifications: EventMonitor {
         var shown: Request?
         var userInfo: [AnyHashable: Any] = [:]
         for event in events {
-            // Two successive events often have the same request: one of the request itself and one of its task.
+            // Two successive events often have the same request (its own event and its task's), so `userInfo` is
+            // reused.
             if shown !== event.request {
                 shown = event.request
                 userInfo = [key: event.request]

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Calls a closure for each event.
 ///
-/// The closures may be set at any time; an event uses the one that is set when it is delivered.
+/// A closure may be set at any time; an event calls the closure that is set when the event is delivered.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     // Properties and events are all in the class body, since Swift cannot override members of extensions.
     // SAFETY: both stored properties are `let`s, and the closures are behind a `Mutex`.
@@ -53,7 +53,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
-    /// Content of the request was sent: the bytes since the last call, in all, and expected (-1 if unknown).
+    /// Content of the request was sent; the numbers are the bytes since the last call, in all, and expected (-1 if
+    /// unknown).
     open var taskDidSendBodyData: ((URLSession, URLSessionTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.taskDidSendBodyData } }
         set { closures.withLock { $0.taskDidSendBodyData = newValue } }
@@ -95,13 +96,14 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL = newValue } }
     }
 
-    /// Content was written: the bytes since the last call, in all, and expected (-1 if unknown).
+    /// Content was written; the numbers are the bytes since the last call, in all, and expected (-1 if unknown).
     open var downloadTaskDidWriteData: ((URLSession, URLSessionDownloadTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidWriteData } }
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
     }
 
-    /// A download resumes after the bytes of an earlier one: their number, and the whole length (-1 if unknown).
+    /// A download continues an earlier download; the numbers are the earlier bytes and the whole length (-1 if
+    /// unknown).
     open var downloadTaskDidResumeAtOffset: ((URLSession, URLSessionDownloadTask, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
         set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
@@ -261,7 +263,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidProvideInputStream = newValue } }
     }
 
-    /// The file of a download is complete and in its place, or could not be put there.
+    /// The file of a download is complete at its final location, or could not be moved there.
     open var requestDidFinishDownloadingUsingTaskWithResult:
         ((DownloadRequest, URLSessionTask, Result<URL, AFError>) -> Void)?
     {

@@ -1,4 +1,4 @@
-// Several monitors as one.
+// A monitor that passes events on to several monitors.
 
 public import Dispatch
 public import FireweedTransport

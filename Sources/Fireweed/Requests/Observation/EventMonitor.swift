@@ -8,7 +8,7 @@ public import FoundationNetworking
 /// An observer of the events of a session, or of one request.
 ///
 /// Every method is called on `queue`, in the order in which the events happened, and has a default implementation that
-/// does nothing. The orders of events, each named by the last words of its method:
+/// does nothing. The orders of events follow; an event is named by the last words of its method:
 ///
 /// - A success: `requestDidResume`, `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter,
 ///   `didCreateURLRequest`, `didCreateTask`, `didResumeTask`, the task's `didReceive response` and `didReceive data`,
@@ -94,7 +94,7 @@ public protocol EventMonitor: Sendable {
     ///   - error: the error of the transport, mostly a `URLError`; `nil` when a whole response came, whatever its
     ///     status.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
-    /// The head of the final response came; redirects and answered challenges have events of their own.
+    /// The head of the final response came; redirects and answered challenges have their own events.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse)
     /// Content came: `data` has the bytes since the last call, with content codings removed.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
@@ -113,18 +113,18 @@ public protocol EventMonitor: Sendable {
     ///   - session: Foundation's session with the same configuration; it sends nothing.
     ///   - downloadTask: the task of the download.
     ///   - byteCount: the bytes that were written since the last call.
-    ///   - total: the bytes in the file, those of an earlier download included.
+    ///   - total: the bytes in the file, including those of an earlier download.
     ///   - expected: the length of the whole file in bytes; -1 where it is not known.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
-    /// A download continues where an earlier one ended.
+    /// A download continues an earlier download.
     ///
     /// - Parameters:
     ///   - session: Foundation's session with the same configuration; it sends nothing.
     ///   - downloadTask: the task of the download.
-    ///   - offset: the bytes that the earlier download left.
+    ///   - offset: the number of bytes that the earlier download has stored.
     ///   - expected: the length of the whole file in bytes; -1 where it is not known.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
@@ -194,15 +194,15 @@ public protocol EventMonitor: Sendable {
     func requestDidFinish(_ request: Request)
     /// The request was resumed.
     func requestDidResume(_ request: Request)
-    /// A task was resumed because its request was.
+    /// A task was resumed because its request was resumed.
     func request(_ request: Request, didResumeTask task: URLSessionTask)
     /// The request was suspended.
     func requestDidSuspend(_ request: Request)
-    /// A task was suspended because its request was.
+    /// A task was suspended because its request was suspended.
     func request(_ request: Request, didSuspendTask task: URLSessionTask)
     /// The request was cancelled.
     func requestDidCancel(_ request: Request)
-    /// A task was cancelled because its request was.
+    /// A task was cancelled because its request was cancelled.
     func request(_ request: Request, didCancelTask task: URLSessionTask)
     /// One validation of a data request ran; called for each validator until one fails.
     ///
@@ -235,7 +235,7 @@ public protocol EventMonitor: Sendable {
     func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError)
     /// The stream of an upload is about to be opened and sent.
     func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
-    /// The file of a download is complete and in its place, or could not be put there.
+    /// The file of a download is complete at its final location, or could not be moved there.
     ///
     /// - Parameters:
     ///   - request: the download.
@@ -278,7 +278,7 @@ public protocol EventMonitor: Sendable {
 extension EventMonitor {
     /// The main queue.
     public var queue: DispatchQueue { .main }
-    /// `.all`.
+    /// All events.
     public var events: MonitoredEvents { .all }
 
     /// Does nothing.

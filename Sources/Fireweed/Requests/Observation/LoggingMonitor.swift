@@ -15,7 +15,7 @@ import Glibc
 /// // GET https://example.com/users?page=2 → 200, 1.2 kB in 34 ms
 /// ```
 public final class LoggingMonitor: EventMonitor {
-    /// How much is written for each attempt.
+    /// The amount of detail in the log of each attempt.
     public enum Detail: Sendable {
         /// One line for each attempt: method, URL, status or error, bytes and time.
         case line
@@ -34,7 +34,7 @@ public final class LoggingMonitor: EventMonitor {
     ///
     /// - Parameters:
     ///   - detail: how much is written; a line by default.
-    ///   - redaction: what is removed, besides the values of the fields in the session's
+    ///   - redaction: the secrets to remove, in addition to the values of the fields in the session's
     ///     `TransportOptions.credentialFieldNames`.
     ///   - queue: the queue to write on; lines are in order only if it is serial. `nil`, the default, makes a serial
     ///     queue.
@@ -83,7 +83,7 @@ public final class LoggingMonitor: EventMonitor {
     }
 }
 
-/// Writes exchanges in words.
+/// Formats exchanges as text for a log.
 struct ExchangeText {
     let redaction: Redaction
 

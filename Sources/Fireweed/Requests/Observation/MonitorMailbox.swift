@@ -37,7 +37,7 @@ final class MonitorMailbox: Sendable {
         if isOther { queue.async(execute: call) }
     }
 
-    /// Passes on events until none waits: a block that is added to the queue later runs after all events posted before.
+    /// Passes on events until none waits, so that a block added to the queue later runs after all events posted before.
     private func passOn() {
         while let batch = nextBatch() {
             for event in batch { event() }

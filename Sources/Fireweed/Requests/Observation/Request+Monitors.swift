@@ -1,4 +1,4 @@
-// Calls to a request's monitors; without monitors, no work.
+// Calls to a request's monitors, which cost almost nothing without monitors.
 
 import Foundation
 import Synchronization
@@ -48,7 +48,7 @@ extension Request {
         core.monitor.notify(kind) { event($0, session) }
     }
 
-    /// Whether a monitor of the session or of this request wants the events; observers of notifications do not count.
+    /// Whether a monitor of the session or of this request wants the events; observers of notifications are ignored.
     @inline(__always)
     func announces(_ kind: MonitoredEvents) -> Bool {
         core.announces(kind)

@@ -1,4 +1,4 @@
-// Events of a request's tasks, which are made only when a monitor wants them.
+// Events of a request's tasks; their values are made only when a monitor wants the events.
 
 import FireweedTransport
 import Foundation

@@ -18,7 +18,7 @@ package enum RequestObservation: RequestValueKey {
 
     /// An event of which an observer is notified.
     package enum Event: Sendable {
-        /// An attempt ended, and its response was validated; not on the transport's thread.
+        /// An attempt ended, and its response was validated; never delivered on the transport's thread.
         case attemptEnded(AttemptSummary)
         /// The request, or its next attempt, was not sent: its `URLRequest` could not be made or adapted, or the
         /// request was cancelled, its deadline came, or its session ended before.
@@ -44,8 +44,8 @@ package struct AttemptSummary: Sendable {
 
     /// The number of the attempt: 0 for the first one.
     package var number: Int { attempt.demands.attemptNumber }
-    /// The number of messages of the request that were sent before this attempt's last message, in earlier attempts
-    /// too.
+    /// The number of the request's messages that were sent before this attempt's last message, including earlier
+    /// attempts.
     package var resendCount: Int { max(0, request.attempts.reduce(0) { $0 + $1.sentMessageCount } - 1) }
     /// The method of the attempt's first message.
     package var method: String { attempt.record.method }

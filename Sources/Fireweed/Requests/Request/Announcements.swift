@@ -1,16 +1,16 @@
-// Events that monitors are being notified of.
+// Notifications of monitors that are in progress.
 
 /// Counts the threads that are notifying monitors of events of a request.
 ///
-/// Another thread may end the request meanwhile. The end waits for the announcements, so that `requestDidFinish` is the
-/// monitors' last event.
+/// Another thread may end the request during a notification. The conclusion then waits for the announcements, so that
+/// `requestDidFinish` is the monitors' last event.
 struct Announcements: Sendable {
     private var count = 0
     private var conclusionWaits = false
 
     mutating func begin() { count += 1 }
 
-    /// Ends an announcement; true when the request has ended meanwhile, and its conclusion has to start now.
+    /// Ends an announcement; returns true when the request has ended by now, and its conclusion has to start.
     mutating func end() -> Bool {
         count -= 1
         guard count == 0, conclusionWaits else { return false }
@@ -18,7 +18,7 @@ struct Announcements: Sendable {
         return true
     }
 
-    /// Asks for the conclusion; true when it may start at once, otherwise `end()` returns true later.
+    /// Asks for the conclusion; returns true when it may start now, otherwise `end()` returns true later.
     mutating func allowConclusion() -> Bool {
         conclusionWaits = count > 0
         return !conclusionWaits

@@ -15,7 +15,7 @@ struct Backlog: Sendable {
         byteCount + 256
     }
 
-    /// Changes the weight; returns whether there is room again.
+    /// Changes the weight; returns true when a backlog that was full has room again.
     mutating func change(by count: Int) -> Bool {
         byteCount += count
         guard !isDetached else { return false }
@@ -29,7 +29,7 @@ struct Backlog: Sendable {
         _ = change(by: count)
     }
 
-    /// Removes a weight; returns whether there is room again.
+    /// Removes a weight; returns true when a backlog that was full has room again.
     mutating func remove(_ count: Int) -> Bool {
         change(by: -count)
     }

@@ -3,20 +3,20 @@
 import FireweedTransport
 import Foundation
 
-/// Everything about a request that changes, for use under the request's lock.
+/// The mutable state of a request; used only under the request's lock.
 ///
 /// Other files read the state, and change it only by the methods below and in `announcements`. `RequestState` is the
 /// table of events and states.
 struct MutableState: Sendable {
     private(set) var lifecycle = RequestState()
-    /// How often `lifecycle.intent` has changed.
+    /// The number of times that `lifecycle.intent` has changed.
     private(set) var intentNumber: UInt64 = 0
     /// Counts the threads that are notifying monitors.
     var announcements = Announcements()
     private(set) var error: AFError?
     private(set) var records = TinyArray<RequestRecord>()
     private(set) var attempts = TinyArray<Attempt>()
-    /// The attempt before the last retry that was granted.
+    /// The last attempt before the latest granted retry.
     private(set) var retriedAttempt: Attempt?
     private(set) var retryCount = 0
     private(set) var validators: [RequestValidator] = []
@@ -28,12 +28,12 @@ struct MutableState: Sendable {
 
     /// The attempt that was cancelled before it could start; its cancel is announced before its end.
     private var abandonedAttempt: Attempt?
-    /// The retries with a delay below `shortestDelay` since the last attempt that sent a message.
+    /// The number of retries with a delay below `shortestDelay` since the last attempt that sent a message.
     private var idleRetryCount = 0
     /// The number of handlers whose serialisers have run.
     private var serialisedCount = 0
-    /// Late handlers that wait for the thread that is calling handlers; `isDelivering` is true while there is such a
-    /// thread.
+    /// Late handlers, which the thread that is calling handlers calls next; `isDelivering` is true while there is such
+    /// a thread.
     private var undelivered = TinyArray<any ResponseHandler>()
     private var isDelivering = false
     private var id: UUID?
@@ -59,7 +59,7 @@ extension MutableState {
     /// Takes the closure that ends a question to a retrier; `nil` while no retrier is being asked.
     mutating func takeRetrierQuestion() -> (@Sendable () -> Void)? { extras?.retrierQuestion.take() }
 
-    /// Sets an error from outside, such as a cancel, as the outcome; false when the outcome is decided already.
+    /// Sets an error from outside, such as a cancel, as the outcome; returns false when the outcome is already decided.
     ///
     /// An earlier error stays, unless a retrier was being asked about it: the retrier might still have changed it.
     @discardableResult
@@ -77,7 +77,7 @@ extension MutableState {
 
     mutating func append(_ validator: RequestValidator) { validators.append(validator) }
 
-    /// Adds interceptors behind those that the request has.
+    /// Adds interceptors after the request's existing interceptors.
     mutating func addInterceptors(_ adapters: [any RequestAdapter], _ retriers: [any RequestRetrier]) {
         let present = interceptor
         interceptor = Interceptor(
@@ -97,7 +97,7 @@ extension MutableState {
 extension MutableState {
     mutating func append(_ record: RequestRecord) { records.append(record) }
 
-    /// Adds an attempt; false when the request was cancelled or ended while the attempt was being made.
+    /// Adds an attempt; returns false when the request was cancelled or ended while the attempt was being made.
     mutating func append(_ attempt: Attempt) -> Bool {
         guard lifecycle.isMaking else { return false }
         attempts.append(attempt)
@@ -114,17 +114,17 @@ extension MutableState {
         if records.count > 64 { records.removeSubrange(1..<records.count - 31) }
     }
 
-    /// The most retries with a delay below `shortestDelay` without a message that was sent.
+    /// The maximum number of retries with a delay below `shortestDelay` since a message was last sent.
     private static let maximumIdleRetryCount = 100
     /// Retries with this delay, in seconds, or a longer delay are not limited: ten retries a second do no harm.
     private static let shortestDelay = 0.1
 
-    /// Begins a retry after `delay` seconds, and the announcement of the retry; false when no retry is allowed.
+    /// Begins a retry after `delay` seconds, and the announcement of the retry; returns false when no retry is allowed.
     mutating func beginRetry(of attempt: Attempt?, hasSent: Bool, after delay: TimeInterval, on clock: any SessionClock)
         -> Bool
     {
         if hasSent, attempt !== retriedAttempt { idleRetryCount = 0 }
-        // A retrier that waits does not spin, so only short delays count.
+        // Only retries with a short delay are counted: longer delays cannot cause a busy loop.
         if delay < Self.shortestDelay, !hasSent || attempt === retriedAttempt { idleRetryCount += 1 }
         guard idleRetryCount <= Self.maximumIdleRetryCount, mayBegin(after: delay, on: clock),
             lifecycle.handle(.retryGranted) == .delayRetry
@@ -137,7 +137,7 @@ extension MutableState {
         return true
     }
 
-    /// Keeps the delay before a retry; false when the request has ended meanwhile.
+    /// Stores the delay before a retry; returns false when the request has ended by now.
     mutating func setRetryDelay(_ call: any ScheduledCall) -> Bool {
         guard lifecycle.isOutcomeOpen else { return false }
         withExtras { $0.retryDelay = call }
@@ -151,7 +151,8 @@ extension MutableState {
     /// The next part of the conclusion.
     enum ConclusionAction {
         case serialise(any ResponseHandler)
-        /// Handlers to call, `nil` when another thread is calling handlers; endings to call, and a delay to end.
+        /// The handlers to call (`nil` when another thread calls handlers), the endings to call, and the delay to
+        /// cancel.
         case deliver(
             TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void], retryDelay: (any ScheduledCall)?)
     }
@@ -160,7 +161,7 @@ extension MutableState {
 
     mutating func noteSerialised() { serialisedCount += 1 }
 
-    /// The next handler to serialise, or the end of the request.
+    /// Returns the next handler to serialise, or the end of the request.
     ///
     /// Decided under one lock: a handler that is added later finds the request done.
     mutating func nextConclusionAction() -> ConclusionAction {
@@ -182,7 +183,7 @@ extension MutableState {
         return .deliver(handlers, endings: endings, retryDelay: retryDelay)
     }
 
-    /// Takes the handlers that were added while others were called; empty when the thread has no more to do.
+    /// Takes the handlers that were added while others were called; empty when this thread has no more to call.
     mutating func takeUndelivered() -> TinyArray<any ResponseHandler> {
         defer { undelivered = TinyArray() }
         isDelivering = !undelivered.isEmpty

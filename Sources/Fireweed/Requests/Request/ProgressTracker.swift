@@ -1,4 +1,4 @@
-// The progress of a request: always counted, and made into a `Progress` on demand.
+// The progress of a request, as a `Progress` that is made on demand.
 
 import Dispatch
 import FireweedTransport
@@ -20,7 +20,7 @@ struct ProgressTracker: ~Copyable, Sendable {
 
         var isWatched: Bool { progress != nil || handler != nil || !listeners.isEmpty }
 
-        /// The public `Progress`, brought up to date.
+        /// Returns the public `Progress`, updated to the counts.
         ///
         /// An unknown length is -1 once content moves, as with URLSession: with a total of 0 the `Progress` would be
         /// finished at its first byte.
@@ -72,7 +72,7 @@ struct ProgressTracker: ~Copyable, Sendable {
         update(\.download, completed: counts.completed, total: counts.total)
     }
 
-    /// The `Progress` of a direction, brought up to date by the attempt's own counts, which are always kept.
+    /// The `Progress` of a direction, updated from the attempt's own counts, which are always kept.
     func shown(_ direction: WritableKeyPath<State, Direction>, _ counts: (completed: Int64, total: Int64?)?) -> Progress
     {
         read(direction) { direction in

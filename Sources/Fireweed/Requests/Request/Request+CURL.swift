@@ -7,17 +7,17 @@ public import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// A `curl` command, after a prompt, that sends the first message of this request; for a POSIX shell.
+    /// Returns a `curl` command for a POSIX shell, after a prompt, that sends the first message of this request.
     ///
-    /// The command has the session's fields and cookies, and the request's credentials. Content goes into an argument
-    /// where that is possible, else through `printf` and `cat` into a pipe. Files appear by name. The bytes of a stream
+    /// The command has the session's fields and cookies, and the request's credentials. Content is an argument where
+    /// that is possible; otherwise `printf` and `cat` write it into a pipe. Files appear by name. The bytes of a stream
     /// cannot be shown, and are expected on standard input. Before the `URLRequest` is made, the text is a sentence
     /// that says so.
     public func cURLDescription() -> String {
         cURLDescription(secrets: .shown)
     }
 
-    /// The command of `cURLDescription()`, with or without secrets.
+    /// Returns the command of `cURLDescription()`, with or without secrets.
     ///
     /// - Parameter secrets: `.hidden` for logs.
     /// - Returns: the command after a prompt, `$ curl …`, over several lines; a sentence when no command can be made.
@@ -46,7 +46,7 @@ extension Request {
 
     /// Calls `handler` once with the command, on the session's root queue.
     ///
-    /// The rest is as in `cURLDescription(on:calling:)`.
+    /// Otherwise like `cURLDescription(on:calling:)`.
     @preconcurrency
     @discardableResult
     public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
@@ -72,7 +72,7 @@ extension Request {
 
     /// Calls `handler` once with the command, with or without secrets, on the session's root queue.
     ///
-    /// The rest is as in `cURLDescription(on:calling:)`.
+    /// Otherwise like `cURLDescription(on:calling:)`.
     ///
     /// - Parameters:
     ///   - secrets: `.hidden` for logs.
@@ -88,7 +88,7 @@ extension Request {
 
     /// Calls `handler` once with the command, with or without secrets.
     ///
-    /// The rest is as in `cURLDescription(on:calling:)`.
+    /// Otherwise like `cURLDescription(on:calling:)`.
     ///
     /// - Parameters:
     ///   - secrets: `.hidden` for logs.
@@ -125,7 +125,8 @@ extension Request {
 }
 
 extension URLRequest {
-    /// A `curl` command, after a prompt, that sends this request as it is, without the fields that a session would add.
+    /// Returns a `curl` command, after a prompt, that sends this request unchanged, without the fields that a session
+    /// adds.
     ///
     /// `URLRequest(cURL:)` reads it back into the same request: method, URL, fields and content.
     ///

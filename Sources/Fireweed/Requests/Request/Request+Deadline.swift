@@ -22,8 +22,8 @@ extension Request {
     /// A retry that would begin after the deadline does not take place: the request fails immediately, with the error
     /// of its last attempt.
     ///
-    /// A second call before the deadline replaces the first. Zero or less ends the request as soon as it begins. With
-    /// awaited forms, call this method first:
+    /// A second call before the deadline replaces the first. Zero or less ends the request as soon as it begins. Call
+    /// this method before an awaited form:
     ///
     /// ```swift
     /// let user = try await session.request(url, interceptor: .retryPolicy)
@@ -44,7 +44,7 @@ extension Request {
         return self
     }
 
-    /// Starts the time of the deadline, if there is a deadline and its time does not run yet.
+    /// Starts the timer of the deadline, if there is a deadline and its timer is not running yet.
     func startDeadline() {
         let timer = mutable.withLock { state -> DeadlineTimer? in
             guard let deadline = state.extras?.deadline, deadline.timer == nil, !deadline.isOver else { return nil }
@@ -99,8 +99,8 @@ extension Request {
         }
     }
 
-    /// Stores the closure that ends a question to the retriers; false when the deadline has passed or the request was
-    /// cancelled.
+    /// Stores the closure that ends a question to the retriers; returns false when the deadline has passed or the
+    /// request was cancelled.
     func setRetrierQuestion(_ giveUp: @escaping @Sendable () -> Void) -> Bool {
         mutable.withLock { state in
             guard !state.isPastDeadline, state.lifecycle.visible != .cancelled else { return false }
@@ -125,7 +125,7 @@ struct RequestDeadline: Sendable {
     let duration: Duration
     /// The deadline in nanoseconds of the session's clock; `nil` before the request begins.
     ///
-    /// It remains after the request has ended: a handler that is added later may ask for a retry.
+    /// Kept after the request has ended: a handler that is added later may cause a retry.
     var due: UInt64?
     /// The timer, which runs from the request's beginning to its end.
     var timer: DeadlineTimer?

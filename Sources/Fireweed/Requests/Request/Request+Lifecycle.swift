@@ -7,7 +7,8 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// Adds a response handler, and resumes the request if the request, or else the session, resumes automatically.
+    /// Adds a response handler; resumes the request if `shouldAutomaticallyResume`, or the session's setting when that
+    /// is `nil`, is true.
     func add(_ handler: any ResponseHandler) -> Self {
         handle(.handlerAdded) { $0.append(handler) }
         if shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately { resume() }
@@ -48,7 +49,7 @@ extension Request {
         }
     }
 
-    /// Ends the request because its session ended.
+    /// Ends the request because its session was drained, invalidated or released.
     func abort(_ error: AFError) {
         var question: (@Sendable () -> Void)?
         handle(.abort) { state in
@@ -62,7 +63,7 @@ extension Request {
 
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
-        // Monitors are notified first, here and below: events that the task causes must come later.
+        // Here and below, monitors are notified before the task changes, so that the task's events come later.
         notifyMonitors(.tasks, posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
         followIntent(attempt)
     }
@@ -75,7 +76,7 @@ extension Request {
         followIntent(attempt)
     }
 
-    /// Suspends or resumes the task, as the request was suspended or resumed last.
+    /// Makes the task follow the request's latest `suspend()` or `resume()`.
     private func followIntent(_ attempt: Attempt) {
         let (intent, number) = mutable.withLock { ($0.lifecycle.intent, $0.intentNumber) }
         attempt.follow(isSuspended: intent == .suspended, number: number)
@@ -99,7 +100,8 @@ extension Request {
         }
         if waits { return }
         let rootQueue = core.arguments.rootQueue
-        // A progress handler on the root queue is called before the response handlers, as with Alamofire.
+        // As with Alamofire, a progress handler on the root queue is called before the response handlers, so the
+        // conclusion waits for that queue.
         guard progress.hasHandler(on: rootQueue) else { return conclude(waking: sole) }
         rootQueue.async { self.conclude(waking: sole) }
     }
@@ -111,8 +113,8 @@ extension Request {
 
     /// Runs the steps after the end of an attempt: validate, ask the retriers, serialise, deliver.
     ///
-    /// Only one thread at a time runs a conclusion: the state machine starts a conclusion once, and a question to a
-    /// retrier ends the conclusion.
+    /// Only one thread at a time runs a conclusion: the state machine starts a conclusion once, and a conclusion ends
+    /// when it asks a retrier.
     func runConclusion() {
         if mutable.withLock({ $0.lifecycle.work }) == .validating { validateAndDecideRetry() } else { serialise() }
     }
@@ -129,7 +131,7 @@ extension Request {
         if mutable.withLock({ $0.takeAbandonedAttempt() }) === attempt {
             notifyMonitors(.tasks, posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         }
-        // The response's cookies are in the storage before a handler runs.
+        // The response's cookies must be in the storage before a handler runs.
         attempt.afterDeferredWork(on: serializationQueue) { [self] in
             notifyOfEnd(attempt)
             validate(attempt)
@@ -157,7 +159,7 @@ extension Request {
     private func reconnect(after delay: TimeInterval) {
         mutable.withLock { state in state.withExtras { $0.reconnects = true } }
         retry(after: delay) { decideOutcome(insteadOfRetryingAfter: delay) }
-        // A drain that began meanwhile did not find this request among the waiting requests.
+        // A drain that began before the retry did not see this request as waiting, so the request is ended here.
         if core.registry.isDraining, isHeldBack { core.refuse(self) }
     }
 
@@ -167,7 +169,7 @@ extension Request {
             core.notifications?.post(.didCompleteTask, self)
             return
         }
-        // The task's own error: a response that the validators refuse is a success of the task.
+        // The error of the task only: a response that the validators refuse is a success of the task.
         let taskError = attempt.error.map { $0.asAFError(or: .sessionTaskFailed(error: $0)) }
         let outcome = error
         notifyMonitors(.taskEnds, posting: .didCompleteTask) { monitor, request in
@@ -176,7 +178,7 @@ extension Request {
         }
     }
 
-    /// Runs the serialiser of one handler after the other, then calls all handlers.
+    /// Runs the serialisers of all handlers in order, then calls the handlers.
     private func serialise() {
         while let handler = nextHandler() {
             if let error = handler.serialise(), mayRetry {
@@ -197,7 +199,8 @@ extension Request {
         switch mutable.withLock({ $0.nextConclusionAction() }) {
         case .serialise(let handler): return handler
         case .deliver(let handlers, let endings, let retryDelay):
-            // A request that was cancelled before its retry would stay in memory until the delay is over.
+            // The delay of a retry keeps the request in memory, so it is cancelled if the request ended before the
+            // retry.
             retryDelay?.cancel()
             core.release(self) {
                 parts.receiver.request(self, reached: .delivery)
@@ -209,10 +212,10 @@ extension Request {
         }
     }
 
-    /// Calls handlers, and then the handlers that were added meanwhile.
+    /// Calls handlers, and then the handlers that were added during these calls.
     ///
-    /// A late handler has its own conclusion, perhaps on another thread, where it could overtake the handlers before
-    /// it.
+    /// A handler that is added late has its own conclusion, perhaps on another thread. Without this order it could be
+    /// called before the earlier handlers.
     private func deliver(_ handlers: TinyArray<any ResponseHandler>) {
         var handlers = handlers
         repeat {
@@ -233,7 +236,7 @@ extension Request {
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
 
     /// Asks the retriers; calls `otherwise` when there is no retry, with the error that a retrier gives instead of
-    /// `error`.
+    /// `error`, or with `nil`.
     private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable (_ replacement: AFError?) -> Void) {
         guard mayRetry, !isCancelled else { return otherwise(nil) }
         let answer = firstOnly { (result: RetryResult) in
@@ -253,12 +256,12 @@ extension Request {
         }
     }
 
-    /// Starts over after `interval` seconds, unless the request was cancelled meanwhile, or its deadline comes first.
+    /// Starts over after `interval` seconds, unless the request was cancelled before that, or its deadline comes first.
     ///
-    /// Immediate retries of a request that fails before it is sent are limited, since they could go on for ever.
-    /// Content that is used up cannot be sent again: the outcome stays, since its error says more.
+    /// Immediate retries of a request that fails before it is sent are limited, since they could continue for ever. A
+    /// request whose content can be read only once, and was read, is not retried: it keeps its error, which says more.
     func retry(after interval: TimeInterval, otherwise: () -> Void) {
-        // NaN is no delay.
+        // NaN counts as no delay.
         let delay = interval > 0 ? interval : 0
         let attempt = lastAttempt
         guard !parts.content.isUsedUp(after: attempt, of: self) else { return otherwise() }
@@ -271,10 +274,10 @@ extension Request {
         notifyObserver(.retries)
         parts.receiver.request(self, reached: .retry)
         progress.reset()
-        // A cancel may have come meanwhile.
+        // If the request was cancelled during the announcement, its conclusion starts now.
         if mutable.withLock({ $0.announcements.end() }) { startConclusion() }
-        // An invalidation of the session while the retrier decided did not find this request among the waiting
-        // requests.
+        // If the session was invalidated while the retrier decided, no attempt may follow: the request ends with the
+        // session's error.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
             let call = core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.arguments.rootQueue) {
@@ -342,9 +345,9 @@ extension Request {
         return core.arguments.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
     }
 
-    /// The redirect handler of the request, else of the session.
+    /// The redirect handler of the request, otherwise the session's.
     var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.arguments.redirectHandler }
-    /// The handler of the request, else of the session, that decides which responses are stored.
+    /// The handler that decides which responses are stored: the request's, otherwise the session's.
     var chosenStoringHandler: (any CachedResponseHandler)? {
         cachedResponseHandler ?? core.arguments.cachedResponseHandler
     }
@@ -366,7 +369,7 @@ extension Request {
 }
 
 extension AFError {
-    /// The error of a request whose retrier gave `retryError` for this error.
+    /// Returns the error with which a request ends when a retrier answers this error with `retryError`.
     func replaced(byRetrier retryError: any Error) -> AFError {
         if let failure = retryError as? AFError, failure.isRequestRetryError { return failure }
         // A serialiser may pass on the error that a retrier gave for the task: the original error of the task stays.

@@ -1,4 +1,4 @@
-// Makes the `URLRequest`, checks and adapts it, and makes an attempt to send it.
+// The steps from a request to an attempt: the `URLRequest` is made, checked, adapted, and given to a new attempt.
 
 import Dispatch
 import FireweedTransport
@@ -11,7 +11,8 @@ extension Request {
     func make() {
         guard core.registry.activate(self) else { return fail(.sessionDraining) }
         let (isOver, hasDeadline) = mutable.withLock { ($0.lifecycle.work == .done, $0.extras?.deadline != nil) }
-        // When another thread ended the request before its registration, no other code would remove the request.
+        // Another thread may have ended the request before `activate`: then only this call removes it from the
+        // registry.
         if isOver { core.release(self) {} }
         if hasDeadline { startDeadline() }
         guard let queue = core.arguments.requestQueue else { return makeNow() }
@@ -29,7 +30,8 @@ extension Request {
         guard let record = announced(made) else { return endAnnouncement() }
         guard case .upload(let content) = parts.content else { return proceed(with: record) }
         endAnnouncement()  // a cancel does not wait until the content is made
-        // After the `URLRequest`: the code that makes the `URLRequest` may add parts to a form.
+        // The content is prepared after the `URLRequest`, since the code that makes the `URLRequest` may add parts to a
+        // form.
         let prepared = Result { () throws(AFError) in try content.prepare() }
         guard beginAnnouncement(during: .making) else { return }
         content.announce(prepared, of: self)
@@ -66,7 +68,8 @@ extension Request {
         return nil
     }
 
-    /// Delays the end of the request until `endAnnouncement`; false when the request has finished this work already.
+    /// Delays the end of the request until `endAnnouncement`; returns false when the request has already finished this
+    /// work.
     func beginAnnouncement(during work: RequestState.Work) -> Bool {
         mutable.withLock { state in
             guard state.lifecycle.work == work else { return false }
@@ -81,7 +84,7 @@ extension Request {
 
     // MARK: Adapting
 
-    /// The session's interceptor, then the request's own: the order of Alamofire 5.11 and later.
+    /// Returns the session's interceptor and then the request's own, the order of Alamofire 5.11 and later.
     private func adapter(before own: (any RequestInterceptor)?) -> (any RequestAdapter)? {
         guard let own, let shared = core.arguments.interceptor else { return own ?? core.arguments.interceptor }
         return Interceptor(adapters: [shared, own])
@@ -139,7 +142,7 @@ extension Request {
             isWaitedFor = state.lifecycle.isMaking
         }
         guard !isWaitedFor else { return }
-        attempt.abandon()  // cancelled meanwhile: nothing else would end the attempt
+        attempt.abandon()  // the request was cancelled: no other code ends the attempt
         mutable.withLock { $0.abandon(attempt) }
     }
 
@@ -193,7 +196,7 @@ extension RequestRecord {
     ///
     /// Another scheme is refused later, by the task, as with URLSession: an adapter may still complete the URL.
     func validate(schemes: [String] = RequestRecord.schemes) throws {
-        // Allow-lists, trust, cookies and netrc use `URL.host`: a URL without a host must not reach a host.
+        // Allow-lists, trust, cookies and netrc check `URL.host`, so a URL without a host must not be sent.
         guard !hasScheme(of: schemes) || RequestMessage.hasAuthority(url.absoluteString) else {
             throw AFError.createURLRequestFailed(error: URLError.badURL("the URL has no host"))
         }
@@ -201,7 +204,7 @@ extension RequestRecord {
         if let violation = FieldSyntax.firstViolation(method: method, headers: ownHeaders) { throw violation }
     }
 
-    /// Whether the URL can be sent with one of these schemes; they are compared without case (RFC 3986 §3.1).
+    /// Whether the URL has one of these schemes; the comparison ignores case (RFC 3986 §3.1).
     func hasScheme(of schemes: [String]) -> Bool {
         let text = url.absoluteString
         return schemes.contains { text.hasScheme($0) }
@@ -219,7 +222,7 @@ extension RequestRecord {
             urlRequest: existing)
         guard let credential, let user = credential.user else { return plain }
         let password = credential.password ?? ""
-        // An empty user and password stand for the user's Kerberos ticket.
+        // An empty user and an empty password select the user's Kerberos ticket.
         let schemes = schemes ?? (user.isEmpty && password.isEmpty ? .negotiate : .password)
         let credentials = RequestMessage.Credentials(user: user, password: password, schemes: schemes)
         guard credentials.isSendable else {
@@ -234,7 +237,7 @@ extension RequestRecord {
 }
 
 extension MessageContent {
-    /// A stream that can be read once: a second message that needs the content fails with a clear error.
+    /// Content from a stream that can be read once; a second read throws `URLError.requestBodyStreamExhausted`.
     static func oneShot(_ stream: InputStream, byteCount: Int64?) -> MessageContent {
         oneShot(OneShotStream(stream), byteCount: byteCount)
     }
@@ -248,7 +251,7 @@ extension MessageContent {
 }
 
 extension String {
-    /// Whether a URL's text has this scheme, given in lower case; without the string that `URL.scheme` makes each time.
+    /// Whether the text of a URL has this lower-case scheme; faster than `URL.scheme`, which makes a string each time.
     func hasScheme(_ scheme: String) -> Bool {
         var (text, rest) = (utf8[...], scheme.utf8[...])
         while let byte = rest.popFirst() {

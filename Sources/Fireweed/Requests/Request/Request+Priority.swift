@@ -21,7 +21,7 @@ extension Request {
         return self
     }
 
-    /// The demands of an attempt's messages on guards and queues.
+    /// The priority, deadline and similar properties of an attempt's messages, for guards and queues.
     var demands: RequestDemands {
         let isStream = parts.receiver.isStream
         return mutable.withLock { state in
@@ -32,7 +32,7 @@ extension Request {
     }
 }
 
-/// The demands of a request on the queues and guards that its messages pass.
+/// The priority, deadline and similar properties of a request, for the guards and queues that its messages pass.
 struct RequestDemands: Sendable {
     var priority = TransferPriority.normal
     /// The moment by which the request has to be over, on the session's clock; `nil` for none.

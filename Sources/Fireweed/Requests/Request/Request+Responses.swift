@@ -7,7 +7,7 @@ import Glibc
 import Synchronization
 
 extension Request {
-    /// The request, response and metrics that the responses of handlers show: those of the last attempt.
+    /// The request, response and metrics of the last attempt, for the responses that handlers get.
     var responseContext: any ResponseContext {
         let (attempt, record) = mutable.withLock { ($0.attempts.last, $0.records.last) }
         return attempt ?? UnsentResponseContext(record: record)

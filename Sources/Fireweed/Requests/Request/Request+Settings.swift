@@ -15,7 +15,7 @@ extension Request {
         case cancel
     }
 
-    /// The credential that a challenge is answered with.
+    /// The credential that answers challenges.
     public internal(set) var credential: URLCredential? {
         get { mutable.withLock { $0.extras?.credential } }
         set { mutable.withLock { state in state.withExtras { $0.credential = newValue } } }
@@ -49,20 +49,20 @@ extension Request {
 
     /// Answers challenges of the request's origin with a credential.
     ///
-    /// Call it before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. An
-    /// empty user and an empty password stand for the user's Kerberos ticket (Negotiate). A WebSocket's handshake
-    /// cannot use the ticket, and fails with a `badServerResponse` that says so.
+    /// Call it before the request is resumed; otherwise like `authenticate(username:password:persistence:)`. An empty
+    /// user and an empty password select the user's Kerberos ticket (Negotiate). A WebSocket's handshake cannot use the
+    /// ticket, and fails with a `badServerResponse` that says so.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         self.credential = credential
         return self
     }
 
-    /// Answers challenges of the request's origin with a credential, by these schemes and no others.
+    /// Answers challenges of the request's origin with a credential, and only with the given schemes.
     ///
-    /// Call it before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With
-    /// `.basic`, `.ntlm` or `.negotiate` alone, the first message already authenticates, before any challenge.
-    /// `.negotiate` always uses the user's Kerberos ticket, and ignores the credential.
+    /// Call it before the request is resumed; otherwise like `authenticate(username:password:persistence:)`. If
+    /// `.basic`, `.ntlm` or `.negotiate` is the only scheme, the first message already authenticates, before any
+    /// challenge. `.negotiate` always uses the user's Kerberos ticket, and ignores the credential.
     ///
     /// - Parameters:
     ///   - credential: user and password.
@@ -81,7 +81,7 @@ extension Request {
 
     /// Lets a handler decide about this request's redirects.
     ///
-    /// A second call is a programmer's error.
+    /// A second call is a programming error, and stops the program.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
         mutable.withLock { state in
@@ -102,7 +102,7 @@ extension Request {
     ///
     /// The handler is called when a response is complete, also for responses that the cache would not store (see
     /// ``CachedResponseHandler``); the request ends after the decision. The handler is not called for downloads, which
-    /// are never stored. A second call of this method is a programmer's error.
+    /// are never stored. A second call of this method is a programming error, and stops the program.
     @discardableResult
     public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
         mutable.withLock { state in
@@ -206,7 +206,7 @@ extension Request {
 
     /// Calls `handler` with each task that is made: one for each attempt.
     ///
-    /// When there is a task already, the handler is also called with the last one. A second call of this method
+    /// When there is a task already, the handler is also called with the last task. A second call of this method
     /// replaces the handler.
     ///
     /// - Parameters:

@@ -1,4 +1,4 @@
-// Validators, for every kind of request that has them.
+// Validation of the responses of requests.
 
 import FireweedTransport
 import Foundation
@@ -6,7 +6,7 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// Adds a validator; it runs when an attempt has ended, unless there is an error already.
+    /// Adds a validator; it runs when an attempt has ended, unless the request already has an error.
     @discardableResult
     func add(acceptingEmpty acceptsEmpty: Bool = false, _ check: @escaping RequestValidator.Check) -> Self {
         mutable.withLock { $0.append(RequestValidator(check: check, acceptsEmpty: acceptsEmpty)) }
@@ -23,7 +23,7 @@ extension Request {
         }
     }
 
-    /// Accepts these status codes.
+    /// Adds a validator that accepts only these status codes.
     func addValidator<S: Sequence & Sendable>(statusCode acceptable: S) -> Self where S.Element == Int {
         let accepts = Self.membership(of: acceptable)
         return add { _, attempt, _ in
@@ -32,7 +32,7 @@ extension Request {
         }
     }
 
-    /// Accepts these content types; the closure is called at each validation.
+    /// Adds a validator that accepts only these content types; the closure is called at each validation.
     func addValidator<S: Sequence>(contentType acceptable: @escaping @Sendable () -> S) -> Self
     where S.Element == String {
         let erased: @Sendable () -> any Sequence<String> = acceptable
@@ -41,7 +41,7 @@ extension Request {
         }
     }
 
-    /// Accepts status 200 to 299 and the content types of the request's `Accept` field.
+    /// Adds validators that accept only status 200 to 299, and the content types of the request's `Accept` field.
     func addDefaultValidators() -> Self {
         addValidator(statusCode: 200..<300).add(acceptingEmpty: true) { request, attempt, hasContent in
             let accept = attempt.message.fields.value(of: "Accept")
@@ -63,7 +63,7 @@ extension Request {
 
     // MARK: Running
 
-    /// Whether there is anything to validate a response with.
+    /// Whether the request has validators.
     var hasValidators: Bool { mutable.withLock { !$0.validators.isEmpty } }
 
     /// Runs the validators on a head in their order, up to the first failure, as if content followed; returns their

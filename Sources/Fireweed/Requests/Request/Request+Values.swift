@@ -4,13 +4,13 @@ public import FireweedTransport
 import Synchronization
 
 extension Request {
-    /// The values of the request: those that ``value(_:for:)`` has set, and those that the session has captured from
-    /// the caller's context (``SessionOptions/valueCaptures``).
+    /// The values of the request: values set with ``value(_:for:)``, and values that the session has captured from the
+    /// caller's context (``SessionOptions/valueCaptures``).
     ///
     /// Monitors, interceptors and transports read the values (``RequestMessage/owner``); the values are not sent.
     public var values: RequestValues { mutable.withLock { $0.extras?.values.all } ?? RequestValues() }
 
-    /// Sets a value of the request, which takes precedence over what the session has captured.
+    /// Sets a value of the request, which takes precedence over a value that the session has captured.
     ///
     /// A message that was sent before keeps the values that it had.
     ///
@@ -24,7 +24,7 @@ extension Request {
         return self
     }
 
-    /// Names the kind of target that the request has, for metrics and traces: `/users/{id}` for `/users/7`.
+    /// Sets the URL template of the request, for metrics and traces: `/users/{id}` for `/users/7`.
     ///
     /// The template is not sent. It should be one of a few constants: a path instead of a template would make a
     /// separate series of metrics for each user.
@@ -36,12 +36,12 @@ extension Request {
 
     /// Notifies the request's observer, if it has one, of an event.
     func notifyObserver(_ event: @autoclosure () -> RequestObservation.Event) {
-        // Only the look-up is under the lock, and is cheap: most requests have no extras at all.
+        // Only the look-up runs under the lock. The look-up is cheap, since most requests have no extras.
         let observer = mutable.withLock { $0.extras?.values.value(for: RequestObservation.self) }
         observer?.request(self, didMeet: event())
     }
 
-    /// Captures values of the caller's context, unless that was done at this moment, or at a later one.
+    /// Captures values of the caller's context, unless values were captured at this moment or a later moment.
     func captureValues(at moment: RequestValueSources.Moment) {
         // Every handler resumes the request; only the first resume counts.
         guard mutable.withLock({ $0.extras?.values.awaits(moment) ?? true }) else { return }
@@ -60,7 +60,7 @@ extension Request {
     }
 }
 
-/// The values of a request, by where they come from; pure.
+/// The values of a request, grouped by their source; pure.
 struct RequestValueSources: Sendable {
     /// The moment at which values of the caller are captured.
     enum Moment: Int, Sendable {

@@ -15,7 +15,7 @@ import Synchronization
 /// - SeeAlso: ``DataRequest``, ``DataStreamRequest``, ``DownloadRequest``, ``UploadRequest``
 public class Request: @unchecked Sendable {
     // SAFETY: not final, so the compiler cannot check it: every stored property here and in the subclasses is a `let`
-    // of `Sendable` type, and what changes is behind a `Mutex`.
+    // of `Sendable` type, and mutable state is behind a `Mutex`.
 
     /// The states of a request.
     ///
@@ -45,7 +45,7 @@ public class Request: @unchecked Sendable {
     let core: SessionCore
     let mutable: Mutex<MutableState>
     let progress = ProgressTracker()
-    /// True once the request has a monitor of its own; read at every event, without the lock.
+    /// True once the request has its own monitor; read at every event, without the lock.
     let hasOwnMonitor = Atomic<Bool>(false)
     /// The number of messages that were sent; counted only when messages carry an owner.
     let messageCount = Atomic<Int>(0)
@@ -71,10 +71,10 @@ public class Request: @unchecked Sendable {
         core.registry.forget(ObjectIdentifier(self))
     }
 
-    /// Ends the request with `AFError.explicitlyCancelled`; an error that the request has already stays, unless a
-    /// retrier is being asked about it.
+    /// Ends the request with `AFError.explicitlyCancelled`.
     ///
-    /// Handlers are still called, once; there is no retry.
+    /// An earlier error of the request stays, unless a retrier is being asked about that error. Handlers are still
+    /// called, once; there is no retry.
     @discardableResult
     public func cancel() -> Self {
         endAsCancelled()
@@ -83,10 +83,9 @@ public class Request: @unchecked Sendable {
 }
 
 extension Request {
-    /// Ends the request as a cancel does, without waiting for an adapter or a retrier that is being asked.
+    /// Ends the request with `error`, like `cancel()`; does not wait for an adapter or a retrier that was asked.
     ///
-    /// The first cancel counts: `note` runs for the first cancel alone, under the state's lock, while the outcome is
-    /// open.
+    /// Only the first cancel has an effect: `note` runs only then, under the state's lock, while the outcome is open.
     func endAsCancelled(
         by error: AFError = .explicitlyCancelled, noting note: (inout MutableState) -> Void = { _ in }
     ) {
@@ -177,10 +176,10 @@ extension Request {
     }
 }
 
-// MARK: - What was sent and what came back
+// MARK: - Messages and responses
 
 extension Request {
-    /// Every `URLRequest` that was made for this request: the initial and the adapted one of each attempt.
+    /// Every `URLRequest` that was made for this request: the initial and the adapted request of each attempt.
     public var requests: [URLRequest] { mutable.withLock { $0.records }.map(\.urlRequest) }
     /// The first of `requests`.
     public var firstRequest: URLRequest? { mutable.withLock { $0.records.first }?.urlRequest }
@@ -188,7 +187,7 @@ extension Request {
     public var lastRequest: URLRequest? { mutable.withLock { $0.records.last }?.urlRequest }
     /// The last of `requests`.
     public var request: URLRequest? { lastRequest }
-    /// The last message of each attempt, as it went out.
+    /// The last message of each attempt, as it was sent.
     public var performedRequests: [URLRequest] { attempts.compactMap(\.currentRequest) }
 
     /// The response of the last attempt.
@@ -211,7 +210,7 @@ extension Request {
     /// The last of `tasks`.
     public var task: URLSessionTask? { lastTask }
 
-    /// The number of the attempt that a task stands for: 0 for the first one, 1 after one retry or reconnection.
+    /// Returns the number of the attempt that a task represents: 0 for the first, 1 after one retry or reconnection.
     ///
     /// Monitors are notified later, on their queues: by then ``retryCount`` may belong to the next attempt already.
     ///

@@ -3,7 +3,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// The session of a request, as the request sees it: settings, retries and the end of the registration.
+/// The services that a session offers to its requests: settings, retries and the end of the registration.
 ///
 /// A ``Session`` is the delegate of its requests. Every method may be called from any thread.
 public protocol RequestDelegate: AnyObject, Sendable {
@@ -13,7 +13,7 @@ public protocol RequestDelegate: AnyObject, Sendable {
     /// Whether the first response handler resumes a request.
     var startImmediately: Bool { get }
 
-    /// Ends the registration of a request that has finished.
+    /// Removes a finished request from the session's registry.
     func cleanup(after request: Request)
 
     /// Asks the retriers of the session and of the request whether to retry after `error`.

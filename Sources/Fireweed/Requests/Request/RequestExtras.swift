@@ -5,13 +5,13 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Settings and handlers that few requests have; an object, so that the state of the others is small.
+/// Settings and handlers that few requests have; an object, so that other requests have a small state.
 final class RequestExtras: @unchecked Sendable {
     // SAFETY: part of the mutable state, and touched only under its lock.
     var credential: URLCredential?
     /// The schemes that the credential may be used with; `nil` lets the credential decide.
     var schemes: AuthenticationSchemes?
-    /// The trace that the request's attempts are spans of.
+    /// The trace context of the request; each attempt is a span of this trace.
     var trace: TraceContext?
     var redirectHandler: (any RedirectHandler)?
     var cachedResponseHandler: (any CachedResponseHandler)?
@@ -27,7 +27,7 @@ final class RequestExtras: @unchecked Sendable {
     var values = RequestValueSources()
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
-    /// Answers instead of the retrier that is being asked; `nil` while no retrier is being asked.
+    /// Ends the question to a retrier without the retrier's answer; `nil` while no retrier is being asked.
     var retrierQuestion: (@Sendable () -> Void)?
     /// The delay before a retry, which can be cancelled; `nil` when no delay was started.
     var retryDelay: (any ScheduledCall)?
@@ -40,7 +40,7 @@ final class RequestExtras: @unchecked Sendable {
     /// Whether a cancelled download keeps its partial file for resume data.
     var wantsResumeData = false
     var listeners = RequestListeners()
-    /// Called when the request has ended: async streams end with it.
+    /// Called when the request has ended, to end its async streams.
     var endings: [@Sendable () -> Void] = []
 
     /// Observers of final heads that came over the network, with the URL that answered; keyed by the object that added

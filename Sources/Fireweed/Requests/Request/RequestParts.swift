@@ -19,7 +19,7 @@ struct RequestParts: Sendable {
 enum RequestContent: Sendable {
     /// The content that the `URLRequest` carries, if it carries any.
     case ofURLRequest
-    /// Content that is given beside the `URLRequest`, or the error that making the content has thrown.
+    /// Content that is given separately from the `URLRequest`, or the error that was thrown while the content was made.
     ///
     /// `isUsedUp` tells whether no further message can have the content.
     case given(Result<MessageContent, any Error>, isUsedUp: @Sendable () -> Bool = { false })

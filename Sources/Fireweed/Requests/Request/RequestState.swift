@@ -41,7 +41,7 @@ struct RequestState: Equatable, Sendable {
         /// Every serialiser has run.
         case serialised
         case handlerAdded
-        /// The session ended or was invalidated.
+        /// The deadline came, or the session was drained, invalidated or released.
         case abort
     }
 

@@ -10,15 +10,15 @@ import Synchronization
 protocol ResponseHandler: AnyObject, Sendable {
     /// Makes the response from the request's outcome; returns the serialiser's failure, which retriers are asked about.
     func serialise() -> AFError?
-    /// Replaces the failure of the response by the error that a retrier gave for it.
+    /// Replaces the failure of the response by the error that a retrier returned for that failure.
     func fail(with error: AFError)
     /// Calls the handler, after the serialisers of all handlers have run.
     func deliver()
-    /// Lets a task that awaits the response run the conclusion of the request; false when no task awaits it.
+    /// Lets a task that awaits the response run the conclusion of the request; returns false when no task awaits it.
     func wakeForConclusion() -> Bool
 }
 
-/// A completion handler, called on a queue of its own.
+/// A completion handler that is called on a given queue.
 final class CompletionHandler<Response: FailableResponse & Sendable>: ResponseHandler {
     private let make: @Sendable () -> (Response, AFError?)
     private let queue: DispatchQueue

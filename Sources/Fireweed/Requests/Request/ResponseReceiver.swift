@@ -8,7 +8,7 @@ import Foundation
 /// A request has one receiver for all of its attempts. The receiver keeps the received content, and no reference to the
 /// request: calls that need the request pass it.
 protocol ResponseReceiver: AnyObject, Sendable {
-    // MARK: What the message needs
+    // MARK: Making a message
 
     /// The URL schemes that the request can be sent to, in lower case.
     var schemes: [String] { get }
@@ -21,10 +21,10 @@ protocol ResponseReceiver: AnyObject, Sendable {
         _ message: consuming OutgoingMessage, of record: RequestRecord, for request: Request
     ) -> OutgoingMessage
 
-    /// Links of this request alone, outside the session's links; called when an attempt is made.
+    /// The links of this request only, outside the session's links; called when an attempt is made.
     func links(for request: Request) -> [any Link]
 
-    // MARK: What comes; on the transport's thread, in order, and without waiting
+    // MARK: Receiving; on the transport's thread, in order, and without blocking
 
     /// Whether `receive(_:of:for:)` has to see every head, even when no handler and no monitor wants it.
     var needsHead: Bool { get }
@@ -47,7 +47,7 @@ protocol ResponseReceiver: AnyObject, Sendable {
     /// Whether the receiver delays the end of an attempt; the receiver then calls `Request.complete(_:failure:)` later.
     func delaysEnd(of attempt: Attempt, failure: TransferFailure?, for request: Request) -> Bool
 
-    // MARK: How the request ends; off the transport's thread
+    // MARK: The end of the request; off the transport's thread
 
     /// Called at every stage of a conclusion, in the order of the stages.
     func request(_ request: Request, reached stage: ConclusionStage)
@@ -55,7 +55,7 @@ protocol ResponseReceiver: AnyObject, Sendable {
     /// The results of the validators that have run on the head of an attempt already.
     func headResults(of attempt: Attempt) -> [Request.ValidationResult?]
 
-    /// Whether content was given away that cannot be taken back: the retriers are not asked then.
+    /// Whether a consumer has got content that a retry would deliver again: the retriers are not asked then.
     var forbidsRetry: Bool { get }
 
     /// Seconds until the next attempt, for a request that reconnects after every attempt; `nil` leaves the decision to
@@ -111,14 +111,14 @@ extension ResponseReceiver {
     func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval? { nil }
 }
 
-/// The receiver's decision about the content behind the head of a response.
+/// The receiver's decision about the content after the head of a response.
 enum HeadDisposition {
     case proceed
     /// Content waits until the request calls `Attempt.allow()` or cancels.
     case wait
 }
 
-/// The answer of a receiver of content to each piece.
+/// The receiver's answer to a piece of content.
 enum Demand {
     /// More content may come.
     case wantsMore

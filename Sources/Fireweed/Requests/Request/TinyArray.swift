@@ -1,6 +1,6 @@
 // A list that usually has one element.
 
-/// A list that stores its first element inline: with at most one element it needs no memory of its own.
+/// A list that stores its first element inline: with at most one element it needs no heap memory.
 ///
 /// A request usually has one handler, one `URLRequest` and one attempt.
 struct TinyArray<Element> {

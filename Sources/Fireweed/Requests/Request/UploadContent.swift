@@ -26,7 +26,7 @@ final class UploadContent: UploadableConvertible {
     private let stream: OneShotStream?
     /// Whether a message has begun to read content that can be read once.
     private let isRead = Atomic<Bool>(false)
-    /// Whether a form has given away a stream of one of its parts.
+    /// Whether the stream of a form's part was taken, so that the form cannot be sent again.
     private let isFormUsedUp: @Sendable () -> Bool
 
     /// Makes the content from the caller's bytes, file or stream.
@@ -57,7 +57,7 @@ final class UploadContent: UploadableConvertible {
     /// Makes the content of a form.
     ///
     /// The form is encoded when the request is made, since parts may be added until then: in memory below the
-    /// threshold, otherwise straight from its parts.
+    /// threshold; a longer form is read from its parts.
     init(_ form: UploadedForm, threshold: UInt64, fileManager: FileManager) {
         given = nil
         self.fileManager = fileManager
@@ -147,7 +147,7 @@ final class UploadContent: UploadableConvertible {
     func source(for record: RequestRecord, of request: Request) throws -> MessageContent {
         let source = try source.get()
         guard isOneShot || isSequence, case .reader(let make) = source else { return source }
-        // A stream has no length of its own: the caller's `Content-Length` counts.
+        // A stream or a sequence has no length: the caller's `Content-Length` gives it.
         let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
         guard isOneShot else {
             return byteCount.map { count in .reader { MeasuredReader(try make(), byteCount: count) } } ?? source
@@ -200,8 +200,8 @@ final class UploadContent: UploadableConvertible {
 
     // MARK: For callers that want an `Uploadable`
 
-    /// The form in memory or, for a form that is sent from its parts, a copy in a temporary file that is made for this
-    /// call.
+    /// Returns the content; a reader's content, such as a form that is sent from its parts, is copied to a new
+    /// temporary file.
     func createUploadable() throws -> UploadRequest.Uploadable {
         switch try source.get() {
         case .none: return .data(Data())
@@ -229,13 +229,13 @@ final class UploadContent: UploadableConvertible {
     }
 }
 
-/// A form that belongs to a request.
+/// The form of an upload.
 struct UploadedForm: @unchecked Sendable {
     // SAFETY: the caller hands the form over. The caller, and the convertible that makes the `URLRequest`, may add
     // parts until the request is made; from then on the request alone reads the form, one thread at a time.
     let form: MultipartFormData
 
-    /// The form in memory below the threshold, otherwise straight from its parts.
+    /// Returns the form in memory if it is shorter than the threshold, otherwise a reader of its parts.
     func source(below threshold: UInt64) throws -> MessageContent {
         form.contentLength < threshold ? .data(try form.encode()) : try form.source()
     }

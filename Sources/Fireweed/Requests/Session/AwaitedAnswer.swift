@@ -16,7 +16,7 @@ final class AwaitedAnswer<Value: Sendable>: Sendable {
         group.enter()
     }
 
-    /// Gives the answer; the first call counts.
+    /// Sets the answer; only the first call has an effect.
     func give(_ value: Value) {
         let isFirst = given.withLock { given in
             guard given == nil else { return false }

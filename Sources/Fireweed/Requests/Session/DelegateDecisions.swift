@@ -50,8 +50,7 @@ extension Request {
         else { return nil }
         let decide = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
             guard disposition != .cancel else { return attempt.cancelTask() }
-            // With `.wait`, the receiver allows the content later. Only a download's receiver asks for another
-            // response, and no download comes here.
+            // With `.wait`, the receiver decides later: it allows the content, or cancels the attempt.
             if case .wait = parts.receiver.receive(head, of: attempt, for: self) { return }
             attempt.allow()
         }

@@ -71,7 +71,7 @@ final class DelegateEvents: EventMonitor {
 }
 
 extension Request {
-    /// Notifies a delegate that is a subclass of an event of the WebSocket.
+    /// Notifies the session's delegate of an event of the WebSocket, if the delegate is a subclass.
     func notifyDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
         guard core.arguments.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
         core.arguments.rootQueue.async { [core] in event(core.arguments.delegate, core.urlSession, task) }

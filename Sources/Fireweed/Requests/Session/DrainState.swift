@@ -1,6 +1,6 @@
 // The state of a session's drain, which the registry holds.
 
-/// The book-keeping of a drain, for use under the registry's lock.
+/// The state of a drain; used only under the registry's lock.
 struct DrainState: Sendable {
     /// The stage of a drain.
     private enum Stage {
@@ -16,16 +16,16 @@ struct DrainState: Sendable {
     private var finishedCount = 0
     /// The requests that the drain ends itself, instead of waiting for them.
     private var cancelled: Set<ObjectIdentifier> = []
-    /// The requests that have left the registry, and whose handlers are being called.
+    /// The number of requests that have left the registry and whose handlers are still being called.
     private var deliveringCount = 0
     /// True when the limit is reached, or when a task that calls `drain` is cancelled, even before the drain begins.
     private var isLimitReached = false
-    /// The task that performs the drain.
+    /// The continuation of the task that performs the drain, while that task waits.
     private var leader: CheckedContinuation<Void, Never>?
-    /// The tasks that have joined the drain.
+    /// The continuations of the tasks that have joined the drain.
     private var joiners: [CheckedContinuation<DrainReport, Never>] = []
 
-    /// Begins the drain; false when another call has begun it.
+    /// Begins the drain; returns false when another call has begun it.
     mutating func begin() -> Bool {
         guard case .none = stage else { return false }
         stage = .waiting
@@ -35,7 +35,7 @@ struct DrainState: Sendable {
     /// Notes that the drain ends a request that had begun.
     mutating func cancel(_ request: ObjectIdentifier) { cancelled.insert(request) }
 
-    /// Notes that a request has left the registry; true when `noteDelivered` must follow.
+    /// Notes that a request has left the registry; returns true when `noteDelivered` must follow.
     mutating func remove(_ request: ObjectIdentifier) -> Bool {
         guard case .waiting = stage else { return false }
         if !cancelled.contains(request) { finishedCount += 1 }
@@ -55,7 +55,7 @@ struct DrainState: Sendable {
         return leader.take()
     }
 
-    /// Stores the continuation of the task that performs the drain; false when the task need not wait.
+    /// Stores the continuation of the task that performs the drain; returns false when the task need not wait.
     mutating func wait(_ continuation: CheckedContinuation<Void, Never>, isEmpty: Bool) -> Bool {
         guard !isOver(isEmpty: isEmpty) else { return false }
         leader = continuation

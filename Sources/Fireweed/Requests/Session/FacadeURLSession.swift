@@ -46,7 +46,7 @@ final class FacadeURLSession: URLSession, @unchecked Sendable {
         getAllTasks { tasks in
             let uploads = tasks.compactMap { $0 as? URLSessionUploadTask }
             let downloads = tasks.compactMap { $0 as? URLSessionDownloadTask }
-            // An upload task is a data task too.
+            // An upload task is also a data task, so it is left out here.
             let others = tasks.compactMap { $0 is URLSessionUploadTask ? nil : $0 as? URLSessionDataTask }
             completionHandler(others, uploads, downloads)
         }

@@ -8,7 +8,7 @@ struct EncodedRequest: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod
     let headers: HTTPHeaders?
-    /// Adds the parameters; `nil` when there are none.
+    /// Encodes the parameters into a request; `nil` when there are none.
     let encode: (@Sendable (URLRequest) throws -> URLRequest)?
     let modify: Session.RequestModifier?
 
@@ -35,7 +35,7 @@ struct EncodedRequest: URLRequestConvertible {
     }
 }
 
-/// A request whose parts are known without a `URLRequest`, which would change the case of field names.
+/// A request that gives its parts without a `URLRequest`, since a `URLRequest` would change the case of field names.
 package protocol PlainRequestConvertible: URLRequestConvertible {
     /// The URL, the method and the fields; throws as `asURLRequest()` does.
     func parts() throws -> (url: URL, method: HTTPMethod, headers: HTTPHeaders)
@@ -50,7 +50,7 @@ extension PlainRequestConvertible {
 }
 
 extension RequestRecord {
-    /// Makes the record of a request; makes no `URLRequest` when no code of the caller changes one.
+    /// Makes the record of a request; makes a `URLRequest` only if code of the caller needs one.
     convenience init(_ convertible: any URLRequestConvertible) throws {
         if let plain = convertible as? EncodedRequest, plain.encode == nil, plain.modify == nil {
             self.init(url: try plain.url.asURL(), method: plain.method.rawValue, headers: plain.headers)

@@ -6,7 +6,7 @@ extension RequestRegistry {
     /// The number of requests that have begun and have not ended.
     var activeCount: Int { state.withLock { $0.active.count } }
 
-    /// Begins the drain, after which `activate(_:)` refuses new requests; false when a drain has begun before.
+    /// Begins the drain, after which `activate(_:)` refuses new requests; returns false when a drain has begun before.
     func beginDrain() -> Bool {
         state.withLock { state in
             guard state.drain.begin() else { return false }

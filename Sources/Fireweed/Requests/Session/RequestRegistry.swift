@@ -5,7 +5,7 @@ import Synchronization
 /// The requests of a session that can still be cancelled.
 ///
 /// A request that has begun is kept alive until it ends. A request that waits for `resume()` is referenced weakly, so
-/// that releasing it leaves nothing behind. A request that begins with its first handler is not registered before that.
+/// that it can be released. A request that begins with its first handler is registered when it begins.
 final class RequestRegistry: Sendable {
     struct SuspendedRequest {
         weak var request: Request?
@@ -34,7 +34,7 @@ final class RequestRegistry: Sendable {
     /// Whether a drain has begun, and perhaps ended: the session begins no more requests.
     var isDraining: Bool { isDrainingFlag.load(ordering: .sequentiallyConsistent) }
 
-    /// Retains a request that begins; false when the request may not begin, since the session is drained.
+    /// Retains a request that begins; returns false when the session is drained and the request may not begin.
     ///
     /// A request that is retained already makes its next attempt, which a drain allows.
     func activate(_ request: Request) -> Bool {
@@ -46,9 +46,10 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Releases a request that has ended; true when `noteDelivered()` must be called after the request's handlers.
+    /// Releases a request that has ended; returns true when `noteDelivered()` must be called after the request's
+    /// handlers.
     func remove(_ request: Request) -> Bool {
-        // The removed request is released outside the lock: it may be the last reference.
+        // The request is released outside the lock: this may be its last reference, and its `deinit` takes the lock.
         let (removed, isAwaited) = state.withLock { state -> (Request?, Bool) in
             if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
             let removed = state.active.removeValue(forKey: ObjectIdentifier(request))

@@ -7,9 +7,10 @@ import Synchronization
 
 /// The numbers of requests that finished and that were cancelled while a session was drained.
 public struct DrainReport: Sendable, Hashable {
-    /// The requests that ended on their own, with success or with an error; closed WebSockets among them.
+    /// The number of requests that ended on their own, with success or with an error; includes closed WebSockets.
     public let finished: Int
-    /// The requests that the drain ended: at the limit, or while they waited for a rate limit or a reconnection.
+    /// The number of requests that the drain ended: at the limit, or while they waited for a rate limit or a
+    /// reconnection.
     public let cancelled: Int
 
     /// Makes a report from its numbers.
@@ -108,19 +109,19 @@ extension Session {
         return registry.finishDrain()
     }
 
-    /// The shortest time that a drain gives the store, even if the requests have used up the limit.
+    /// The minimum time that a drain waits for the store, even if the requests have used up the limit.
     private static let leastTimeToStore = Duration.seconds(1)
 
     /// Waits until responses are stored, but no longer than `limit`.
     ///
-    /// A store over a network may not answer. Once the task is cancelled, the wait lasts a second at most.
+    /// A store over a network may not answer. After the task is cancelled, the wait lasts at most one second.
     private func storeResponses(within limit: Duration) async {
         guard let cache = core.cache else { return }
         let (ends, end) = AsyncStream<Void>.makeStream()
         cache.flush { end.finish() }
         let timer = core.clock.schedule(.limit, after: limit, on: DispatchQueue.global()) { end.finish() }
         await withTaskCancellationHandler {
-            // In a new task, since the iteration would end immediately in a cancelled task.
+            // A new task is needed, since the iteration would end immediately in a cancelled task.
             await Task { for await _ in ends {} }.value
         } onCancel: {
             _ = core.clock.schedule(.limit, after: Self.leastTimeToStore, on: DispatchQueue.global()) { end.finish() }
@@ -157,7 +158,7 @@ extension SessionCore {
         let isAwaited = registry.remove(request)
         deliver()
         guard isAwaited else { return }
-        // The request's connection is idle now.
+        // The request's connection may be idle now, and a drain closes idle connections.
         transport.closeIdleConnections()
         registry.noteDelivered()
     }

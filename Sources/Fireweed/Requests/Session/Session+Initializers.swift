@@ -14,7 +14,7 @@ extension Session {
     /// - Parameters:
     ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
     ///     `URLSessionConfiguration.af.default` by default.
-    ///   - delegate: has the file manager for downloads. A subclass is notified of every task, and makes those
+    ///   - delegate: provides the file manager for downloads. A subclass is notified of every task, and makes the
     ///     decisions that it overrides.
     ///   - rootQueue: where the session's own asynchronous work runs; must be serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
@@ -23,11 +23,11 @@ extension Session {
     ///     them.
     ///   - serializationQueue: where response serialisers run; `nil`, the default, makes a queue.
     ///   - interceptor: adapts and retries every request, before the request's own interceptor.
-    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, asks the certificate
-    ///     authorities of the system.
+    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, checks servers against
+    ///     the certificate authorities of the system.
     ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
-    ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
+    ///   - eventMonitors: monitors of the session's events; by default one monitor that posts notifications.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
         delegate: SessionDelegate = SessionDelegate(),
@@ -51,7 +51,7 @@ extension Session {
     /// - Parameters:
     ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
     ///     `URLSessionConfiguration.af.default` by default.
-    ///   - delegate: has the file manager for downloads. A subclass is notified of every task, and makes those
+    ///   - delegate: provides the file manager for downloads. A subclass is notified of every task, and makes the
     ///     decisions that it overrides.
     ///   - rootQueue: where the session's own asynchronous work runs; must be serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
@@ -60,11 +60,11 @@ extension Session {
     ///     them.
     ///   - serializationQueue: where response serialisers run; `nil`, the default, makes a queue.
     ///   - interceptor: adapts and retries every request, before the request's own interceptor.
-    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, asks the certificate
-    ///     authorities of the system.
+    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, checks servers against
+    ///     the certificate authorities of `transportOptions`.
     ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
-    ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
+    ///   - eventMonitors: monitors of the session's events; by default one monitor that posts notifications.
     ///   - transportOptions: settings of the transport: TLS, proxies, host overrides, limits.
     ///   - options: stores, credentials from a file, limits.
     public convenience init(

@@ -36,9 +36,9 @@ extension Session {
     public var redirectHandler: (any RedirectHandler)? { core.arguments.redirectHandler }
     /// Decides what is stored in the cache.
     public var cachedResponseHandler: (any CachedResponseHandler)? { core.arguments.cachedResponseHandler }
-    /// All monitors as one, except the monitor that posts notifications.
+    /// A monitor that combines the session's monitors, except the monitor that posts notifications.
     public var eventMonitor: CompositeEventMonitor { core.monitor }
-    /// The monitors that a session has when it is given none.
+    /// The default monitors of a session.
     @available(*, deprecated, message: "The default of `eventMonitors` in the initialisers says the same.")
     public var defaultEventMonitors: [any EventMonitor] { [AlamofireNotifications()] }
     /// The transport that the session was made with, without the session's guards.
@@ -95,7 +95,8 @@ extension Session {
 
     /// Registers a new request, and makes its `URLRequest` immediately when `requestSetup` is `.eager`.
     func begin<Made: Request>(_ request: Made) -> Made {
-        // A weak reference slows down every later retain: only requests that wait for `resume()` are registered here.
+        // A weak reference slows down every later retain, so only requests that wait for `resume()` are registered
+        // here.
         if core.capturesValues { request.captureValues(at: .creation) }
         let beginsByItself = request.shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately
         if !beginsByItself { core.registry.add(request) }

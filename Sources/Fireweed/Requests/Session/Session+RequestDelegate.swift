@@ -7,12 +7,12 @@ extension Session: RequestDelegate {
     /// Whether the first response handler resumes a request; the same as `startRequestsImmediately`.
     public var startImmediately: Bool { startRequestsImmediately }
 
-    /// Ends the registration of a request: `cancelAllRequests()` and `withAllRequests(perform:)` no longer reach it.
+    /// Removes a request from the registry: `cancelAllRequests()` and `withAllRequests(perform:)` no longer reach it.
     public func cleanup(after request: Request) {
         core.release(request) {}
     }
 
-    /// Asks the session's retrier, then the request's own.
+    /// Asks the session's retrier, then the request's retrier.
     ///
     /// An invalidated session does not retry.
     ///

@@ -43,7 +43,7 @@ extension Session {
             content, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Sends the bytes of an async sequence, with a request from anything that makes a `URLRequest`.
+    /// Sends the bytes of an async sequence with the request that `convertible` makes.
     ///
     /// The sequence is read as in `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`.
     ///
@@ -66,7 +66,7 @@ extension Session {
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// A request that sends the bytes of an async sequence, and delivers the content of its response as it comes.
+    /// Makes a request that sends the bytes of an async sequence, and delivers the content of its response as it comes.
     ///
     /// Both directions run at the same time: a server may answer while it still receives. Each side is only as fast as
     /// its reader. The sequence is read as in

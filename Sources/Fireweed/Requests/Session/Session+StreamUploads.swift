@@ -7,7 +7,8 @@ import Synchronization
 
 /// The content of a stream request that a `URLRequest` cannot hold.
 ///
-/// `Session.upload` is for a response that is gathered in memory; this is for a response that is read as it comes.
+/// `Session.upload` gathers the response in memory; a stream request with this content delivers the response as it
+/// comes.
 public enum StreamRequestContent {
     /// Bytes in memory, for any method.
     case data(Data)
@@ -21,15 +22,15 @@ public enum StreamRequestContent {
 }
 
 extension Session {
-    /// A request that sends content, and delivers the content of its response as it comes.
+    /// Makes a request that sends content, and delivers the content of its response as it comes.
     ///
     /// Content other than a stream is sent again after a redirect that keeps the method, an authentication round and a
     /// retry.
     ///
     /// - Parameters:
     ///   - request: URL, method and header fields.
-    ///   - content: what is sent; `nil` sends the content of `request`. A form that cannot be read fails the request
-    ///     with `AFError.multipartEncodingFailed(reason:)`.
+    ///   - content: the content to send; `nil` sends the content of `request`. A form that cannot be read fails the
+    ///     request with `AFError.multipartEncodingFailed(reason:)`.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     public func streamRequest(_ request: URLRequest, uploading content: StreamRequestContent?) -> DataStreamRequest {
         var request = request
@@ -40,7 +41,7 @@ extension Session {
                 shouldAutomaticallyResume: nil, content: content))
     }
 
-    /// A download that sends content which a `URLRequest` cannot hold, such as a file of known length.
+    /// Makes a download that sends content which a `URLRequest` cannot hold, such as a file of known length.
     package func download(
         _ request: URLRequest, uploading content: StreamRequestContent?, to destination: DownloadRequest.Destination?
     ) -> DownloadRequest {
@@ -52,7 +53,7 @@ extension Session {
                 interceptor: nil, shouldAutomaticallyResume: nil))
     }
 
-    /// The content as it is sent; a form sets the request's `Content-Type`.
+    /// Converts the content for sending; a form also sets the `Content-Type` of `request`.
     private static func content(_ content: StreamRequestContent?, of request: inout URLRequest) -> RequestContent {
         switch content {
         case nil: return .ofURLRequest

@@ -7,7 +7,7 @@ public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
-/// Makes requests, and owns what they share: connections, cookies, trust, interception and observation.
+/// Makes requests, and owns the parts that they share: connections, cookies, trust, interception and observation.
 ///
 /// A session ends when its last reference is released: every unfinished request then fails with
 /// `AFError.sessionDeinitialized`.
@@ -27,7 +27,7 @@ open class Session: @unchecked Sendable {
     /// Changes a `URLRequest` while it is being made.
     public typealias RequestModifier = @Sendable (inout URLRequest) throws -> Void
 
-    /// When the `URLRequest` of a request is made.
+    /// The moment at which the `URLRequest` of a request is made.
     public enum RequestSetup: Sendable {
         /// When the request is created.
         case eager
@@ -40,9 +40,9 @@ open class Session: @unchecked Sendable {
     /// Makes a session with the configuration of a `URLSession`.
     ///
     /// - Parameters:
-    ///   - session: gives its configuration, which is copied, and is the session that monitors and delegates get. It
-    ///     never sends a byte; its own delegate and delegate queue are not used.
-    ///   - delegate: has the file manager for downloads. A subclass is notified of every task, and makes those
+    ///   - session: provides the configuration, which is copied; monitors and delegates get this session. It never
+    ///     sends a byte; its own delegate and delegate queue are not used.
+    ///   - delegate: provides the file manager for downloads. A subclass is notified of every task, and makes the
     ///     decisions that it overrides.
     ///   - rootQueue: where the session's own asynchronous work runs; must be serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
@@ -51,11 +51,11 @@ open class Session: @unchecked Sendable {
     ///     them.
     ///   - serializationQueue: where response serialisers run; `nil`, the default, makes a queue.
     ///   - interceptor: adapts and retries every request, before the request's own interceptor.
-    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, asks the certificate
-    ///     authorities of the system.
+    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, checks servers against
+    ///     the certificate authorities of the system.
     ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
-    ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
+    ///   - eventMonitors: monitors of the session's events; by default one monitor that posts notifications.
     public init(
         session: URLSession, delegate: SessionDelegate, rootQueue: DispatchQueue,
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
@@ -75,7 +75,7 @@ open class Session: @unchecked Sendable {
         core.attach(self)
     }
 
-    /// Makes a session on a given transport: a scripted one for tests, or another engine.
+    /// Makes a session with a given transport: a scripted transport for tests, or another engine.
     ///
     /// Without a given configuration, cookies and stored responses stay in the memory of this session: a scripted
     /// session must not be answered with responses that another session or an earlier test run has stored.
@@ -87,7 +87,7 @@ open class Session: @unchecked Sendable {
     ///   - transport: sends the messages; the session owns it from now on, and shuts it down at its own end.
     ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
     ///     `URLSessionConfiguration.af.ephemeral` by default.
-    ///   - delegate: has the file manager for downloads. A subclass is notified of every task, and makes those
+    ///   - delegate: provides the file manager for downloads. A subclass is notified of every task, and makes the
     ///     decisions that it overrides.
     ///   - rootQueue: where the session's own asynchronous work runs; must be serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
@@ -96,11 +96,11 @@ open class Session: @unchecked Sendable {
     ///     them.
     ///   - serializationQueue: where response serialisers run; `nil`, the default, makes a queue.
     ///   - interceptor: adapts and retries every request, before the request's own interceptor.
-    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, asks the certificate
-    ///     authorities.
+    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, checks servers against
+    ///     the certificate authorities of the transport's options.
     ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
-    ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
+    ///   - eventMonitors: monitors of the session's events; by default one monitor that posts notifications.
     ///   - options: stores, credentials from a file, limits.
     public init(
         transport: any Transport, configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
@@ -128,7 +128,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: Data
 
-    /// A request with parameters from a dictionary.
+    /// Makes a request with parameters from a dictionary.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -154,7 +154,7 @@ open class Session: @unchecked Sendable {
         return self.request(request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A request with parameters from an `Encodable` value.
+    /// Makes a request with parameters from an `Encodable` value.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -180,7 +180,7 @@ open class Session: @unchecked Sendable {
         return self.request(request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A request from anything that makes a `URLRequest`.
+    /// Makes a request from any value that makes a `URLRequest`.
     ///
     /// - Parameters:
     ///   - convertible: makes the `URLRequest`.
@@ -200,7 +200,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: Streams
 
-    /// A request that delivers the content of its response piece by piece, as it comes.
+    /// Makes a request that delivers the content of its response piece by piece, as it comes.
     ///
     /// No content is kept in memory, except the first 64 KiB of a response with a status from 400 on
     /// (``DataStreamRequest/data``). A slow handler slows down reading from the network. Add handlers with
@@ -226,7 +226,7 @@ open class Session: @unchecked Sendable {
                 interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// A request that delivers the content of its response piece by piece, as it comes.
+    /// Makes a request that delivers the content of its response piece by piece, as it comes.
     ///
     /// No content is kept in memory, except the first 64 KiB of a response with a status from 400 on
     /// (``DataStreamRequest/data``). A slow handler slows down reading from the network. Add handlers with
@@ -257,7 +257,7 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A request with parameters from an `Encodable` value, which delivers the content of its response as it comes.
+    /// Makes a request with `Encodable` parameters, which delivers the content of its response as it comes.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -288,7 +288,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: Downloads
 
-    /// A request that writes the content of its response to a file.
+    /// Makes a request that writes the content of its response to a file.
     ///
     /// The file is written while the content comes. A file that cannot be written fails the request with
     /// `AFError.sessionTaskFailed(error:)`, and a file that cannot be moved with
@@ -314,7 +314,7 @@ open class Session: @unchecked Sendable {
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// A request with parameters from a dictionary, which writes the content of its response to a file.
+    /// Makes a request with parameters from a dictionary, which writes the content of its response to a file.
     ///
     /// The file is written while the content comes. A file that cannot be written fails the request with
     /// `AFError.sessionTaskFailed(error:)`, and a file that cannot be moved with
@@ -348,7 +348,7 @@ open class Session: @unchecked Sendable {
             request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
     }
 
-    /// A request with parameters from an `Encodable` value, which writes the content of its response to a file.
+    /// Makes a request with `Encodable` parameters, which writes the content of its response to a file.
     ///
     /// The file is written while the content comes. A file that cannot be written fails the request with
     /// `AFError.sessionTaskFailed(error:)`, and a file that cannot be moved with
@@ -382,7 +382,7 @@ open class Session: @unchecked Sendable {
             request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
     }
 
-    /// A download that continues where an earlier one ended, in this process or another.
+    /// Makes a download that continues an earlier download, of this process or another.
     ///
     /// Only the rest is requested, if the server still has the same representation; otherwise the download starts
     /// again, and never mixes two representations. Adapters get the request like any other. `data` names a file to
@@ -410,7 +410,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: Uploads
 
-    /// Sends bytes in memory.
+    /// Uploads bytes from memory.
     ///
     /// The bytes are sent again after a redirect that keeps the method, an answer to a challenge and a retry.
     ///
@@ -438,7 +438,7 @@ open class Session: @unchecked Sendable {
             fileManager: fileManager)
     }
 
-    /// Sends bytes in memory.
+    /// Uploads bytes from memory.
     ///
     /// The bytes are sent again after a redirect that keeps the method, an answer to a challenge and a retry.
     ///
@@ -457,7 +457,7 @@ open class Session: @unchecked Sendable {
         upload(.data(data), convertible, interceptor, shouldAutomaticallyResume, fileManager)
     }
 
-    /// Sends a file, which is read while it is sent.
+    /// Uploads a file, which is read while it is sent.
     ///
     /// A file that cannot be opened or read fails the request with `AFError.sessionTaskFailed(error:)`. The file is
     /// read again after a redirect that keeps the method, an answer to a challenge and a retry.
@@ -486,7 +486,7 @@ open class Session: @unchecked Sendable {
             fileManager: fileManager)
     }
 
-    /// Sends a file, which is read while it is sent.
+    /// Uploads a file, which is read while it is sent.
     ///
     /// A file that cannot be opened or read fails the request with `AFError.sessionTaskFailed(error:)`. The file is
     /// read again after a redirect that keeps the method, an answer to a challenge and a retry.
@@ -507,7 +507,7 @@ open class Session: @unchecked Sendable {
             .file(fileURL, shouldRemove: false), convertible, interceptor, shouldAutomaticallyResume, fileManager)
     }
 
-    /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
+    /// Uploads the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails the request with
     /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. The request is never retried:
@@ -533,7 +533,7 @@ open class Session: @unchecked Sendable {
         return upload(stream, with: request, interceptor: interceptor, fileManager: fileManager)
     }
 
-    /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
+    /// Uploads the content of a stream, in chunks unless the request has a `Content-Length`.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails the request with
     /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`. The request is never retried:
@@ -567,7 +567,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: Forms
 
-    /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    /// Uploads a form: encoded in memory up to the threshold, otherwise read from its parts without a temporary file.
     ///
     /// A form that cannot be encoded, for instance because a file is missing, fails the request with
     /// `AFError.multipartEncodingFailed(reason:)`.
@@ -599,7 +599,7 @@ open class Session: @unchecked Sendable {
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager)
     }
 
-    /// Sends a form that a closure fills.
+    /// Uploads a form that a closure fills.
     ///
     /// A form that cannot be encoded, for instance because a file is missing, fails the request with
     /// `AFError.multipartEncodingFailed(reason:)`.
@@ -629,7 +629,7 @@ open class Session: @unchecked Sendable {
             interceptor: interceptor, fileManager: fileManager, requestModifier: requestModifier)
     }
 
-    /// Sends a form that a closure fills.
+    /// Uploads a form that a closure fills.
     ///
     /// A form that cannot be encoded, for instance because a file is missing, fails the request with
     /// `AFError.multipartEncodingFailed(reason:)`.
@@ -655,7 +655,7 @@ open class Session: @unchecked Sendable {
             fileManager: fileManager)
     }
 
-    /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    /// Uploads a form: encoded in memory up to the threshold, otherwise read from its parts without a temporary file.
     ///
     /// A form that cannot be encoded, for instance because a file is missing, fails the request with
     /// `AFError.multipartEncodingFailed(reason:)`.
@@ -686,7 +686,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: WebSockets
 
-    /// A WebSocket; the URL is `ws`, `wss`, `http` or `https`.
+    /// Makes a request for a WebSocket; the URL is `ws`, `wss`, `http` or `https`.
     ///
     /// - Parameters:
     ///   - url: the URL.
@@ -710,7 +710,7 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A WebSocket with parameters from an `Encodable` value in its URL.
+    /// Makes a request for a WebSocket, with parameters from an `Encodable` value in its URL.
     ///
     /// - Parameters:
     ///   - url: the URL.
@@ -739,7 +739,7 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A WebSocket whose handshake is made from anything that makes a `URLRequest`; the method is always GET.
+    /// Makes a request for a WebSocket from any value that makes a `URLRequest`; the method is always GET.
     ///
     /// - Parameters:
     ///   - convertible: makes the `URLRequest`.

@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 
-/// The arguments of a session's initialisers, apart from its configuration and its transport.
+/// The arguments of a session's initialisers, except its configuration and its transport.
 struct SessionArguments: Sendable {
     var delegate: SessionDelegate
     var rootQueue: DispatchQueue

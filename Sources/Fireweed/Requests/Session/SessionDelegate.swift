@@ -19,12 +19,12 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     // manager.
     let fileManager: FileManager
 
-    /// Makes a delegate; downloads are moved with the file manager.
+    /// Makes a delegate; the file manager makes the folders above the destinations of downloads.
     public init(fileManager: FileManager = .default) {
         self.fileManager = fileManager
     }
 
-    /// Names the rules by which the delegate decides about servers, for caches that sessions share.
+    /// A name for the delegate's rules about servers, for caches that sessions share.
     ///
     /// Sessions whose delegates return the same text share stored responses of `https` URLs. With `nil`, the default, a
     /// session shares none, since another object of the same class may have other rules. Override this when every
@@ -40,7 +40,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// trusts the server. The task is one of the tasks that wait for the connection: the server is evaluated once for
     /// each connection.
     ///
-    /// For our own certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is
+    /// For the client's certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is
     /// `useCredential` with a ``ClientIdentityCredential``. The delegate is asked whenever a server was found to be
     /// trusted; the certificate is sent only to a server that requests one.
     ///
@@ -158,7 +158,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {}
 
-    /// A download continues where an earlier one ended.
+    /// A download continues an earlier download.
     open func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64

@@ -6,7 +6,7 @@ public import FireweedTransport
 public struct SessionStatistics: Sendable, Hashable {
     /// The requests that have begun and have not ended (``Session/activeRequestCount``).
     public var activeRequestCount: Int
-    /// The connections to each origin that has any, and the messages that wait for one; ordered by origin.
+    /// For each origin that has connections: the connections, and the messages that wait for one; ordered by origin.
     ///
     /// Empty for a transport without connections, such as a transport of stubs. Connections of WebSockets are left out.
     public var origins: [OriginStatistics]

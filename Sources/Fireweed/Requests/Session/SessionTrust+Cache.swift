@@ -1,7 +1,7 @@
 // A session's rules about servers, as a part of cache keys.
 
 extension SessionTrust: CacheTrust {
-    /// Names the trust rules for a host; `nil` when the certificate authorities alone decide.
+    /// Returns a name for the trust rules of a host; `nil` when only the certificate authorities decide.
     func cachePartition(forHost host: String) -> String? {
         let ordinary = DefaultTrustEvaluator.ordinaryPartition
         var parts = delegatePartition.map { [$0] } ?? []
@@ -10,7 +10,7 @@ extension SessionTrust: CacheTrust {
             let rule = evaluator.map { $0.cachePartition ?? ownPartition } ?? ordinary
             if rule != ordinary { parts.append(rule) }
         } catch {
-            // Without an evaluator, no connection to this host is made.
+            // A host without an evaluator gets no connection, so its partition is never shared.
             parts.append("no evaluator")
         }
         return parts.isEmpty ? nil : parts.joined(separator: " ")

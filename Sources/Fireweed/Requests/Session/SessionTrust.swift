@@ -1,21 +1,21 @@
-// Trust decisions of a session whose delegate is a subclass.
+// Trust decisions of a session.
 
 public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Evaluates servers for one session: asks the session's delegate if the delegate is a subclass, else the trust
-/// manager, else the certificate authorities.
+/// Evaluates servers for one session: by the delegate if it is a subclass, otherwise by the trust manager or, without a
+/// manager, by the certificate authorities.
 final class SessionTrust: Sendable {
     let manager: ServerTrustManager?
-    /// The name for rules that have no name of their own: no other session has this text.
+    /// The name for rules without a name; every session has a different one.
     let ownPartition = "session \(UUID.random())"
     private let delegate: SessionDelegate
     private let owner = Mutex<@Sendable () -> SessionCore?>({ nil })
     /// The canonical hosts that the delegate has accepted without a check by the library.
     ///
-    /// Their connections may be used again as long as the session lives.
+    /// Kept while the session lives, since the connections to these hosts may be reused.
     private let unchecked = Mutex<Set<String>>([])
     /// The client identities that the delegate gave, by canonical host.
     private let identities = Mutex<[String: ClientIdentity]>([:])
@@ -38,14 +38,13 @@ final class SessionTrust: Sendable {
 
     /// Whether servers of a host are accepted only after a check of their identity.
     ///
-    /// A delegate that accepts a server itself may have checked the server, or not.
+    /// If the delegate accepted a server, it is unknown whether the delegate checked the server's identity.
     func checksIdentity(ofHost host: String) -> Bool {
         guard manager?.checksIdentity(ofHost: host) ?? true else { return false }
         return !delegate.isSubclass || !unchecked.withLock { $0.contains(CanonicalHost.text(of: host)) }
     }
 
-    /// A text that identifies a delegate that may decide about servers, for caches; `nil` for a delegate that is not a
-    /// subclass.
+    /// The name of the delegate's trust rules, for caches; `nil` for a delegate that is not a subclass.
     ///
     /// A delegate that does not name its rules shares no stored responses: another object of its class may have other
     /// rules.
@@ -53,7 +52,7 @@ final class SessionTrust: Sendable {
         delegate.isSubclass ? "delegate \(delegate.cachePartition ?? ownPartition)" : nil
     }
 
-    /// The rules for the transport; `nil` when the certificate authorities alone decide.
+    /// The rules for the transport; `nil` when only the certificate authorities decide.
     ///
     /// The decision of a delegate may wait: its completion handler may be called later.
     var rules: ServerTrustRules? {
@@ -71,8 +70,8 @@ final class SessionTrust: Sendable {
     }
 
     private func askDelegate(_ trust: ServerTrust) throws {
-        // No request waits for the connection any more: the delegate has no task to decide for, and might have refused
-        // the server.
+        // If no request waits for the connection any more, there is no task to ask the delegate about. The server is
+        // refused, since the delegate might have refused it.
         guard let core = owner.withLock({ $0 })(), let attempt = core.attempt(waitingFor: trust) else {
             throw Self.refusal
         }
@@ -153,7 +152,8 @@ final class TrustSpace: URLProtectionSpace, @unchecked Sendable {
 /// name.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
-/// The authentication method of a challenge that asks for our own certificate; Foundation on Linux has only the name.
+/// The authentication method of a challenge that asks for the client's certificate; Foundation on Linux has only the
+/// name.
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
 
 /// A credential with a certificate and its private key, for the challenge `NSURLAuthenticationMethodClientCertificate`.

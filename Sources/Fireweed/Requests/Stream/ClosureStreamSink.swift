@@ -3,7 +3,7 @@
 import Dispatch
 import Foundation
 
-/// Calls a closure with each value, one at a time and in order even on a concurrent queue; then with the completion.
+/// Calls a closure with each value of a stream, then with the completion: in order, one call at a time.
 final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     private let request: DataStreamRequest
     private let decoder: StreamDecoder<Value, Failure>
@@ -57,7 +57,8 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func wakeForConclusion() -> Bool { false }
 
     func deliver() {
-        // After the pieces and values that are still being read or handled.
+        // The completion comes after the pieces that are still being read, and after the values that are still being
+        // handled.
         decoder.inOrder { [self] in
             queue.async { [self] in
                 try? handler(.init(event: .complete(request.completion), token: .init(request: request)))

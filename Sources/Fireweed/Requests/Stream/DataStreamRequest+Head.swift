@@ -48,7 +48,7 @@ extension DataStreamRequest {
 }
 
 extension ResponseHead {
-    /// Whether content may follow (RFC 9112 §6.3).
+    /// Whether content may follow this head (RFC 9112 §6.3).
     fileprivate func announcesContent(after method: String?) -> Bool {
         method != "HEAD" && status != 204 && status != 304 && contentLength != 0
     }

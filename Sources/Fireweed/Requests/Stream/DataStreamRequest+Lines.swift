@@ -3,10 +3,10 @@
 public import Foundation
 
 extension DataStreamRequest {
-    /// The default for the longest line, in bytes: 16 MiB.
+    /// The default maximum length of a line, in bytes: 16 MiB.
     public static let defaultMaximumLineByteCount = 16 * 1024 * 1024
 
-    /// The content's lines, as text without their ends.
+    /// Returns an async sequence of the content's lines, as text without line ends.
     ///
     /// Lines end with LF, CR or CRLF; empty lines are included. A last line without a line end is included when the
     /// content is complete. Bytes that are not UTF-8 become U+FFFD; a byte order mark at the start is dropped.
@@ -23,8 +23,8 @@ extension DataStreamRequest {
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator is released before the end;
     ///     true by default.
-    ///   - maximumLineByteCount: the longest line, 16 MiB by default; a longer one ends request and sequence with
-    ///     `StreamedContentError.lineTooLong`.
+    ///   - maximumLineByteCount: the maximum length of a line, 16 MiB by default; a longer line ends request and
+    ///     sequence with `StreamedContentError.lineTooLong`.
     /// - Returns: a sequence that throws the request's error when the request fails.
     public func lines(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -37,20 +37,20 @@ extension DataStreamRequest {
         }
     }
 
-    /// A decoded value for each line of the content (JSON Lines, NDJSON).
+    /// Returns an async sequence of a decoded value for each line of the content (JSON Lines, NDJSON).
     ///
     /// Lines end with LF; empty lines are skipped. Lines are decoded on the task that reads the sequence. A line that
     /// cannot be decoded ends the sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`,
-    /// and ends the request with the same error unless automatic cancelling is off. Refused responses, failures and
-    /// retries are as for `lines()`.
+    /// and ends the request with the same error unless automatic cancelling is off. For refused responses, failures and
+    /// retries, see `lines()`.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
     ///   - decoder: decodes one line at a time.
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator is released before the end, or
     ///     a line cannot be decoded; true by default.
-    ///   - maximumLineByteCount: the longest line, 16 MiB by default; a longer one ends request and sequence with
-    ///     `StreamedContentError.lineTooLong`.
+    ///   - maximumLineByteCount: the maximum length of a line, 16 MiB by default; a longer line ends request and
+    ///     sequence with `StreamedContentError.lineTooLong`.
     /// - Returns: a sequence that throws the request's error when the request fails.
     @preconcurrency
     public func jsonLines<Value: Decodable & Sendable>(

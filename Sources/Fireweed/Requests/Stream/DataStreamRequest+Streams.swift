@@ -90,7 +90,7 @@ extension DataStreamRequest {
 }
 
 extension DataStreamRequest {
-    /// The content as it comes, in pieces of any size.
+    /// Returns an async sequence of the content as it comes, in pieces of any size.
     ///
     /// The sequence gets no content of a response that the validators refuse; such a request may be retried. After the
     /// first piece there is no retry: a failure then ends the sequence, and no retrier is asked.
@@ -127,7 +127,7 @@ extension PieceReader where Value == String, Failure == Never {
                 $0.request($1, didParseStream: Result<String, AFError>.success(value))
             }
         }
-        // Not quick: bytes that are not UTF-8 take a hundred times as long to decode as others.
+        // `isQuick` is false, since bytes that are not UTF-8 take a hundred times as long to decode.
         return PieceReader(isQuick: false, onFailure: .none) { data, emit in
             let value = text.value.append(data)
             guard !value.isEmpty else { return }  // a part of one character

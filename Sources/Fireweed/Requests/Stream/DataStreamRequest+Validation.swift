@@ -4,24 +4,25 @@ import Foundation
 import FoundationNetworking
 
 extension DataStreamRequest {
-    /// Checks the head of the response with a closure: before the content if the request has a sequence, else after it.
+    /// Checks the head of the response with a closure: before the content if the request has a sequence, otherwise
+    /// after it.
     ///
-    /// The closure is called on the serialisation queue, or on the thread that makes the first sequence when the head
-    /// has come before. It is not called after a failure.
+    /// The closure is called on the serialisation queue. If the head came before the first sequence was made, the
+    /// thread that makes the sequence calls it. It is not called after a failure.
     @discardableResult
     @preconcurrency
     public func validate(_ validation: @escaping Validation) -> Self {
         addValidator { (_: DataStreamRequest, sent, response) in validation(sent, response) }
     }
 
-    /// Accepts these statuses.
+    /// Accepts only these status codes.
     @discardableResult
     @preconcurrency
     public func validate<S: Sequence & Sendable>(statusCode acceptableStatusCodes: S) -> Self where S.Element == Int {
         addValidator(statusCode: acceptableStatusCodes)
     }
 
-    /// Accepts these content types; `*` stands for any type or subtype.
+    /// Accepts only these content types; `*` stands for any type or subtype.
     @discardableResult
     @preconcurrency
     public func validate<S: Sequence>(
@@ -30,7 +31,7 @@ extension DataStreamRequest {
         addValidator(contentType: acceptableContentTypes)
     }
 
-    /// Accepts status 200 to 299 and the content types of the request's `Accept` field.
+    /// Accepts only status 200 to 299, and the content types of the request's `Accept` field.
     @discardableResult
     public func validate() -> Self {
         addDefaultValidators()

@@ -39,7 +39,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     /// An event of a stream: any number of values, then one completion.
     public enum Event<Success: Sendable, Failure: Error>: Sendable {
-        /// A value, or why it could not be made.
+        /// A value, or the error that prevented the value.
         case stream(Result<Success, Failure>)
         /// The end of the stream.
         case complete(Completion)
@@ -92,7 +92,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// The maximum number of bytes in `data`: 64 KiB.
     public static let maximumErrorContentByteCount = 64 * 1024
 
-    /// The beginning of the content of a response with a status from 400 on, so that an error can be read; else `nil`.
+    /// The first bytes of a response with a status from 400 on, to explain the error; `nil` for other responses.
     ///
     /// At most `maximumErrorContentByteCount` bytes of the last response. Streams get this content too, except
     /// `serverSentEvents()`, which only delivers events; it waits at most two seconds for the content of an error.
@@ -113,13 +113,13 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 }
 
 extension DataStreamRequest.Stream {
-    /// The value or its failure, for `.stream`.
+    /// The value or failure of a `.stream` event; `nil` for `.complete`.
     public var result: Result<Success, Failure>? { if case .stream(let result) = event { result } else { nil } }
-    /// The value, for a successful `.stream`.
+    /// The value of a successful `.stream` event; otherwise `nil`.
     public var value: Success? { if case .success(let value) = result { value } else { nil } }
-    /// The failure, for a failed `.stream`.
+    /// The failure of a failed `.stream` event; otherwise `nil`.
     public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
-    /// The end, for `.complete`.
+    /// The completion of a `.complete` event; `nil` for `.stream`.
     public var completion: DataStreamRequest.Completion? {
         if case .complete(let completion) = event { completion } else { nil }
     }

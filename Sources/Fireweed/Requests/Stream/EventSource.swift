@@ -11,7 +11,7 @@ struct EventSourceState: Sendable {
     let rule: ServerSentEvent.Reconnection?
     /// The last event ID so far.
     var lastEventID = ""
-    /// The wait before a reconnection: the rule's, until the server sets another one (`retry`).
+    /// The wait before a reconnection: the rule's wait, until the server sets another wait (`retry`).
     private(set) var reconnectionTime: Duration
     private var failureCount = 0
     private var isOpen = false
@@ -34,7 +34,7 @@ struct EventSourceState: Sendable {
     /// The error with which a response's head ends the source; `nil` when the content may be read, and for status 204.
     mutating func refusal(status: Int, contentType: String?) -> AFError? {
         isOpen = false
-        // "Clients can be told to stop reconnecting using the 204 response": not an error.
+        // Status 204 tells a client to stop reconnecting (WHATWG HTML §9.2): it is not an error.
         isStopped = status == 204
         guard !isStopped else { return nil }
         guard status == 200 else {
@@ -57,7 +57,8 @@ struct EventSourceState: Sendable {
 
     /// The wait before connecting again; `nil` when the source does not reconnect.
     mutating func delay(after error: AFError?, method: HTTPMethod = .get) -> Duration? {
-        // A request that is not idempotent might take effect again with each connection (RFC 9110 §9.2.2).
+        // A request that is not idempotent might take effect again with each connection (RFC 9110 §9.2.2), so by
+        // default it does not reconnect.
         let isIdempotent = HTTPMethod.idempotent.contains(method)
         let rule = rule ?? (isIdempotent ? .automatic : .never)
         let wasOpen = isOpen
@@ -98,7 +99,7 @@ final class EventSource: Sendable {
         state.withLock { $0.delay(after: error, method: method) }.map { $0 / .seconds(1) }
     }
 
-    /// Records how far the content has been read.
+    /// Records the last event ID and the reconnection time that the parser has read.
     func note(_ parser: ServerSentEventParser) {
         state.withLock { state in
             state.lastEventID = parser.lastEventID
@@ -106,7 +107,7 @@ final class EventSource: Sendable {
         }
     }
 
-    /// The request with the fields of an event source; its own `Accept` and `Cache-Control` stay.
+    /// Returns the request with the fields of an event source; an existing `Accept` or `Cache-Control` field stays.
     func completing(_ request: URLRequest) -> URLRequest {
         var request = request
         if request.headers["Accept"] == nil { request.headers.add(name: "Accept", value: "text/event-stream") }

@@ -17,7 +17,7 @@ struct SequenceGate: Sendable {
 
     /// Whether a sequence was ever added: without sequences, heads are not validated before the content.
     private var hasSequences = false
-    /// The attempt whose head came last, until it ends.
+    /// The attempt that received the last head; `nil` once that attempt has ended.
     private(set) var attempt: Attempt?
     private var verdict = HeadValidation.open
     /// Whether a sequence has got content.
@@ -41,9 +41,9 @@ struct SequenceGate: Sendable {
         return hasSequences
     }
 
-    /// Prepares for a new sequence; returns the attempt whose head has to be validated before, if any.
+    /// Prepares for a new sequence; returns the attempt whose head must be validated first, or `nil`.
     ///
-    /// Other sequences that are added meanwhile get no content until the head is validated.
+    /// Until the head is validated, no sequence gets content.
     mutating func admit() -> Attempt? {
         defer { hasSequences = true }
         guard !hasSequences, let attempt else { return nil }

@@ -9,7 +9,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
 
     private let request: DataStreamRequest
     private let decoder: StreamDecoder<Value, Failure>
-    /// Whether no value is ever dropped; only then does a slow reader pause the transport.
+    /// Whether the buffer never drops a value; a slow reader pauses the transport in this case only.
     private let isLossless: Bool
     private let buffer: StreamBuffer<(stream: Element, weight: Int)>
     /// Takes the head of the response, or the error when none came; `nil` when no caller waits for the head.
@@ -73,8 +73,8 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func wakeForConclusion() -> Bool { false }
 
     func deliver() {
-        // This has no effect if the head was given already. It gives the head of a response that ended before this
-        // consumer was added.
+        // A response may have ended before this consumer was added: its head is given here. A second `give` has no
+        // effect.
         if let head {
             let error = request.error
             head.give(

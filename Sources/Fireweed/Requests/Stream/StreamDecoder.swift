@@ -32,10 +32,10 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
     var finish: @Sendable (Bool, Emit) -> Void = { _, _ in }
 }
 
-/// Runs a piece reader for one consumer, and counts the values that wait.
+/// Runs a piece reader for one consumer, and tracks the weight of the values that wait.
 ///
-/// A reader that is not quick runs on a serial queue of its own above the session's serialisation queue, which may be
-/// concurrent.
+/// A reader that is not quick runs on its own serial queue. That queue targets the session's serialisation queue, which
+/// may be concurrent.
 final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
     typealias Deliver = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
 

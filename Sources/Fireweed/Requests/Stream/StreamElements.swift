@@ -64,8 +64,8 @@ extension DataStreamRequest {
         }
     }
 
-    /// A sequence of a reader's values after `convert`, which runs on the reading task and returns `nil` to drop a
-    /// value.
+    /// Returns a sequence of a reader's values after `convert`, which runs on the reading task and returns `nil` to
+    /// drop a value.
     func elements<Raw: Sendable, Element: Sendable>(
         cancelling: Bool, reader: @escaping @Sendable () -> PieceReader<Raw, AFError>,
         convert: @escaping @Sendable (Raw) -> Result<Element, AFError>?

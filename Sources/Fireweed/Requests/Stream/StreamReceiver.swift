@@ -5,7 +5,8 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Passes the content of a response to the consumers of a stream as it comes, and keeps none of it.
+/// Passes the content of a response to the consumers of a stream as it comes; keeps only the first bytes of an error
+/// response.
 final class StreamReceiver: ResponseReceiver {
     private struct State: Sendable {
         var sinks: [any StreamSink] = []
@@ -31,7 +32,7 @@ final class StreamReceiver: ResponseReceiver {
 
     /// The state of the source of server-sent events; `nil` for other streams.
     var eventSource: EventSource? { state.withLock { $0.eventSource } }
-    /// The beginning of the content of a response with a status from 400 on; else `nil`.
+    /// The first bytes of the content of a response with a status from 400 on; otherwise `nil`.
     var errorContent: Data? { state.withLock { $0.errorContent?.data } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
@@ -68,7 +69,7 @@ final class StreamReceiver: ResponseReceiver {
         return .wait
     }
 
-    /// Runs the validators before the first content, for sequences.
+    /// Validates the head before any content is delivered, as sequences require.
     private func judge(_ attempt: Attempt, of request: Request) -> HeadDisposition {
         guard request.hasValidators else {
             state.withLock { $0.gate.judged(attempt, []) }
@@ -85,7 +86,7 @@ final class StreamReceiver: ResponseReceiver {
         return .wait
     }
 
-    /// Gives the head of an acceptable response to the consumers that wait for one.
+    /// Gives the head of an acceptable response to the consumers that wait for a head.
     private func passHead(of attempt: Attempt) {
         let sinks = state.withLock { state in
             guard state.eventSource == nil, state.gate.isOpen else { return [any StreamSink]() }
@@ -187,7 +188,7 @@ final class StreamReceiver: ResponseReceiver {
     // MARK: The consumers
 
     func add(_ sink: any StreamSink, of request: DataStreamRequest) {
-        // A head that came before the first sequence was not validated.
+        // If the head came before the first sequence, it was not validated: it is validated now.
         if sink.isSequence, let attempt = state.withLock({ $0.gate.admit() }) {
             let results = request.judgeHead(of: attempt)
             state.withLock { $0.gate.judged(attempt, results) }
@@ -265,7 +266,7 @@ private struct ErrorContent: Sendable {
 }
 
 extension Request {
-    /// Keeps the first and the latest attempts of a request that reconnects for years, and releases the others.
+    /// Releases old attempts, since a request may reconnect for years; the first and the latest attempts stay.
     fileprivate func forgetOldAttempts() {
         mutable.withLock { $0.shortenHistory() }
     }

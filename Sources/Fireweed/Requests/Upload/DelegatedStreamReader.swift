@@ -1,4 +1,4 @@
-// A stream that the session's delegate gives.
+// A reader of a stream that the session's delegate provides.
 
 import FireweedTransport
 import Foundation
@@ -21,8 +21,8 @@ final class DelegatedStreamReader: BodyReader {
         self.byteCount = byteCount
     }
 
-    /// Reads the delegate's stream; throws `URLError.requestBodyStreamExhausted` when the delegate gives no stream
-    /// within 60 seconds, and the stream's own error.
+    /// Reads the delegate's stream; throws the stream's error, or `URLError.requestBodyStreamExhausted` when the
+    /// delegate gives no stream within 60 seconds.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try (reader.withLock { $0 } ?? openStream()).read(into: buffer)
     }

@@ -1,8 +1,8 @@
-// Content whose length a `Content-Length` field gives.
+// Request content with the length of a `Content-Length` field.
 
 import FireweedTransport
 
-/// A reader with a length that the caller's `Content-Length` field gives.
+/// A reader of content whose length comes from the caller's `Content-Length` field.
 final class MeasuredReader: BodyReader {
     let byteCount: Int64?
     private let reader: any BodyReader

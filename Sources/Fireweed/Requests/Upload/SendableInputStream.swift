@@ -1,10 +1,10 @@
-// A stream on its way to a monitor.
+// A sendable wrapper of an `InputStream`.
 
 import Foundation
 
-/// Carries an `InputStream` to a monitor's queue.
+/// Carries an `InputStream` to a monitor's queue, or from the session's delegate to the reader of the content.
 struct SendableInputStream: @unchecked Sendable {
-    // SAFETY: monitors get the stream, as with Alamofire; they are responsible for not reading it.
+    // SAFETY: a monitor must not read the stream, as with Alamofire; a delegate hands its stream over to the library.
     let value: InputStream
 
     init(_ value: InputStream) {

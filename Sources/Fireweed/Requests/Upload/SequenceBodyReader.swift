@@ -1,4 +1,4 @@
-// Content of a request that an async sequence gives.
+// Request content from an async sequence.
 
 import Dispatch
 import FireweedTransport
@@ -56,7 +56,7 @@ where Content.Element: DataProtocol {
         return count
     }
 
-    /// Ends the transfer's reading: the task of a pending read is cancelled, and the sequence with it.
+    /// Stops reading: cancels the task of a pending read, which also cancels the sequence.
     func stop() {
         let task = state.withLock { state in
             state.isStopped = true
@@ -65,7 +65,7 @@ where Content.Element: DataProtocol {
         task?.cancel()
     }
 
-    /// Waits for the next element on the caller's thread.
+    /// Reads the next bytes; blocks the caller's thread until the sequence gives them.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let outcome = ReadOutcome()
         let group = DispatchGroup()
@@ -84,7 +84,7 @@ where Content.Element: DataProtocol {
 }
 
 extension MessageContent {
-    /// A sequence that can be read once: a second message that needs the sequence fails with a clear error.
+    /// Content from a sequence that can be read once; a second reader throws `URLError.requestBodyStreamExhausted`.
     static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> MessageContent
     where Content.Element: DataProtocol {
         let isTaken = Atomic(false)

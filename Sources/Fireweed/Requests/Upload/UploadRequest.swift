@@ -1,13 +1,13 @@
-// A request that sends content of its own.
+// A request that uploads content.
 
 public import Foundation
 import FoundationNetworking
 
 /// A ``DataRequest`` that sends bytes, a file, a stream, a form or an async sequence.
 ///
-/// The end of the response ends the upload: when a server has responded completely before it has read all content, the
-/// rest is not sent, and the request succeeds or fails by the response alone. `uploadProgress` then says how much was
-/// sent. A response with a status of 300 or more ends the upload at its head (RFC 9112 §9.5).
+/// The end of the response ends the upload. When the whole response comes before all content was sent, the rest is not
+/// sent, and only the response decides whether the request succeeds. `uploadProgress` shows how much was sent. A
+/// response with a status of 300 or more ends the upload at its head (RFC 9112 §9.5).
 public final class UploadRequest: DataRequest, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 

@@ -6,7 +6,7 @@ public import FoundationNetworking
 /// Why a WebSocket was closed (RFC 6455 §7.4): any number that fits into a close frame.
 ///
 /// On Linux `URLSessionWebSocketTask.CloseCode` has no values for 1012 to 1014 and for the codes of applications, 3000
-/// to 4999; this type has a value for every number. It is an integer literal too: `socket.close(sendingCode: 4001)`.
+/// to 4999; this type has a value for every number. Codes can be integer literals: `socket.close(sendingCode: 4001)`.
 public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 {
@@ -20,7 +20,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomSt
 
     /// No code.
     public static let invalid = WebSocketCloseCode(rawValue: 0)
-    /// The purpose is fulfilled.
+    /// The connection has fulfilled its purpose.
     public static let normalClosure = WebSocketCloseCode(rawValue: 1000)
     /// The server shuts down, or the user leaves.
     public static let goingAway = WebSocketCloseCode(rawValue: 1001)
@@ -54,7 +54,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomSt
     /// The number.
     public var description: String { String(rawValue) }
 
-    /// The number to put into a close frame; 0, for none, when the code may not be sent (RFC 6455 §7.4.1).
+    /// The number to put into a close frame; 0, which sends no code, when the code may not be sent (RFC 6455 §7.4.1).
     var wireCode: UInt16 {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: UInt16(rawValue)

@@ -57,11 +57,11 @@ final class WebSocketReceiver: ResponseReceiver {
 
     /// Called when the handshake is done.
     func opened(_ channel: any WebSocketChannel, subprotocol: String?, of request: Request) {
-        // The cookies of the handshake's response are stored now, since the attempt ends only with the WebSocket.
+        // The attempt ends only with the WebSocket, so the cookies of the handshake's response are stored now.
         if let attempt = request.lastAttempt, attempt.hasDeferredWork {
             request.core.arguments.rootQueue.async { attempt.beginDeferredWork() }
         }
-        // The channel is set before a listener is notified: the listener may send or ping immediately.
+        // The channel is set before a listener is notified, since the listener may send or ping immediately.
         while true {
             let waiting = lifecycle.withLock { $0.open(channel) }
             guard !waiting.isEmpty else { break }
@@ -89,7 +89,8 @@ final class WebSocketReceiver: ResponseReceiver {
     func add(_ sink: any WebSocketSink, of request: Request) {
         guard lifecycle.withLock({ $0.add(sink) }) == .deliverKept else { return }
         var isFull = false
-        // More events may be kept meanwhile: the listener gets events directly when no kept event is left.
+        // More events may be kept while `sink` takes these. The loop ends when none is left; `sink` then gets events
+        // directly.
         while let events = lifecycle.withLock({ $0.takeKept(for: sink) }) {
             for event in events where sink.receive(event) == .isFull { isFull = true }
         }
@@ -123,7 +124,7 @@ final class WebSocketReceiver: ResponseReceiver {
     }
 }
 
-/// The open channel, the messages that wait for it, and the listeners.
+/// The open channel, the messages that wait for the channel, and the listeners.
 struct WebSocketLifecycle: Sendable {
     struct Send: Sendable {
         let message: WebSocketMessage
@@ -198,7 +199,7 @@ struct WebSocketLifecycle: Sendable {
 
     // MARK: Sending
 
-    /// Decides about a message; before the WebSocket is open, the message is kept after the messages that wait.
+    /// Decides about a message; until the WebSocket is open, the message waits after the earlier messages.
     mutating func handle(_ send: Send) -> Sending {
         if isOver { return .refuse }
         if let channel { return .send(channel) }

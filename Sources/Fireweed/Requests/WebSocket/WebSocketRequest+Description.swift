@@ -15,7 +15,7 @@ extension WebSocketRequest.Event.Kind: CustomStringConvertible, CustomReflectabl
     /// The event in words: the length of a message and of a reason, and never their content.
     public var description: String {
         switch self {
-        // A subprotocol may hold a token.
+        // A subprotocol may hold a token, so only its presence is shown.
         case .connected(let name): name == nil ? "connected" : "connected, with a subprotocol"
         case .receivedMessage(let message): "received a message\(Self.length(of: message))"
         case .serializerFailed: "received a message that the serializer could not read"

@@ -111,7 +111,7 @@ extension WebSocketRequest {
 }
 
 extension WebSocketMessageSerializer where Failure == any Error {
-    /// The event for a message: with its value, or with the serialiser's error.
+    /// Returns the event for a message: with its value, or with the serialiser's error.
     @Sendable
     func kind(of message: WebSocketMessage) -> WebSocketRequest.Event<Output, any Error>.Kind {
         do {

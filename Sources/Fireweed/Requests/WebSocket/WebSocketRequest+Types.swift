@@ -10,22 +10,22 @@ extension WebSocketRequest {
         /// No subprotocol, messages up to 1 MiB, no automatic pings, no compression.
         public static var `default`: Configuration { Configuration() }
 
-        /// Offers a subprotocol, or several separated by commas.
+        /// A configuration that offers a subprotocol, or several separated by commas.
         public static func `protocol`(_ protocol: String) -> Configuration {
             Configuration(protocol: `protocol`)
         }
 
-        /// Accepts messages of up to this many bytes.
+        /// A configuration that accepts messages of up to this many bytes.
         public static func maximumMessageSize(_ maximumMessageSize: Int) -> Configuration {
             Configuration(maximumMessageSize: maximumMessageSize)
         }
 
-        /// Sends a ping every `pingInterval` seconds.
+        /// A configuration that sends a ping every `pingInterval` seconds.
         public static func pingInterval(_ pingInterval: TimeInterval) -> Configuration {
             Configuration(pingInterval: pingInterval)
         }
 
-        /// Offers compression.
+        /// A configuration that offers compression.
         public static func compression(_ compression: WebSocketCompression) -> Configuration {
             Configuration(compression: compression)
         }

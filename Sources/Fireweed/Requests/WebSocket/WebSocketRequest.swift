@@ -140,7 +140,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         let (start, startNanoseconds) = (core.clock.now, core.clock.monotonicNanoseconds)
         channel.ping { [self] failure in
             guard let failure else {
-                // From the monotonic clock, not from two dates: the system clock may be set meanwhile.
+                // The latency comes from the monotonic clock: the system clock may be set between ping and pong.
                 let latency = startNanoseconds.seconds(until: core.clock.monotonicNanoseconds)
                 let end = start.addingTimeInterval(latency)
                 return completion(.pong(.init(start: start, end: end, latency: latency)))

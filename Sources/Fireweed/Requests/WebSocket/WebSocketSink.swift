@@ -32,7 +32,7 @@ extension WebSocketSink {
     func wakeForConclusion() -> Bool { false }
 }
 
-/// Makes public events from those of the transport.
+/// Converts the transport's events into public events.
 struct WebSocketEvents<Success: Sendable, Failure: Error>: Sendable {
     typealias Event = WebSocketRequest.Event<Success, Failure>
 
@@ -66,7 +66,7 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
         handler: @escaping @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
     ) {
         self.events = events
-        // Either queue may be concurrent: these two, above them, keep the order.
+        // The given queues may be concurrent: serial queues that target them keep the order.
         self.queue = DispatchQueue(label: "fireweed.websocket.handler", target: queue)
         self.serialisationQueue = serialisationQueue.map { DispatchQueue(label: "fireweed.websocket", target: $0) }
         self.handler = handler

@@ -29,7 +29,7 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Receiving
 
-    /// Every event: the connection, each message, the close and the completion.
+    /// Returns a sequence of every event: the connection, each message, the close and the completion.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
@@ -45,7 +45,7 @@ public struct WebSocketTask: Sendable {
         return stream(shouldAutomaticallyCancel, bufferingPolicy) { events.event($0) }
     }
 
-    /// Every message; the sequence ends when the WebSocket does, whatever the reason.
+    /// Returns a sequence of every message; it ends when the WebSocket ends for any reason.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
@@ -62,7 +62,7 @@ public struct WebSocketTask: Sendable {
         }
     }
 
-    /// Every event, with decoded messages; a message that cannot be decoded is a `serializerFailed` event.
+    /// Returns a sequence of every event, with decoded messages; an undecodable message is a `serializerFailed` event.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
@@ -83,7 +83,7 @@ public struct WebSocketTask: Sendable {
             automaticallyCancelling: shouldAutomaticallyCancel, bufferingPolicy: bufferingPolicy)
     }
 
-    /// The value of every message that can be decoded; other messages are dropped.
+    /// Returns a sequence of the values of every message that can be decoded; other messages are dropped.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
@@ -106,7 +106,7 @@ public struct WebSocketTask: Sendable {
         }
     }
 
-    /// Every event, with the values that a serialiser makes of messages.
+    /// Returns a sequence of every event, with the values that a serialiser makes from messages.
     ///
     /// - Parameters:
     ///   - serializer: makes the values, on the task that reads; a message for which it throws is a `serializerFailed`
@@ -145,9 +145,9 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message; returns when the kernel has the message's last byte.
+    /// Sends a message; returns when the kernel has taken the message's last byte.
     ///
-    /// Before the first sequence is made, the call resumes the request as making a sequence does. Events are then kept
+    /// Before the first sequence is made, the call resumes the request, as making a sequence does. Events are then kept
     /// for the first sequence; nothing is read from the network while about a megabyte of messages waits.
     ///
     /// A task that is cancelled while it awaits this method throws `CancellationError`; the message may still be sent.
@@ -200,7 +200,7 @@ public struct WebSocketTask: Sendable {
 }
 
 extension WebSocketRequest {
-    /// The WebSocket as async sequences and functions.
+    /// Returns a `WebSocketTask`, which offers the WebSocket as async sequences and functions.
     public func webSocketTask() -> WebSocketTask {
         WebSocketTask(request: self)
     }
