@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// The tasks that wait for a response.
+/// The Swift tasks that await one response.
 ///
 /// Not generic, so that the code that runs for every request is not specialised for each type of response.
 struct AwaitingTasks: ~Copyable, Sendable {
@@ -24,7 +24,7 @@ struct AwaitingTasks: ~Copyable, Sendable {
 
     var isReady: Bool { state.withLock { $0.isReady } }
 
-    /// Wakes the tasks that wait, and those that will wait, with `.ready`.
+    /// Wakes all waiting tasks with `.ready`; later calls of `wait()` return `.ready` at once.
     func wakeAll() {
         let waiters = state.withLock { state in
             state.isReady = true
@@ -38,7 +38,7 @@ struct AwaitingTasks: ~Copyable, Sendable {
         for waiter in waiters.others { waiter.resume(returning: .ready) }
     }
 
-    /// Wakes the first waiter to run the conclusion; false when no task waits.
+    /// Wakes the first waiter so that it runs the conclusion; returns false when there is no first waiter.
     func wakeForConclusion() -> Bool {
         let waiter = state.withLock { state in
             defer { state.first = nil }
@@ -49,7 +49,8 @@ struct AwaitingTasks: ~Copyable, Sendable {
     }
 
     func wait() async -> Wake {
-        // Unsafe, but resumed once: the code that takes the continuation out of the state resumes the continuation.
+        // An unsafe continuation is safe here: only the code that takes it out of the state resumes it, and does so
+        // once.
         await withUnsafeContinuation { continuation in
             let isReady = state.withLock { state in
                 if !state.isReady {
@@ -66,12 +67,12 @@ struct AwaitingTasks: ~Copyable, Sendable {
 ///
 /// The first waiter also runs the request's conclusion, so that decoding costs no thread hop.
 ///
-/// The response need not be `Sendable`: JSON as Foundation's objects is `Any`. The request makes the response from
-/// content that nothing else refers to, and hands over its last reference to the response.
+/// `Response` need not be `Sendable`: JSON as Foundation's objects is `Any`. Sending it is safe: the request makes the
+/// response from content that nothing else refers to, and hands over its last reference to the response.
 final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked Sendable {
     private let tasks = AwaitingTasks()
     private let make: @Sendable () -> (Response, AFError?)
-    // SAFETY: only a conclusion writes this variable, one at a time; it is read only after the tasks are woken.
+    // SAFETY: only conclusions write this variable, and they never overlap; it is read only after the tasks are woken.
     private var made: Response?
 
     /// `make` makes the response from the request's outcome; a conclusion calls it, once for each outcome.
@@ -110,7 +111,7 @@ final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unche
         }
     }
 
-    /// The response, after `finish(_:)`.
+    /// The response; may be read only after `finish(_:)` has returned.
     var response: Response {
         guard let made else { preconditionFailure("a finished request has its response") }
         return made

@@ -2,13 +2,12 @@
 
 public import Foundation
 
-/// Gives the content of a ``DataStreamRequest`` as async sequences, which slow the network down when they are read
-/// slowly.
+/// The content of a ``DataStreamRequest`` as async sequences; a slow reader slows the transfer down.
 ///
 /// Each iterator gets the content that comes after the iterator was made, then one completion. The first iterator
-/// resumes the request, as a handler does. No sequence gets content of a response that the validators refuse, and once
-/// a sequence got content, a failure is not retried: the content comes once. Serialisers run on the session's
-/// serialisation queue, in the order of the content.
+/// resumes the request, as a handler does. When the validators refuse a response, no sequence gets its content. After a
+/// sequence has got content, a failure is not retried, since content is delivered only once. Serialisers run on the
+/// session's serialisation queue, in the order of the content.
 public struct DataStreamTask: Sendable {
     /// A sequence of events of a stream.
     public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>
@@ -19,14 +18,14 @@ public struct DataStreamTask: Sendable {
         self.request = request
     }
 
-    /// The content in the pieces in which it came.
+    /// The content as `Data`, in the pieces in which the network delivered it.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
     ///     by default.
-    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, loses nothing: it stops
-    ///     reading from the network while about a megabyte waits. The other policies drop pieces.
-    /// - Returns: a sequence whose every iterator gets its own copy of the content from then on.
+    ///   - bufferingPolicy: how much is buffered for a slow reader. `.unbounded`, the default, loses nothing: reading
+    ///     from the network pauses while about a megabyte is buffered. The other policies drop elements.
+    /// - Returns: a sequence; each of its iterators gets all content that comes after the iterator was made.
     public func streamingData(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: Stream<Data, Never>.BufferingPolicy = .unbounded
@@ -34,15 +33,15 @@ public struct DataStreamTask: Sendable {
         stream(.pieces, shouldAutomaticallyCancel, bufferingPolicy)
     }
 
-    /// The content as text; a character that is split between two pieces comes with the second.
+    /// The content as text; a character that is split between two pieces is delivered with the second piece.
     ///
     /// Bytes that are not UTF-8 become U+FFFD.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
     ///     by default.
-    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, loses nothing: it stops
-    ///     reading from the network while about a megabyte waits. The other policies drop values.
+    ///   - bufferingPolicy: how much is buffered for a slow reader. `.unbounded`, the default, loses nothing: reading
+    ///     from the network pauses while about a megabyte is buffered. The other policies drop elements.
     /// - Returns: a sequence of events: the pieces, then the completion.
     public func streamingStrings(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -51,17 +50,17 @@ public struct DataStreamTask: Sendable {
         stream(.text(request), shouldAutomaticallyCancel, bufferingPolicy)
     }
 
-    /// A decoded value of each piece of the content.
+    /// Decodes one value from each piece of the content.
     ///
-    /// A piece is the bytes that the network delivered at once, so this is for servers that flush after each value. Use
+    /// A piece is the bytes of one read from the network: use this method for servers that flush after each value. Use
     /// `DataStreamRequest.jsonLines(of:decoder:automaticallyCancelling:maximumLineByteCount:)` for values on lines.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
     ///     by default.
-    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, loses nothing: it stops
-    ///     reading from the network while about a megabyte waits. The other policies drop values.
+    ///   - bufferingPolicy: how much is buffered for a slow reader. `.unbounded`, the default, loses nothing: reading
+    ///     from the network pauses while about a megabyte is buffered. The other policies drop elements.
     /// - Returns: a sequence of events: a value or a decoding error for each piece, then the completion.
     @preconcurrency
     public func streamingDecodables<T: Decodable & Sendable>(
@@ -73,14 +72,14 @@ public struct DataStreamTask: Sendable {
             bufferingPolicy: bufferingPolicy)
     }
 
-    /// The value that a serialiser makes of each piece of the content.
+    /// The value that a serialiser makes from each piece of the content.
     ///
     /// - Parameters:
     ///   - serializer: makes the values, on the session's serialisation queue, in the order of the content.
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
     ///     by default.
-    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, loses nothing: it stops
-    ///     reading from the network while about a megabyte waits. The other policies drop values.
+    ///   - bufferingPolicy: how much is buffered for a slow reader. `.unbounded`, the default, loses nothing: reading
+    ///     from the network pauses while about a megabyte is buffered. The other policies drop elements.
     /// - Returns: a sequence of events: a value or an error for each piece, then the completion.
     public func streamingResponses<Serializer: DataStreamSerializer>(
         serializedUsing serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -121,7 +120,7 @@ public struct DataStreamTask: Sendable {
 }
 
 extension DataStreamRequest {
-    /// The content as async sequences.
+    /// Returns the content as async sequences.
     public func streamTask() -> DataStreamTask {
         DataStreamTask(request: self)
     }

@@ -61,7 +61,7 @@ public struct DataTask<Value>: Sendable {
 
     /// The value of the response; waits until the request is finished.
     ///
-    /// Throws the ``AFError`` of the response. The likely ones:
+    /// Throws the ``AFError`` of the response, most often one of these:
     /// - `sessionTaskFailed(error:)`: the network or the server failed, or a time limit passed; `error` is mostly a
     ///   `URLError`.
     /// - `responseValidationFailed(reason:)`: with `validate()`, the status or the type of the content is not
@@ -96,7 +96,7 @@ public struct DataTask<Value>: Sendable {
 }
 
 extension DataRequest {
-    /// The content, to be awaited.
+    /// Returns a task that awaits the content as `Data`.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
@@ -119,7 +119,7 @@ extension DataRequest {
             handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 
-    /// A value that is decoded from the content, to be awaited.
+    /// Returns a task that awaits a value decoded from the content.
     ///
     /// The decoder runs on the Swift task that waits first, or on the serialisation queue: see ``DataTask``.
     ///
@@ -148,7 +148,7 @@ extension DataRequest {
             handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 
-    /// The content as text, to be awaited.
+    /// Returns a task that awaits the content as text.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
@@ -174,7 +174,7 @@ extension DataRequest {
             handler: AwaitingHandler { self.serialised(by: serializer) })
     }
 
-    /// The value that a serialiser makes of the response, to be awaited.
+    /// Returns a task that awaits the value that a serialiser makes from the response.
     ///
     /// - Parameters:
     ///   - serializer: makes the value, on the Swift task that waits first or on the serialisation queue.

@@ -59,7 +59,7 @@ public struct DownloadTask<Value>: Sendable {
 
     /// The value of the response; waits until the request is finished.
     ///
-    /// Throws the ``AFError`` of the response. The likely ones:
+    /// Throws the ``AFError`` of the response, most often one of these:
     /// - `sessionTaskFailed(error:)`: the network or the server failed, or a time limit passed; `error` is mostly a
     ///   `URLError`.
     /// - `responseValidationFailed(reason:)`: with `validate()`, the status or the type of the content is not
@@ -95,7 +95,7 @@ public struct DownloadTask<Value>: Sendable {
 }
 
 extension DownloadRequest {
-    /// The content of the file, to be awaited.
+    /// Returns a task that awaits the content of the file as `Data`.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
@@ -118,7 +118,7 @@ extension DownloadRequest {
         }
     }
 
-    /// A value that is decoded from the content of the file, to be awaited.
+    /// Returns a task that awaits a value decoded from the content of the file.
     ///
     /// The decoder runs on the Swift task that waits first, or on the serialisation queue: see ``DownloadTask``.
     ///
@@ -147,7 +147,7 @@ extension DownloadRequest {
         }
     }
 
-    /// The content of the file as text, to be awaited.
+    /// Returns a task that awaits the content of the file as text.
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
@@ -173,7 +173,7 @@ extension DownloadRequest {
         }
     }
 
-    /// The value that a serialiser makes of the response, to be awaited.
+    /// Returns a task that awaits the value that a serialiser makes from the response.
     ///
     /// - Parameters:
     ///   - serializer: makes the value, on the Swift task that waits first or on the serialisation queue; it may keep
@@ -189,7 +189,7 @@ extension DownloadRequest {
         }
     }
 
-    /// The file of the content, to be awaited; the caller owns it.
+    /// Returns a task that awaits the URL of the downloaded file; the caller owns the file.
     ///
     /// - Parameter shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by
     ///   default.

@@ -1,12 +1,12 @@
 // Decisions about the head of a response, in an async closure.
 //
-// The form with a decision is disfavoured: else both forms would fit a closure of several statements without a value.
+// The method whose handler returns a `ResponseDisposition` is disfavoured: otherwise a closure of several statements
+// that returns no value would be ambiguous.
 
 public import FoundationNetworking
 
 extension DataRequest {
-    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
-    /// decision.
+    /// Calls `handler` in a new task with the head of the response; the content waits for the handler's decision.
     ///
     /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @_disfavoredOverload
@@ -19,7 +19,7 @@ extension DataRequest {
         return self
     }
 
-    /// Calls `handler` on a task of its own with the head of the response; content waits until the handler returns.
+    /// Calls `handler` in a new task with the head of the response; the content waits until the handler returns.
     ///
     /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @discardableResult
@@ -36,8 +36,7 @@ extension DataRequest {
 }
 
 extension DataStreamRequest {
-    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
-    /// decision.
+    /// Calls `handler` in a new task with the head of the response; the content waits for the handler's decision.
     ///
     /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @_disfavoredOverload
@@ -50,7 +49,7 @@ extension DataStreamRequest {
         return self
     }
 
-    /// Calls `handler` on a task of its own with the head of the response; content waits until the handler returns.
+    /// Calls `handler` in a new task with the head of the response; the content waits until the handler returns.
     ///
     /// Called once for each attempt that gets a response. A second call of this method replaces the handler.
     @discardableResult
@@ -67,7 +66,7 @@ extension DataStreamRequest {
 }
 
 extension Request {
-    /// The bridge from the handler's queue to an async closure, which only a task can call.
+    /// Calls an async closure from the handler's queue: only a task can call such a closure.
     fileprivate func setAsyncResponseHandler(
         _ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition
     ) {

@@ -6,10 +6,10 @@ public import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// The progress of the request's content, each time that content was sent.
+    /// The upload progress: one element each time that content of the request was sent.
     ///
-    /// Ends with the request. Every sequence and the progress handler get each change. All elements are the same
-    /// `Progress` object, which changes.
+    /// Ends with the request. Every sequence, and the progress handler, get each change. All elements are the same
+    /// `Progress` object, which is updated.
     ///
     /// - Parameter bufferingPolicy: what is kept for a slow reader; everything, by default.
     /// - Returns: the sequence.
@@ -19,10 +19,10 @@ extension Request {
         progressStream(\.upload, bufferingPolicy)
     }
 
-    /// The progress of the response's content, each time that content came.
+    /// The download progress: one element each time that content of the response was received.
     ///
-    /// Ends with the request. Every sequence and the progress handler get each change. All elements are the same
-    /// `Progress` object, which changes.
+    /// Ends with the request. Every sequence, and the progress handler, get each change. All elements are the same
+    /// `Progress` object, which is updated.
     ///
     /// - Parameter bufferingPolicy: what is kept for a slow reader; everything, by default.
     /// - Returns: the sequence.

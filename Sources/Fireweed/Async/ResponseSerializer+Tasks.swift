@@ -1,8 +1,8 @@
-// The awaited forms that take a `ResponseSerializer`, so that `.data`, `.string` and `.decodable(of:)` can be written
-// with a dot.
+// Methods that take a `ResponseSerializer` and return a task, so that `.data`, `.string` and `.decodable(of:)` can be
+// written with a dot.
 
 extension DataRequest {
-    /// The value that a serialiser makes of the response, to be awaited.
+    /// Returns a task that awaits the value that a serialiser makes from the response.
     ///
     /// For serialisers that are written with a dot, such as `.decodable(of: User.self)`.
     ///
@@ -20,7 +20,7 @@ extension DataRequest {
 }
 
 extension DownloadRequest {
-    /// The value that a serialiser makes of the response, to be awaited.
+    /// Returns a task that awaits the value that a serialiser makes from the response.
     ///
     /// For serialisers that are written with a dot, such as `.decodable(of: User.self)`.
     ///

@@ -65,7 +65,7 @@ struct AuthenticationLink: Link {
         }
     }
 
-    /// The message again, with credentials that were found for the challenge; `nil` when the 401 is the response.
+    /// Returns the message with credentials for the challenge; `nil` when there are none: the 401 is then the response.
     ///
     /// Credentials that the message carried have been refused by the challenge: they are not sent a second time.
     private func answer(to head: ResponseHead, of message: OutgoingMessage) -> OutgoingMessage? {
@@ -79,7 +79,7 @@ struct AuthenticationLink: Link {
         return .again(next)
     }
 
-    /// Stores the request's credential, and the nonce of its answer, after the origin has accepted them.
+    /// Stores the request's credential, and the nonce of its Digest answer, after the origin has accepted them.
     private func remember(_ message: OutgoingMessage, acceptedAfter challenge: ResponseHead?) {
         if let digest = message.digest, let space = message.digestSpace { digests.accept(digest.use, in: space) }
         guard let credential = message.remembered, let challenge, challenge.status == 401 else { return }

@@ -24,7 +24,7 @@ struct CacheWalk: Sendable {
         }
     }
 
-    /// Looks up a stored response, and acts by the rules.
+    /// Looks up a stored response, and acts on the result.
     private func look() -> Decision {
         guard cache.isRemote else {
             return .deferred(on: cache.queue) { act(on: cache.finding(for: query), &$0) }
@@ -58,7 +58,8 @@ struct CacheWalk: Sendable {
         return fetch(finding, &exchange)
     }
 
-    /// Sends the message, unless the origin has just failed for an equal one, or another process fetches the response.
+    /// Sends the message, unless the origin has just failed for an equal message, or another process fetches the
+    /// response.
     private func fetch(_ finding: CacheFinding, _ exchange: inout ChainContext) -> Decision {
         if let decision = decision(after: exchange.originFailure, finding, &exchange) { return decision }
         switch finding.fetch {
@@ -79,7 +80,8 @@ struct CacheWalk: Sendable {
         return .pass
     }
 
-    /// The decision after the origin's failure for an equal request; `nil` when the message is sent nevertheless.
+    /// The decision after the origin's failure for an equal request; `nil` when the message is sent in spite of the
+    /// failure.
     private func decision(
         after failure: OriginFailure?, _ finding: CacheFinding, _ exchange: inout ChainContext
     ) -> Decision? {
@@ -95,10 +97,10 @@ struct CacheWalk: Sendable {
         }
     }
 
-    /// Waits for the fetch of another process, and repeats the look-up; `nil` when the request has waited long enough.
+    /// Waits for the fetch of another process, then repeats the look-up; `nil` when the request has waited long enough.
     ///
-    /// One wait lasts for the store's `fetchTimeout` at most; one of the waiting requests then takes over the fetch,
-    /// and the others continue to wait.
+    /// One wait lasts for the store's `fetchTimeout` at most. After that, one of the waiting requests fetches the
+    /// response, and the other requests continue to wait.
     private func waitElsewhere(_ exchange: inout ChainContext) -> Decision? {
         let wait = exchange.fetchWait ?? FetchWait(of: host, by: cache.clock)
         if let limit = wait.limit, limit.rest(by: cache.clock) == .zero { return nil }
@@ -123,7 +125,8 @@ struct CacheWalk: Sendable {
 
     /// The rule for storing the response.
     ///
-    /// Nothing is stored when a delegate gave a client identity after the look-up, which did not know the user.
+    /// Nothing is stored when a delegate gave a client identity after the look-up: the look-up did not know for which
+    /// user the response is.
     var storingPolicy: StoringPolicy {
         query.clientIdentity == cache.scope.clientIdentity(for: query.url)
             ? host.storingPolicy : StoringPolicy(stores: false)
@@ -134,7 +137,7 @@ struct CacheWalk: Sendable {
         _ stored: StoredResponse, by head: ResponseHead, _ note: CacheNote, _ exchange: ChainContext
     ) -> Decision {
         // A 304 about another response does not validate the stored response: the message is sent again, without
-        // conditions (§4.3.4).
+        // conditions (RFC 9111 §4.3.4).
         guard RevalidationRules.isAbout(stored.head, head) else {
             var next = exchange.message
             next.cacheUse = .unconditional(revision: note.moment.revision)
@@ -146,10 +149,10 @@ struct CacheWalk: Sendable {
         return .answer(answer(fresh, source: .revalidation))
     }
 
-    /// A stored response as the answer.
+    /// Returns a stored response as the answer, with its `Age`.
     ///
-    /// `start` is when the request began to wait for an equal request, in nanoseconds of the monotonic clock; `nil` is
-    /// now.
+    /// `start` is when the request began to wait for an equal request, in nanoseconds of the monotonic clock; `nil`
+    /// means now.
     func answer(_ stored: StoredResponse, source: AnswerSource = .cache, since start: UInt64? = nil) -> LocalAnswer {
         // `Age` is the age of the stored response (RFC 9111 §4, §5.1).
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
@@ -165,7 +168,7 @@ extension CacheFinding {
         CacheFinding(decision: .fetch, stored: nil, moment: cache.moment, fetch: .unclaimed)
     }
 
-    /// Whether the stored response may replace an error.
+    /// Whether the stored response may replace an error of the origin.
     fileprivate var toleratesError: Bool {
         if case .validate(_, let toleratesError) = decision { toleratesError } else { false }
     }

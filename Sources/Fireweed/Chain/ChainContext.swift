@@ -7,7 +7,8 @@ import Foundation
 /// A message that is being sent, and the notes of the links until its response comes.
 struct ChainContext: Sendable {
     private var box: MessageBox
-    /// The message of the user, a redirect or an answer to a challenge, without the fields that links added.
+    /// The message from the user, from a redirect or from an answer to a challenge, without the fields that links
+    /// added.
     ///
     /// The getter copies the whole message; the members below copy only their part.
     var message: OutgoingMessage { box.message }
@@ -22,13 +23,13 @@ struct ChainContext: Sendable {
     var mayReuseDigest: Bool { box.message.mayReuseDigest }
     var transportCredentials: RequestMessage.Credentials? { box.message.transportCredentials }
     var schemeViolation: TransferFailure? { box.message.schemeViolation }
-    /// The fields to send: the message's own, and those that links added.
+    /// The fields to send: the fields of the message, and the fields that links added.
     var fields: FieldBlock
-    /// Whether a link has to see the head of the response, whatever its `interest` says.
+    /// Whether a link has to see the head of the response, even if the head does not match the link's `interest`.
     var awaitsHead = false
     /// The last challenge that was answered with the message's credentials.
     var answeredChallenge: ResponseHead?
-    /// The digest of the client certificate with which the cache looked up the response, and will store it.
+    /// The digest of the client certificate under which the cache looks up and stores the response.
     var clientCertificate: Data?
     /// The cache's note for the response; `nil` when the response does not concern the cache.
     var cacheNote: CacheNote?
@@ -36,18 +37,17 @@ struct ChainContext: Sendable {
     var recorder: ResponseRecorder?
     /// Notifies the requests that wait for the response; `nil` when no request can wait for it.
     var lead: FetchLeader?
-    /// The wait for the response to an equal request, of this process or another; `nil` before a wait began.
+    /// The wait for an equal request's response, in this process or another; `nil` before a wait begins.
     var fetchWait: FetchWait?
     /// The failure of the origin for an equal request; a stale response may be used instead.
     var originFailure: OriginFailure?
-    /// Whether nothing is sent: the request accepts only a stored response, and none is suitable; or the request waited
-    /// for an equal request, which failed or was not answered before the deadline of this one.
+    /// Whether no message is sent: the request accepts only a stored response and none is suitable; or the request
+    /// waited for an equal request, which failed or was not answered in time.
     var isUnsent = false
-    /// Deferred work, which runs off the transport's thread, before another message is sent and before handlers are
-    /// called.
+    /// Work that runs off the transport's thread, before another message is sent and before handlers are called.
     var deferredWork: [DeferredWork] = []
 
-    /// Deferred work; it enters the group, and leaves it when it is done.
+    /// Work that enters the dispatch group, and leaves the group when the work is done.
     typealias DeferredWork = @Sendable (DispatchGroup) -> Void
 
     init(_ message: OutgoingMessage) {
@@ -66,7 +66,7 @@ struct ChainContext: Sendable {
     }
 }
 
-/// Stores a message on the heap: an exchange is copied often, and its message is large.
+/// Stores a message on the heap: a `ChainContext` is copied often, and its message is large.
 private final class MessageBox: Sendable {
     let message: OutgoingMessage
 

@@ -6,7 +6,7 @@ import Foundation
 
 /// Sends the first of several equal requests, and lets the others wait until its response is stored.
 ///
-/// The link is outside of the cache's link, which answers a request after its wait.
+/// This link is outside the cache's link: after the wait, the cache's link answers the request.
 struct CoalescingLink: Link {
     let fetches: CoalescedFetches
     let cache: ResponseCache
@@ -14,7 +14,7 @@ struct CoalescingLink: Link {
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil, case .byRules = exchange.cacheUse else { return .pass }
         guard cache.scope.clientIdentity(for: exchange.url) != nil else { return enter(&exchange, for: host) }
-        // Reading an identity's file may wait for a disk.
+        // Reading the file of a client identity may block on a disk, so the work is done on the cache's queue.
         return .deferred(on: cache.queue) { enter(&$0, for: host) }
     }
 
@@ -80,12 +80,12 @@ enum OriginFailure: Sendable {
     case transfer(TransferFailure)
 }
 
-/// The time for which a request may wait for other requests, in this process and in others.
+/// The start and the limit of a request's wait for equal requests, in this process and in others.
 struct FetchWait: Sendable {
     struct Limit: Sendable {
         /// The end of the wait, on the clock of the session.
         let nanoseconds: UInt64
-        /// The outcome for the request at that time.
+        /// The outcome of the wait when the limit is reached.
         let outcome: FetchOutcome
 
         func rest(by clock: any SessionClock) -> Duration {
@@ -93,13 +93,12 @@ struct FetchWait: Sendable {
         }
     }
 
-    /// The beginning, in nanoseconds of the monotonic clock of the system.
+    /// The start of the wait, in nanoseconds of the system's monotonic clock.
     let start = StoredPlayback.nanoseconds
     /// `nil` when the time is not limited.
     let limit: Limit?
 
-    /// A wait that begins now: until the request's own deadline, or for the request's idle time-out, whichever is
-    /// shorter.
+    /// Starts a wait that ends at the request's deadline or after its idle time-out, whichever comes first.
     init(of host: any LinkContext, by clock: any SessionClock) {
         let deadline = host.deadlineNanoseconds.map { Limit(nanoseconds: $0, outcome: .outOfTime) }
         guard host.idleTimeout > 0, host.idleTimeout < 1e9 else {

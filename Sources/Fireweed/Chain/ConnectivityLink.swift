@@ -6,14 +6,14 @@ import Foundation
 
 /// Holds messages back while there is no route, for sessions with `waitsForConnectivity`.
 ///
-/// The innermost link: a stored response needs no route.
+/// This is the innermost link, since a stored response needs no route.
 struct ConnectivityLink: Link {
     private let watch = ConnectivityWatch()
     /// The proxy's host, which every message goes to; `nil` without a proxy.
     private let proxyHost: String?
     private let clock: any SessionClock
 
-    /// `nil` when the transport never leaves this machine.
+    /// Returns `nil` for a transport over a Unix socket, which needs no route.
     init?(_ options: TransportOptions, clock: any SessionClock = SystemClock()) {
         guard options.unixSocketPath == nil else { return nil }
         proxyHost = options.proxy?.host
@@ -35,17 +35,17 @@ struct ConnectivityLink: Link {
             })
     }
 
-    /// Sends a message again that failed without a route, so that it waits for one; not when a stored response may
+    /// Sends a message that failed without a route again, so that it waits for a route; not when a stored response can
     /// answer.
     func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery? {
-        // The content of a reader may have been used up.
+        // A reader's content may be used up, so such a message is not sent again.
         guard case .failed(let failure) = outcome, failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
             subject(for: exchange.url).status == .notReachable, !exchange.message.body.isRead
         else { return nil }
         return .again(exchange.message)
     }
 
-    /// The destination that a request to this URL needs a route to.
+    /// The host that a request to this URL needs a route to: the proxy if there is one.
     private func subject(for url: URL) -> RouteSubject {
         let proxyURL = proxyHost.flatMap { $0.isEmpty ? nil : URL(string: "http://\($0)/") }
         return .of(proxyURL ?? url)
@@ -61,10 +61,11 @@ extension TransferFailure {
         if case .exchange(.notConnectedToInternet, _, _) = self { true } else { false }
     }
 
-    /// The failure, as "offline" when a name could not be found because there is no route to a name server.
+    /// Returns `notConnectedToInternet` for a `cannotFindHost` failure without a default route; other failures
+    /// unchanged.
     ///
-    /// Not when a name server said that the name is unknown: a server on this machine needs no route. Names under
-    /// `invalid` never exist (RFC 6761 §6.4), whatever the network.
+    /// A name server's answer that the name is unknown stays: a name server on this machine needs no route. Failures
+    /// for names under `invalid` stay too, since such names never exist (RFC 6761 §6.4).
     func refined(for url: URL) -> TransferFailure {
         guard case .exchange(.cannotFindHost, let detail, let code) = self, !isUnknownName,
             let host = url.host.map(CanonicalHost.text), host != "invalid", !host.hasSuffix(".invalid"),

@@ -10,7 +10,7 @@ import FireweedTransport
 /// in the message. No lock is held while a link runs. Links run on any thread, the transport's included, and never
 /// wait: a link that needs time returns `Decision.deferred`.
 protocol Link: Sendable {
-    /// The heads that the link has to see.
+    /// The response heads that the link has to see.
     var interest: HeadInterest { get }
 
     /// Decides about a message on its way out.
@@ -18,13 +18,14 @@ protocol Link: Sendable {
     /// A message that is sent again passes the whole chain again.
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
-    /// Observes the heads of its interest that come from the transport, before any link decides; never a stored head.
+    /// Observes a head from the transport that matches `interest`, before any link decides; not called for stored
+    /// heads.
     func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext)
 
-    /// Decides about a head of its interest, or a head that the exchange awaits, after the links further in.
+    /// Decides about a head that matches `interest`, or that the exchange awaits; the links further in decide first.
     func receive(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) -> Decision
 
-    /// Receives the outcome of an exchange that the link let pass, once, after the links further in.
+    /// Receives the outcome of an exchange that the link let pass; called once, after the links further in.
     ///
     /// - Returns: the replacement of an exchange that failed before its response began; has no effect after another
     ///   outcome. The links further out then learn the outcome of the replacement.
@@ -64,7 +65,7 @@ enum Recovery: Sendable {
 enum Decision: Sendable {
     /// The next link decides.
     case pass
-    /// Another transfer delivers the response, instead of the transport or of the received response.
+    /// Another transfer delivers the response, instead of the transport or instead of a response that was received.
     case answer(LocalAnswer)
     /// Another message is sent, and passes the whole chain; the rest of the received response is discarded.
     indirect case again(OutgoingMessage)
@@ -73,7 +74,7 @@ enum Decision: Sendable {
     /// The decision comes later.
     case deferred(DeferredDecision)
 
-    /// The closure decides on the queue, where it may take time.
+    /// A decision that the closure makes on the queue, where the closure may block.
     static func deferred(
         on queue: DispatchQueue, _ decide: @escaping @Sendable (inout ChainContext) -> Decision
     ) -> Decision {
@@ -90,7 +91,7 @@ struct LocalAnswer: Sendable {
 
 /// A decision that comes later.
 struct DeferredDecision: Sendable {
-    /// Continues the walk: the closure takes the exchange as it was, and decides.
+    /// Continues the walk through the chain: `decide` gets the exchange and returns the decision.
     ///
     /// May be called on any thread, immediately, late, twice or never; the first call counts.
     typealias Resume = @Sendable (_ decide: @Sendable (inout ChainContext) -> Decision) -> Void
@@ -113,9 +114,9 @@ struct DeferredDecision: Sendable {
     }
 }
 
-/// The heads that concern a link.
+/// The response heads that a link has to see.
 ///
-/// Most heads concern no link, and are not sent up the chain at all.
+/// Most heads concern no link, and are not passed up the chain.
 struct HeadInterest: Sendable {
     /// Any head with one of these marks.
     var marks: ResponseHead.Marks = []

@@ -15,7 +15,7 @@ struct LinkChain: Sendable {
         interest = interests.reduce(HeadInterest()) { $0.union($1) }
     }
 
-    /// The chain with the links of one request outside of it.
+    /// Returns the chain with the links of one request added outside its own links.
     func behind(_ own: [any Link]) -> LinkChain {
         own.isEmpty ? self : LinkChain(own + links)
     }

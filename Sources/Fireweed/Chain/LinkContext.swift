@@ -20,11 +20,11 @@ protocol LinkContext: AnyObject, Sendable {
     var mainDocument: URL? { get }
     /// The handler that decides about redirects; `nil` leaves them to the session's rules.
     var redirectHandler: (any RedirectHandler)? { get }
-    /// The task that handlers and monitors get.
+    /// The task that is passed to handlers and monitors.
     var sessionTask: URLSessionTask { get }
-    /// The present response, as handlers and monitors get it.
+    /// The present response, in the form that is passed to handlers and monitors.
     var httpURLResponse: HTTPURLResponse? { get }
-    /// Whether responses are stored, and whether a handler is asked first; cheap.
+    /// Whether responses are stored, and whether a handler is asked first; cheap to read.
     var storingPolicy: StoringPolicy { get }
 
     /// Notifies monitors of a redirect, before it is followed or passed to a handler.
@@ -33,15 +33,15 @@ protocol LinkContext: AnyObject, Sendable {
     func announceChallenge(_ head: ResponseHead, to message: OutgoingMessage)
     /// Notifies monitors that the attempt waits for a route.
     func announceWaitForRoute()
-    /// Asks the session's delegate about a challenge; `nil` for a WebSocket, and when the delegate is not a subclass of
-    /// `SessionDelegate`, and so decides nothing.
+    /// Returns the question to the session's delegate about a challenge; `nil` for a WebSocket, and when the delegate
+    /// is a plain `SessionDelegate`, which decides nothing.
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion?
-    /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `completion` takes `nil`
-    /// when none does.
+    /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `completion` gets `nil` when
+    /// no class does.
     func offerToProtocols(_ exchange: ChainContext, completion: @escaping @Sendable (LocalAnswer?) -> Void)
     /// Sends a message that validates a stored response while the response is being used (RFC 5861 §3).
     func refresh(_ message: OutgoingMessage, for key: CacheKey, in cache: ResponseCache)
 }
 
-/// Asks a delegate, and calls the completion once with its answer; on the session's root queue.
+/// Asks a delegate on the session's root queue, and calls the completion once with its answer.
 typealias DelegateQuestion = @Sendable (_ completion: @escaping @Sendable (ChallengeAnswer) -> Void) -> Void

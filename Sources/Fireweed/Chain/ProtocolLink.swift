@@ -21,7 +21,7 @@ struct ProtocolLink: Link {
 }
 
 extension OutgoingMessage {
-    /// The failure of a message whose scheme cannot be sent over the wire.
+    /// The failure for a scheme that cannot be sent over the wire; `nil` for a supported scheme.
     ///
     /// Checked when the message is sent, and not when it is made: an adapter may complete the URL, and a `URLProtocol`
     /// may support the scheme.

@@ -22,7 +22,7 @@ struct RedirectLink: Link {
         return next.map { decide(on: $0, by: handler, for: host) } ?? .pass
     }
 
-    /// The decision about a redirect to a whole `URLRequest`, as a `URLProtocol` reports it.
+    /// Decides about a redirect that a `URLProtocol` reports as a whole `URLRequest`.
     func decide(on request: URLRequest, after message: OutgoingMessage, for host: any LinkContext) -> Decision {
         let handler = host.redirectHandler
         let next = Redirection.next(
@@ -72,7 +72,7 @@ struct RedirectLink: Link {
     ) -> Decision {
         guard let chosen else { return .pass }
         if let obstacle = next.obstacle, chosen.url == proposed.url { return .fail(obstacle) }
-        // On Linux, `==` of requests ignores header fields.
+        // On Linux, `==` of two requests ignores header fields, so they are compared here.
         guard chosen != proposed || chosen.allHTTPHeaderFields != proposed.allHTTPHeaderFields else {
             return .again(next.message)
         }

@@ -7,7 +7,7 @@ import Foundation
 struct StrictTransportLink: Link {
     let store: StrictTransportSecurity
     let clock: any SessionClock
-    /// Whether the session accepts servers of a host only after a check of their identity.
+    /// Whether the session checks the identity of a host's servers.
     let checksIdentity: @Sendable (_ host: String) -> Bool
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
@@ -24,7 +24,7 @@ struct StrictTransportLink: Link {
     }
 
     func observe(_ head: ResponseHead, in exchange: inout ChainContext, for host: any LinkContext) {
-        // A server that was accepted without a check may be anyone (RFC 6797 §8.1).
+        // A server whose identity was not checked may be an attacker's: its field is ignored (RFC 6797 §8.1).
         guard let host = exchange.url.host, checksIdentity(host) else { return }
         store.note(head, from: exchange.url, at: clock.now)
     }

@@ -72,7 +72,7 @@ final class FormStorage {
         return nil
     }
 
-    /// A new storage for a member; a value that is encoded again for the same key replaces the first.
+    /// Returns a new storage for a member; a value that is encoded a second time for a key replaces the first value.
     func member(_ key: String) -> FormStorage {
         guard isShallow, case .object(var members) = content else { return child() }
         content = .none  // so that the list is not copied
@@ -87,8 +87,7 @@ final class FormStorage {
         return child
     }
 
-    /// The member's existing storage, or a new one: a container that is requested again for a key adds to the existing
-    /// one.
+    /// Returns the member's existing storage, or a new one: a second container for a key adds to the first container.
     func openMember(_ key: String) -> FormStorage {
         if case .object(let members) = content, let index = members.indices[key] { return members.list[index].1 }
         return member(key)
@@ -103,10 +102,10 @@ final class FormStorage {
         return child
     }
 
-    /// A tree that is too deep overflows the stack when it is written and when it is released.
+    /// Whether the tree may grow: a tree that is too deep overflows the stack when it is written or released.
     private var isShallow: Bool { level <= FormFaults.deepestLevel }
 
-    /// A new storage; below the deepest level, the caller does not add the storage to the tree.
+    /// Returns a new storage; below the deepest level, the caller does not add the storage to the tree.
     private func child() -> FormStorage {
         if !isShallow { faults.note(.depth, at: []) }
         return FormStorage(faults, level: level + 1)

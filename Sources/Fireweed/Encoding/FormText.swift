@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A node of an encoded value: an object with ordered keys, an array, or text.
+/// A node of an encoded value: an object with ordered keys, an array, text or `nil`.
 indirect enum FormNode {
     case object([(key: String, node: FormNode)])
     case array([FormNode])
@@ -68,7 +68,8 @@ struct FormText {
         "\(escaped(options.keyEncoding.encode(name)))=\(escaped(value))"
     }
 
-    /// The pairs of one level; if the options say so, sorted by the whole encoded text of each member or element.
+    /// Joins the pairs of one level; with `alphabetizeKeyValuePairs`, the members or elements are first sorted by their
+    /// whole encoded text.
     private func joined(_ segments: [String]) -> String? {
         guard !segments.isEmpty else { return nil }
         return (options.alphabetizeKeyValuePairs ? segments.sorted() : segments).joined(separator: "&")

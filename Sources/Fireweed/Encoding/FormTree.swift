@@ -36,7 +36,7 @@ private struct FormValueEncoder: Encoder {
     }
 
     func child(_ storage: FormStorage, _ key: any CodingKey) -> FormValueEncoder {
-        // Below the deepest level the path stops growing: the fault for the depth reports no path.
+        // The path stops growing below the deepest level, since the fault for the depth reports no path.
         let inner = path.count > FormFaults.deepestLevel ? path : path + [key]
         return FormValueEncoder(storage: storage, path: inner, options: options)
     }
@@ -46,7 +46,7 @@ private struct FormValueEncoder: Encoder {
         if let fault { storage.faults.note(fault, at: path) }
     }
 
-    /// The encoder of a new element of this array.
+    /// Adds an element to this array, and returns the encoder of the element.
     func element() -> FormValueEncoder {
         let index = storage.elementCount
         return child(storage.element(), FormKey("\(index)"))
@@ -221,7 +221,7 @@ private final class FormSuperEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { place.singleValueContainer() }
 
-    /// A new element of the array, or the member `super` of the object.
+    /// Makes a new element of the array, or the member `super` of the object.
     private func makePlace() -> FormValueEncoder {
         if subclass.storage.isArray { return subclass.element() }
         return subclass.child(subclass.storage.openMember("super"), FormKey("super"))

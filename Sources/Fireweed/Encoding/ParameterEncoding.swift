@@ -106,7 +106,8 @@ public struct URLEncoding: ParameterEncoding {
         self.boolEncoding = boolEncoding
     }
 
-    /// The request with the parameters in it, sorted by name; throws `.parameterEncodingFailed(.missingURL)`.
+    /// Returns the request with the parameters, sorted by name; a query without a URL throws
+    /// `.parameterEncodingFailed(.missingURL)`.
     public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
         var request = try urlRequest.asURLRequest()
         guard let parameters else { return request }
@@ -123,7 +124,7 @@ public struct URLEncoding: ParameterEncoding {
         return request
     }
 
-    /// The escaped names and values that a parameter gives.
+    /// Returns the escaped name-value pairs of one parameter.
     ///
     /// - Parameters:
     ///   - key: the name.
@@ -190,7 +191,7 @@ public struct JSONEncoding: ParameterEncoding {
         self.options = options
     }
 
-    /// The request with the parameters in its content; throws `.parameterEncodingFailed(.jsonEncodingFailed)`.
+    /// Returns the request with the parameters in its content; throws `.parameterEncodingFailed(.jsonEncodingFailed)`.
     public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
         try encode(urlRequest, withJSONObject: parameters)
     }

@@ -71,7 +71,7 @@ public final class URLEncodedFormEncoder {
         case custom((String) -> String)
     }
 
-    /// How a key inside another is named.
+    /// How the key of a nested value is named.
     public struct KeyPathEncoding: Sendable {
         /// `a[b]`.
         public static let brackets = KeyPathEncoding { "[\($0)]" }
@@ -138,7 +138,7 @@ public final class URLEncodedFormEncoder {
     public let dateEncoding: DateEncoding
     /// How the name of a pair is written.
     public let keyEncoding: KeyEncoding
-    /// How a key inside another is named.
+    /// How the key of a nested value is named.
     public let keyPathEncoding: KeyPathEncoding
     /// How a `nil` is written.
     public let nilEncoding: NilEncoding
@@ -156,10 +156,10 @@ public final class URLEncodedFormEncoder {
     ///   - dataEncoding: how `Data` is written; in Base64 by default.
     ///   - dateEncoding: how a `Date` is written; as seconds since 2001 by default.
     ///   - keyEncoding: how the name of a pair is written; as it is, by default.
-    ///   - keyPathEncoding: how a key inside another is named; `a[b]` by default.
+    ///   - keyPathEncoding: how the key of a nested value is named; `a[b]` by default.
     ///   - nilEncoding: what is written for `nil`; neither key nor value by default.
     ///   - spaceEncoding: how a space is written; `%20` by default.
-    ///   - allowedCharacters: the characters that are not escaped; the unreserved ones, `/` and `?` by default.
+    ///   - allowedCharacters: the characters that are not escaped; unreserved characters, `/` and `?` by default.
     public init(
         alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
         boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,
@@ -179,7 +179,7 @@ public final class URLEncodedFormEncoder {
         self.allowedCharacters = allowedCharacters
     }
 
-    /// The value as text.
+    /// Returns the value as form-encoded text.
     ///
     /// Throws `Error.invalidRootObject` for a value without keys, `EncodingError.invalidValue` for a value that is
     /// nested more than 500 levels deep or encodes containers of two kinds for one key, and rethrows the value's
@@ -190,7 +190,7 @@ public final class URLEncodedFormEncoder {
         return FormText(options: self).text(of: node)
     }
 
-    /// The value as UTF-8; throws the same errors as the method that returns a string.
+    /// Returns the form-encoded text as UTF-8; throws the same errors as the method that returns a string.
     public func encode(_ value: any Encodable) throws -> Data {
         let text: String = try encode(value)
         return Data(text.utf8)

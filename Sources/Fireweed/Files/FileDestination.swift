@@ -62,7 +62,8 @@ package enum FileDestination: Equatable {
         }
     }
 
-    /// The target of a link of procfs: an open descriptor, which need not have a name (proc_pid_fd(5)).
+    /// Returns the destination behind a link of procfs: an open descriptor, whose file may have no path
+    /// (proc_pid_fd(5)).
     private static func descriptor(at path: String, of url: URL) throws -> FileDestination {
         BlockingCall.check("stat")
         var status = stat()

@@ -14,7 +14,7 @@ package struct FileFailure: Error {
     let file: URL
     let code: Int32
 
-    /// The failure of the call just before, with its `errno`.
+    /// The failure of the last system call, with the present `errno`.
     static func current(_ operation: Operation, _ file: URL) -> FileFailure {
         FileFailure(operation: operation, file: file, code: errno)
     }
@@ -56,7 +56,7 @@ package struct FileFailure: Error {
             ])
     }
 
-    /// The failure of the attempt that the failed call ends.
+    /// The failure with which the attempt ends.
     var transferFailure: TransferFailure { .exchange(urlErrorCode, detail: text, engineCode: Int(code)) }
 
     /// The kernel's reason in words.

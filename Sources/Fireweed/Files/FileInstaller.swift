@@ -7,14 +7,16 @@ import Glibc
 /// Moves files to destinations atomically: a destination has its old content or the new one, and never a part.
 ///
 /// For a file that is replaced, this holds after a power cut too: the new content is on the disk before it gets the
-/// name. Only a regular file is ever replaced; a move keeps its mode, and its owner if the kernel allows it. Symbolic
-/// links are followed, and stay. Devices, pipes and open descriptors are written to. Folders and sockets are errors.
+/// name. Only a regular file is replaced; the new file gets the mode of the old one, and its owner if the kernel allows
+/// that. Symbolic links are followed, and stay. Devices, pipes and open descriptors are written to. Folders and sockets
+/// are errors.
 package enum FileInstaller {
     /// Moves a file; without `replacing`, anything at the destination is an error and stays.
     ///
     /// Returns the file that has the content now, after following links; `nil` when the content was written to a device
     /// or a pipe. Throws `FileFailure`; source and destination then keep their content, except for bytes that a device
-    /// or a pipe has accepted. `newMode` is the mode of a file that replaces none; `nil` keeps the source's mode.
+    /// or a pipe has accepted. `newMode` is the mode for a file that replaces no other file; `nil` keeps the source's
+    /// mode.
     static func move(_ source: URL, to target: URL, replacing: Bool, newMode: UInt32? = nil) throws -> URL? {
         BlockingCall.check("rename")
         if !replacing { try refuseAnything(at: target) }
@@ -80,7 +82,7 @@ package enum FileInstaller {
             return
         }
         guard errno == EXDEV else { throw FileFailure.current(.create, URL(fileURLWithPath: path)) }
-        // Another file system: copied beside the destination first, then renamed there.
+        // The destination is on another file system: the content is copied to a file beside it, which is then renamed.
         let (sibling, lock) = try copy(source, beside: path)
         defer { FileLock.close(lock) }
         do {
@@ -155,10 +157,11 @@ package enum FileInstaller {
 
     private static func rename(_ source: String, _ target: String, replacing: Bool) -> Bool {
         if replacing { return Glibc.rename(source, target) == 0 }
-        // A hard link fails if the target exists (link(2)); after it, the old name is removed.
+        // Making a hard link fails if the target exists (link(2)). When the link is made, the old name is removed.
         if link(source, target) == 0 { return unlink(source) == 0 }
         guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { return false }
-        // No hard links here: test for the target, although another process may create it before the rename.
+        // A hard link cannot be made here. The code tests for the target, although another process may create it before
+        // the rename.
         guard access(target, F_OK) != 0 else {
             errno = EEXIST
             return false
@@ -176,8 +179,8 @@ package enum FileInstaller {
 
     private static func openStream(_ path: String, of target: URL) throws -> Int32 {
         BlockingCall.check("open")
-        // `O_NONBLOCK` makes a pipe without a reader an error instead of a wait. An open descriptor may be a file:
-        // `O_APPEND` keeps the file's content.
+        // With `O_NONBLOCK`, opening a pipe without a reader fails instead of waiting. An open descriptor may be of a
+        // regular file: `O_APPEND` keeps that file's content.
         let output = Descriptors.make { open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard output >= 0 else { throw FileFailure.current(.create, target) }
         guard fcntl(output, F_SETFL, O_WRONLY | O_APPEND) == 0 else {

@@ -7,7 +7,8 @@ enum FileMode {
     ///
     /// 0600 where the umask is unknown.
     static var ofNewFiles: UInt32 {
-        // From procfs (proc_pid_status(5)), since umask(2) reads the umask only by changing it, for all threads.
+        // umask(2) can read the umask only by changing it for all threads, so it is read from procfs
+        // (proc_pid_status(5)).
         let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("Umask:") }
         guard let digits = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last,

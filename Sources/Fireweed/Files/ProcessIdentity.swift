@@ -15,7 +15,7 @@ struct ProcessIdentity: Equatable, Sendable {
         case unknown
     }
 
-    /// The machine's ID (machine-id(5)) and its host name, which differs where an image was copied.
+    /// The machine's ID (machine-id(5)) and its host name: copies of an image have the same ID.
     private let machine: String
     /// The kernel's ID of this boot (random(4)).
     private let boot: String

@@ -27,7 +27,7 @@ enum SiblingFile {
                 throw FileFailure(operation: .create, file: URL(fileURLWithPath: target), code: code)
             }
             var status = stat()
-            // Another process may remove the file as abandoned in the moment before it is locked.
+            // Another process may have removed the file as abandoned before it was locked: another file is then made.
             if FileLock.take(descriptor, .exclusive) == .taken, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
                 return (url, descriptor)
             }
@@ -56,7 +56,7 @@ enum SiblingFile {
     static func isPartialFile(_ file: URL) -> Bool { isName(file.lastPathComponent) }
 
     private static func isName(_ name: String) -> Bool {
-        // A dot, a name of one character at least, and a dot before the token.
+        // The shortest name has a dot, one character, a dot, the token and the suffix.
         let bytes = name.utf8
         guard bytes.count >= 3 + endLength, bytes.first == UInt8(ascii: "."), name.hasSuffix(suffix) else {
             return false
@@ -79,7 +79,8 @@ enum SiblingFile {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
     }
 
-    /// The beginning of the name, cut so that the name has at most 255 bytes (path_resolution(7)).
+    /// The prefix of the hidden name: the target's name, cut so that the hidden name has at most 255 bytes
+    /// (path_resolution(7)).
     private static func prefix(for target: String) -> String {
         var name = (target as NSString).lastPathComponent
         while name.utf8.count > 200 { name.removeLast() }

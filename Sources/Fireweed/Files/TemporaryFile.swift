@@ -10,11 +10,11 @@ import Synchronization
 /// file: `FileReceiver` decides once, before the handlers run, whether the file is kept.
 final class TemporaryFile: Sendable {
     let url: URL
-    /// Whether the file has a temporary folder of its own, which is removed with it.
+    /// Whether the file is in its own temporary folder, which is removed with the file.
     let hasFolder: Bool
     private let isKept = Atomic<Bool>(false)
 
-    /// A path in a new temporary folder, where there is no file yet.
+    /// Makes a path in a new temporary folder; the file itself is not made.
     ///
     /// Throws when the folder cannot be made.
     init() throws {
@@ -40,7 +40,8 @@ final class TemporaryFile: Sendable {
         if hasFolder { TemporaryFolders.keepForResuming(url) }
     }
 
-    /// Leaves removing the file and its folder to other code; if this process is killed, the next process removes them.
+    /// Leaves the removal of the file and its folder to other code; if this process is killed, the next process removes
+    /// them.
     func release() {
         isKept.store(true, ordering: .releasing)
     }

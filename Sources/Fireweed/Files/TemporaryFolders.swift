@@ -16,7 +16,7 @@ enum TemporaryFolders {
     private static let prefix = "fireweed-"
     private static let content = "content"
     private static let owner = "owner"
-    /// Seconds without a change after which a file of an unknown process is removed: as with systemd-tmpfiles(8) in
+    /// The seconds without a change after which a file of an unknown process is removed, as systemd-tmpfiles(8) does in
     /// /tmp.
     private static let strangerLifetime = 10 * day
     private static let day = 86_400
@@ -29,7 +29,7 @@ enum TemporaryFolders {
     /// When this process has last removed abandoned files, in seconds since 1970.
     private static let lastSweep = Mutex<Int?>(nil)
 
-    /// A path where there is no file yet.
+    /// Returns a path in a new temporary folder; the file itself is not made.
     ///
     /// Throws `FileFailure` when its folder cannot be made.
     static func newPath() throws -> URL {
@@ -61,7 +61,7 @@ enum TemporaryFolders {
             && folder.deletingLastPathComponent().path == self.folder.path
     }
 
-    /// Whether the file is one that a download has left in a temporary folder, of this process or another one.
+    /// Whether a download has left this file in a temporary folder, in this process or another one.
     static func isPartialFile(_ file: URL) -> Bool {
         let path = file.deletingLastPathComponent()
         guard file.lastPathComponent == content, path.lastPathComponent.hasPrefix(prefix) else { return false }
@@ -70,7 +70,7 @@ enum TemporaryFolders {
         guard folder >= 0 else { return false }
         defer { close(folder) }
         var status = stat()
-        // A file that a caller keeps has no such link.
+        // A file that a caller keeps has no link `owner`.
         return fstat(folder, &status) == 0 && status.st_uid == geteuid() && link(owner, in: folder) != nil
     }
 
@@ -91,7 +91,8 @@ enum TemporaryFolders {
         rmdir(place.deletingLastPathComponent().path)
     }
 
-    /// Removes the folders of processes that have ended, and those of unknown processes after ten days without change.
+    /// Removes the folders of processes that have ended, and the folders of unknown processes after ten days without
+    /// change.
     static func removeAbandoned(in parent: URL) {
         BlockingCall.check("open")
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []

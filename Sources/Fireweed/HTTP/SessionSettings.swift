@@ -19,7 +19,7 @@ final class SessionSettings: Sendable {
     /// Whether cookies of responses go into the storage.
     let storesCookies: Bool
     let maximumRedirectCount: Int
-    /// The fields that a redirect to another origin drops, besides those that it always drops.
+    /// The fields that a redirect to another origin drops, in addition to the fields that it always drops.
     let credentialFieldNames: [String]
     /// The names in `credentialFieldNames` that only this session's logs and archives hide, in lower case.
     let ownHiddenFieldNames: Set<String>

@@ -9,6 +9,6 @@ enum AnswerSource: Sendable {
     /// The cache, after the origin confirmed the stored response.
     case revalidation
     /// Nothing was sent: the request accepts only a stored response, and none is suitable; or the request waited for an
-    /// equal request, which failed or was not answered before the deadline of this one.
+    /// equal request, which failed or was not answered in time.
     case notSent
 }

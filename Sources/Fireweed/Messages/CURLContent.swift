@@ -1,4 +1,4 @@
-// The content of a request as a shell can make it.
+// Request content in a form that a shell command can send.
 
 import Foundation
 

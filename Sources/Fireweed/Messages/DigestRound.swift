@@ -1,4 +1,4 @@
-// An answer to a Digest challenge, as a message carries it.
+// Answers to Digest challenges.
 
 import FireweedTransport
 
@@ -15,7 +15,7 @@ struct DigestRound: Sendable {
 
     var nonce: String { use.answer.nonce }
 
-    /// How often a server may declare a nonce stale that it has just issued.
+    /// How often a server may declare its newest nonce stale.
     static let maximumStaleCount = 2
 
     /// The fields with `Authorization` added.

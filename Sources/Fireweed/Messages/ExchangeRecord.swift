@@ -7,7 +7,7 @@ package import Foundation
 package struct ExchangeRecord: Sendable {
     var url: URL
     var method: String
-    /// The fields that were sent, cookies among them; without those that the transport adds.
+    /// The fields that were sent, including cookies, without the fields that the transport adds.
     var fields: FieldBlock
     var head: ResponseHead?
     var report: TransferReport

@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// Gives its stream away once.
+/// Gives its stream to the first caller only.
 final class OneShotStream: @unchecked Sendable {
     // SAFETY: the stream goes to the first caller of `take`, and is not touched here before or after.
     private let stream: InputStream

@@ -28,7 +28,7 @@ struct OutgoingMessage: Sendable {
     var digest: DigestRound?
     /// The schemes to try after Negotiate, the present scheme, is refused; empty when another scheme is in use.
     var laterSchemes: AuthenticationSchemes = []
-    /// How many redirects have led here.
+    /// How many redirects have led to this message.
     var redirectCount = 0
     /// How the cache treats this message.
     var cacheUse = CacheUse.byRules
@@ -45,7 +45,8 @@ struct OutgoingMessage: Sendable {
         set { wire.method = newValue }
     }
 
-    /// The fields without those that links add; the session's own block when the request adds none.
+    /// The message's fields, without the fields that links add; the session's own block when the request adds no
+    /// fields.
     var fields: FieldBlock {
         get { wire.fields }
         set { wire.fields = newValue }

@@ -1,4 +1,4 @@
-// From a redirect's response to the next message.
+// Construction of the message that follows a redirect.
 
 import FireweedTransport
 import Foundation
@@ -11,12 +11,13 @@ enum Redirection {
         let message: OutgoingMessage
         /// Why the message cannot be sent; `nil` when it can.
         ///
-        /// The redirect handler is called nevertheless, since it may take the redirect as the response, or send another
-        /// request: a sign-in may end with a redirect to an app's own scheme.
+        /// The redirect handler is called for such a message too, since it may take the redirect as the response, or
+        /// send another request: a sign-in may end with a redirect to an app's own scheme.
         var obstacle: TransferFailure?
     }
 
-    /// The proposal of a redirect; a failure after too many redirects; `nil` when the response is not a redirect.
+    /// Returns the proposal of a redirect, or a failure after too many redirects; `nil` when the response is not a
+    /// redirect.
     ///
     /// At most `limit` redirects are followed. A message to another origin loses the fields in `credentialFieldNames`.
     /// When `Location` is not a URL, the proposal has the present URL and an obstacle.
@@ -40,8 +41,8 @@ enum Redirection {
         return .exchange(.unsupportedURL, detail: "a redirect leads to \(scheme), which is not HTTP", engineCode: 0)
     }
 
-    /// The proposal of a redirect to a whole `URLRequest`, as a `URLProtocol` gives it; a failure after too many
-    /// redirects, or when the request cannot be sent.
+    /// Returns the proposal of a redirect to a whole `URLRequest`, as a `URLProtocol` gives it; a failure after too
+    /// many redirects, or when the request cannot be sent.
     ///
     /// When the request's scheme is not HTTP, the proposal has that request and an obstacle: only a redirect handler
     /// sees it.
@@ -102,7 +103,7 @@ enum Redirection {
         return request
     }
 
-    /// The message of a request that a redirect handler has chosen instead of `proposed`.
+    /// Makes the message for the request that a redirect handler has chosen instead of `proposed`.
     ///
     /// The handler's request is sent as it is. A request with none of the session's fields was not derived from
     /// `proposed`: it gets the session's fields that it does not set itself, except the fields in

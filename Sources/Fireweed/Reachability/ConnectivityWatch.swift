@@ -13,7 +13,7 @@ final class ConnectivityWatch: Sendable {
         let completion: @Sendable (Bool) -> Void
         /// Whether the wait ends only after a change of the network, and not with a route that exists already.
         var wantsChange: Bool
-        /// Ends the wait when its time is over; `nil` until it is scheduled, and for a wait without a limit.
+        /// The call that ends the wait at its limit; `nil` until it is scheduled, and for a wait without a limit.
         var limit: (any ScheduledCall)?
     }
 
@@ -26,8 +26,8 @@ final class ConnectivityWatch: Sendable {
     private let queue = DispatchQueue(label: "org.alamofire.connectivity")
     private let state = Mutex(State())
 
-    /// Calls `completion` once, on the watch's queue: with true when there is a route, with false when there is none in
-    /// time.
+    /// Calls `completion` once, on the watch's queue: with true when there is a route, with false when the limit passes
+    /// without a route.
     ///
     /// Returns the number for `cancel`. With `wantsChange`, routes are tested only after a change of the network;
     /// `filter` says which interfaces a route may use.
@@ -98,8 +98,8 @@ final class ConnectivityWatch: Sendable {
 }
 
 extension RouteSubject {
-    /// The destination that a request to this URL needs a route to: the host if it is an address or `localhost`, else
-    /// any destination.
+    /// Returns what a request to this URL needs a route to: the host if it is an address or `localhost`, else any
+    /// destination.
     static func of(_ url: URL) -> RouteSubject {
         guard let host = url.host.map(CanonicalHost.text) else { return RouteSubject(host: nil) }
         if host == "localhost" || host.hasSuffix(".localhost") { return RouteSubject(host: "127.0.0.1") }

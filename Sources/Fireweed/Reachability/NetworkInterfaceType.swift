@@ -10,7 +10,7 @@ public enum NetworkInterfaceType: Sendable, Hashable, CaseIterable {
     case wifi
     /// Mobile broadband.
     case cellular
-    /// Ethernet; so are the interfaces of most virtual machines and containers.
+    /// Ethernet, including the interfaces of most virtual machines and containers.
     case wiredEthernet
     /// The loopback interface.
     case loopback
@@ -34,7 +34,8 @@ enum InterfaceFilter: Sendable {
 extension NetworkLink {
     /// The kind of the interface, by its flags, its hardware and its name.
     ///
-    /// Wi-Fi has the hardware type of Ethernet, but its names begin with `wl` (systemd.net-naming-scheme(7) and older).
+    /// Wi-Fi has the hardware type of Ethernet, but its names begin with `wl`, in systemd.net-naming-scheme(7) and
+    /// before.
     var type: NetworkInterfaceType {
         if isLoopback { return .loopback }
         if isCellular { return .cellular }

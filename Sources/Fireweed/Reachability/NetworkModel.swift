@@ -25,7 +25,7 @@ struct NetworkModel: Equatable, Sendable {
             link(of: route).flatMap { $0.isLoopback ? nil : (metric: route.metric, link: $0) }
         }
         guard let lowest = usable.map(\.metric).min() else { return .notReachable }
-        // Of several routes with the lowest metric, one that is not cellular takes precedence.
+        // Of several routes with the lowest metric, a route that is not cellular takes precedence.
         let isCellular = usable.filter { $0.metric == lowest }.allSatisfy(\.link.isCellular)
         return .reachable(isCellular ? .cellular : .ethernetOrWiFi)
     }

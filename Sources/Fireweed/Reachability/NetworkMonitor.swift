@@ -7,8 +7,8 @@ import Glibc
 
 /// Calls back when the kernel reports a change of links, addresses or routes.
 ///
-/// The messages do not report everything: IPv4 routes disappear without a message when their link or last address does.
-/// So `onChange`, which reads the tables, is called immediately and again a moment later: the kernel removes such
+/// The messages do not report everything: an IPv4 route disappears without a message when its link or the last address
+/// does. So `onChange`, which reads the tables, is called immediately and again a moment later: the kernel removes such
 /// routes just after its message about the address.
 final class NetworkMonitor: @unchecked Sendable {
     // SAFETY: the source is made here and afterwards only cancelled, which Dispatch allows from any thread.

@@ -91,7 +91,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         return subject.status
     }
 
-    /// Whether there is a route of either kind.
+    /// Whether there is a route, over mobile broadband or anything else.
     open var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
     /// Whether the route uses mobile broadband.
     open var isReachableOnCellular: Bool { status == .reachable(.cellular) }
@@ -159,7 +159,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         }
     }
 
-    /// Looks the name up on a queue that may wait, if it has no address yet.
+    /// Looks the name up on a queue that may block, if it has no address yet.
     private func resolveInBackground() {
         guard subject.needsResolution else { return }
         resolutionQueue.async { [weak self] in

@@ -111,7 +111,7 @@ extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
     /// The result.
     public var description: String { "\(result)" }
 
-    /// Request, response, content, durations and result, one fact a line.
+    /// Request, response, content, durations and result, with one fact on each line.
     public var debugDescription: String {
         ResponseText.describe(
             context, content: .some(data), serializationDuration: serializationDuration, result: "\(result)")

@@ -127,7 +127,7 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
     /// The result.
     public var description: String { "\(result)" }
 
-    /// Request, response, content, durations and result, one fact a line.
+    /// Request, response, content, durations and result, with one fact on each line.
     public var debugDescription: String {
         ResponseText.describe(
             context,

@@ -24,7 +24,8 @@ package protocol ResponseContext: Sendable {
 }
 
 extension ResponseContext {
-    // For contexts whose objects exist already; other contexts implement these without making the objects.
+    // Defaults for contexts whose objects exist already; other contexts implement these members without making the
+    // objects.
     package var requestMethod: String? { request?.httpMethod }
     package var statusCode: Int? { response?.statusCode }
     package var head: ResponseHead? { nil }

@@ -4,12 +4,13 @@ public import FireweedTransport
 
 /// Accepts a server that all of several evaluators accept.
 ///
-/// Anchors that an evaluator sets on the trust hold for the evaluators after it too. A
-/// ``PinnedCertificatesTrustEvaluator`` with `acceptSelfSignedCertificates` sets them, and so may a custom evaluator.
+/// Anchors that an evaluator sets on the trust also apply to the evaluators after it. A
+/// ``PinnedCertificatesTrustEvaluator`` with `acceptSelfSignedCertificates` sets anchors, and a custom evaluator may do
+/// so.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
-    /// Makes an evaluator that runs the given ones in order; an empty list accepts every server.
+    /// Makes an evaluator that runs several evaluators in order; an empty list accepts every server.
     public init(evaluators: [any ServerTrustEvaluating]) {
         self.evaluators = evaluators
     }

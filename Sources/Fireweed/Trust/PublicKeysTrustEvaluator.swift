@@ -48,8 +48,8 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     ///
     /// - Parameters:
     ///   - pins: the hashes of keys in use; without any here and in `backupPins`, every evaluation fails.
-    ///   - backupPins: the hashes of spare keys, for the case that the keys in use are lost (RFC 7469 §4.3). They are
-    ///     accepted like the others.
+    ///   - backupPins: the hashes of spare keys, in case the keys in use are lost (RFC 7469 §4.3). They are accepted
+    ///     like the hashes in `pins`.
     ///   - performDefaultValidation: check the chain up to an authority.
     ///   - validateHost: check that the certificate is for the host.
     public init(

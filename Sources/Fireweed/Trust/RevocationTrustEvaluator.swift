@@ -15,9 +15,9 @@ import Synchronization
 /// servers unreachable. An attacker who blocks the responder can then use a revoked certificate; with
 /// `requirePositiveResponse` an unknown status fails.
 ///
-/// The evaluation waits for the network on a thread of its own. Statuses are signed, so they are fetched over plain
-/// HTTP; redirects are not followed. They are fetched only for chains that lead to an authority: a server cannot make
-/// us fetch arbitrary URLs with a certificate that it issued itself. The fetches use the session's proxy, and only
+/// The evaluation waits for the network on a separate thread. Statuses are signed, so they are fetched over plain HTTP;
+/// redirects are not followed. They are fetched only for chains that lead to an authority: a server cannot make us
+/// fetch arbitrary URLs with a certificate that it issued itself. The fetches use the session's proxy, and only
 /// addresses that the session's ``AddressGuard`` allows. A status that cannot be fetched is unknown.
 ///
 /// ```swift
@@ -67,8 +67,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator without revocation lists, whose look-ups for one server take ten seconds at most.
     ///
     /// - Parameters:
-    ///   - performDefaultValidation: whether the chain is checked up to an authority before the host; true by default.
-    ///     Without it, the host is checked first: a chain that leads to no authority fails in either case.
+    ///   - performDefaultValidation: whether the chain is checked before the host; true by default. With false, the
+    ///     host is checked first. A chain that leads to no authority fails in either case.
     ///   - validateHost: whether the certificate must be for the host; true by default.
     ///   - options: how the status is looked up, and whether an unknown status is a failure; OCSP and revocation lists
     ///     by default, where an unknown status is accepted.
@@ -83,8 +83,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     ///
     /// - Parameters:
-    ///   - performDefaultValidation: whether the chain is checked up to an authority before the host. Without it, the
-    ///     host is checked first: a chain that leads to no authority fails in either case.
+    ///   - performDefaultValidation: whether the chain is checked before the host; true by default. With false, the
+    ///     host is checked first. A chain that leads to no authority fails in either case.
     ///   - validateHost: check that the certificate is for the host.
     ///   - options: where the status is looked up, and whether an unknown status is a failure.
     ///   - revocationLists: lists that are searched before the network is used; none by default.
@@ -126,7 +126,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Looks up the status of each certificate of a verified chain; throws `.revoked` or `.unknownRevocation`.
     func check(_ trust: ServerTrust, path: [Certificate]) throws(TrustFailure) {
         guard trust.mayWait || options.contains(.networkAccessDisabled) else {
-            // A custom evaluator whose `mayWait` is false has called this one on the event loop's thread.
+            // A custom evaluator whose `mayWait` is false has called this one on the event loop's thread: the
+            // evaluation is repeated where it may wait.
             trust.requestWaitingEvaluation()
             throw .unknownRevocation(path[0], reason: "the evaluation must not wait here")
         }
@@ -147,7 +148,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 
     // MARK: Asking
 
-    /// The first definite status; without one, an unknown status with the reasons of all sources.
+    /// Returns the first definite status; without one, an unknown status with the reasons of all sources.
     private func answer(
         to inquiry: RevocationInquiry, stapled: Data?, fetching statuses: any StatusSource,
         by deadline: ContinuousClock.Instant
@@ -217,7 +218,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         known.withLock { $0[certificate] }.flatMap { $0.end > Date() ? $0.answer : nil }
     }
 
-    /// Keeps a good status until its end, at most a day from now, and a revocation for a day whatever its end.
+    /// Keeps a good status until its end, but at most for a day from now, and a revocation always for a day.
     ///
     /// A good status without an end is not kept.
     private func remember(_ answer: RevocationAnswer, about certificate: Certificate) {

@@ -1,6 +1,7 @@
 // Evaluators that verify a server's identity.
 
-/// An evaluator that says whether it checks a server's identity; evaluators without this protocol count as checks.
+/// An evaluator that reports whether it checks a server's identity; an evaluator without this protocol counts as
+/// checking.
 protocol ServerIdentityChecking {
     /// Whether an accepted server has proven that it is the host, by its certificate or by a pinned key.
     var checksIdentity: Bool { get }

@@ -31,8 +31,8 @@ public protocol ServerTrustEvaluating: Sendable {
     /// Whether the evaluation may wait, for the network or a file.
     ///
     /// Such an evaluation runs on a thread for evaluations, of which a session has 16 at most, while other transfers
-    /// continue; the request's time-outs limit the wait. The handshake is held meanwhile. If the server closes the
-    /// connection before it is accepted, a second connection is made. Handshakes with one host that bring the same
+    /// continue; the request's time-outs limit the wait. The handshake waits for the evaluation. If the server closes
+    /// the connection before it is accepted, a second connection is made. Handshakes with one host that bring the same
     /// certificates and stapled status while the evaluator runs share its result. Default: `false`.
     var mayWait: Bool { get }
 

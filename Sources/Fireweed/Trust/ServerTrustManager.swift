@@ -70,7 +70,7 @@ open class ServerTrustManager: @unchecked Sendable {
         canonical = [:]
     }
 
-    /// The evaluator of a host, or `nil` for the default one; throws `noRequiredEvaluator(host:)`.
+    /// The evaluator of a host; `nil` when a ``DefaultTrustEvaluator`` decides; throws `noRequiredEvaluator(host:)`.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
         if let everyHost { return everyHost }
         // Another spelling of the host in a URL must not bypass the host's evaluator.

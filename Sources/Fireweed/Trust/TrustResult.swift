@@ -35,7 +35,7 @@ extension AlamofireExtension where ExtendedType == Int32 {
 }
 
 extension TrustFailure {
-    /// Whether the evaluation was possible: Apple's evaluations are successful calls whose result is a failure.
+    /// Zero if the evaluation was possible: for Apple, an evaluation that refuses a chain is a successful call.
     var evaluationStatus: Int32 {
         switch self {
         case .authoritiesUnreadable, .internalFailure: Self.internalComponentError

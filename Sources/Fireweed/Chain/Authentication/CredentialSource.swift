@@ -5,11 +5,11 @@ import Foundation
 import FoundationNetworking
 import Glibc
 
-/// Finds the credentials of an origin, and stores accepted ones.
+/// Finds the credentials for an origin, and stores accepted credentials.
 ///
-/// The order: the request's own; then the URL's userinfo and the netrc file, with the first message; then the
-/// configuration's storage, after a challenge. When credentials of the request are refused, no others are tried: the
-/// 401 is the response.
+/// The order: the request's own credentials; with the first message, the URL's userinfo, then the netrc file; after a
+/// challenge, the configuration's storage, then the netrc file. When credentials of the request or of the userinfo are
+/// refused, no others are tried: the 401 is the response.
 struct CredentialSource: @unchecked Sendable {
     // SAFETY: the storage synchronises itself, and is never replaced.
     private let storage: URLCredentialStorage?
@@ -22,7 +22,9 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: Before the first message to an origin
 
-    /// Whether `completing` may change a message with this URL; cheap, since every message is checked.
+    /// Whether `completing` may change a message with this URL: there is a netrc file, or the URL has an `@`.
+    ///
+    /// Cheap, since every message is checked.
     func concerns(_ urlText: String) -> Bool {
         guard netrc == nil else { return true }
         // `memchr`, since a Swift loop over the bytes takes ten times as long, and this runs for every message.
@@ -32,7 +34,7 @@ struct CredentialSource: @unchecked Sendable {
         return found ?? true
     }
 
-    /// Why the userinfo of the message's URL cannot be sent; `nil` when it can, or there is none.
+    /// Returns a failure when the userinfo in the message's URL cannot be sent; otherwise `nil`.
     func violation(in message: OutgoingMessage) -> TransferFailure? {
         guard let (_, user, password) = Userinfo.split(message.url.absoluteString),
             !RequestMessage.Credentials(user: user, password: password).isSendable
@@ -40,8 +42,8 @@ struct CredentialSource: @unchecked Sendable {
         return .exchange(.badURL, detail: "the user or the password in the URL has a line break in it", engineCode: 0)
     }
 
-    /// The message without userinfo in its URL, and with credentials from the userinfo or the netrc file, unless it has
-    /// credentials already.
+    /// Returns the message without userinfo in its URL; a message without credentials gets credentials from the
+    /// userinfo, or else from the netrc file.
     func completing(_ message: OutgoingMessage) -> OutgoingMessage {
         var message = message
         if let (text, user, password) = Userinfo.split(message.url.absoluteString), let url = URL(string: text) {
@@ -60,7 +62,8 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: After a challenge
 
-    /// The message with credentials for one of the challenges, except refused credentials; `nil` when there are none.
+    /// Returns the message with credentials from the storage or the netrc file for one of the challenges; `nil` when
+    /// the message has its own credentials, or when all found credentials were refused.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage) -> OutgoingMessage? {
         guard !message.hasOwnCredentials, !message.fields.contains("Authorization") else { return nil }
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
@@ -82,8 +85,8 @@ struct CredentialSource: @unchecked Sendable {
         credentials.user.isEmpty && credentials.password.isEmpty
     }
 
-    /// The message with a credential that a delegate gave for the challenges; `nil` when the credential fits no
-    /// challenge or was refused before, or after too many refusals.
+    /// Returns the message with the credential that a delegate gave for the challenges; `nil` when the credential fits
+    /// no challenge or was refused before, or after too many refusals.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage, by credential: URLCredential)
         -> OutgoingMessage?
     {
@@ -114,12 +117,12 @@ struct CredentialSource: @unchecked Sendable {
         next.credentials = credentials
         next.refusedCredentials = refused
         next.digest = nil
-        // The transport answers Digest challenges of a WebSocket's handshake.
+        // For a WebSocket's handshake the transport answers Digest challenges, so no answer is added here.
         if credentials.schemes != .digest || message.webSocket != nil { return next }
         return next.answering([challenge])
     }
 
-    /// How many credentials are tried for one message.
+    /// The most credentials that are tried for one message.
     private static let maximumRefusals = 4
 
     private func candidates(for challenge: HTTPChallenge, of url: URL) -> [(user: String, password: String)] {
@@ -132,8 +135,8 @@ struct CredentialSource: @unchecked Sendable {
 
     /// The credentials in the storage for the challenge's protection space, the default credential first.
     ///
-    /// Foundation on Linux compares protection spaces by identity, so that its own look-up never finds a credential
-    /// that was stored with another object: we compare the values.
+    /// Foundation on Linux compares protection spaces by identity: its own look-up does not find a credential that was
+    /// stored with another object. This method compares the values.
     private func stored(for challenge: HTTPChallenge, of url: URL) -> [URLCredential] {
         guard let storage else { return [] }
         return storage.allCredentials.flatMap { space, credentials -> [URLCredential] in
@@ -164,13 +167,13 @@ struct CredentialSource: @unchecked Sendable {
 }
 
 extension HTTPChallenge {
-    /// The rank of a scheme for a user and a password: of several challenges, the one whose answer reveals least is
-    /// answered.
+    /// The rank of the challenge's scheme for a user and a password; the challenge with the highest rank is answered.
     ///
-    /// Negotiate comes last: it uses the user's Kerberos ticket and no password.
+    /// A scheme that reveals less has a higher rank. Negotiate comes last: it uses the user's Kerberos ticket and no
+    /// password.
     fileprivate var strength: Int { strength(byTicket: false) }
 
-    /// The rank of a scheme; for credentials that mean a Kerberos ticket, Negotiate comes first.
+    /// The rank of the challenge's scheme; with `isTicket`, Negotiate has the highest rank.
     fileprivate func strength(byTicket isTicket: Bool) -> Int {
         switch known {
         case .negotiate: isTicket ? .max : 0
@@ -183,7 +186,8 @@ extension HTTPChallenge {
 }
 
 extension URLProtectionSpace {
-    /// Whether a challenge of this origin belongs to this space; a space without a realm covers the whole origin.
+    /// Whether this space includes a challenge from the origin of `url`; a space without a realm covers the whole
+    /// origin.
     fileprivate func covers(_ challenge: HTTPChallenge, of url: URL) -> Bool {
         CanonicalHost.identity(of: host) == url.host.map(CanonicalHost.identity) && port == url.effectivePort
             && (`protocol` ?? "http").lowercased() == url.scheme?.lowercased()
@@ -198,19 +202,19 @@ extension URL {
 }
 
 extension RequestMessage.Credentials {
-    /// Whether user and password can be sent; a character that could forge or end a field cannot.
+    /// Whether user and password can be sent: neither has a character that could end or forge a field.
     var isSendable: Bool { user.staysInLine && password.staysInLine }
 }
 
 extension OutgoingMessage {
-    /// Sets credentials as the request's own, unless they cannot be sent.
+    /// Makes credentials the request's own, unless they cannot be sent.
     mutating func adopt(_ credentials: RequestMessage.Credentials) {
         guard credentials.isSendable else { return }
         self.credentials = credentials
         hasOwnCredentials = true
     }
 
-    /// Removes everything that belongs to the previous origin.
+    /// Removes the previous origin's credentials and the state of its challenges.
     mutating func forgetCredentials() {
         credentials = nil
         hasOwnCredentials = false

@@ -4,20 +4,21 @@ import FireweedTransport
 import Foundation
 
 extension OutgoingMessage {
-    /// The credentials for the transport; `nil` for credentials that may answer Digest challenges, which are answered
-    /// here.
+    /// The credentials that the transport uses; `nil` for credentials that allow Digest, since this code answers Digest
+    /// challenges.
     ///
-    /// The answer to Digest is another message, and covers content that is in memory (`qop=auth-int`, RFC 7616 §3.4.3).
-    /// For WebSockets the transport answers.
+    /// The answer to a Digest challenge is sent in a new message. With `qop=auth-int` the answer covers the content, if
+    /// that is in memory (RFC 7616 §3.4.3). For WebSockets the transport answers.
     var transportCredentials: RequestMessage.Credentials? {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest) else { return credentials }
         return nil
     }
 
-    /// The message with an answer to one of the challenges; `nil` when its credentials fit none, or were refused.
+    /// Returns the message with an answer to one of the challenges; `nil` when the message's credentials fit no
+    /// challenge, or were refused.
     ///
-    /// Of several schemes, the scheme that reveals least is taken. Negotiate is first: it sends nothing without a
-    /// Kerberos ticket, and does not use the password. After its refusal, the other schemes are tried.
+    /// Of several schemes, the scheme that reveals least is used. Negotiate comes first: it sends nothing without a
+    /// Kerberos ticket, and does not use the password. When Negotiate is refused, the other schemes are tried.
     func answering(_ challenges: [HTTPChallenge]) -> OutgoingMessage? {
         let allowed = laterSchemes.isEmpty ? credentials?.schemes ?? [] : laterSchemes
         guard let credentials, webSocket == nil, allowed.contains(.digest), !fields.contains("Authorization") else {
@@ -48,7 +49,7 @@ extension OutgoingMessage {
         return nil
     }
 
-    /// The content if it is in memory; content of a stream or a file is not known before it is sent.
+    /// The content if it is in memory; `nil` for a stream or a file, whose content is not known before it is sent.
     private var knownContent: Data? {
         switch body {
         case .none: Data()
@@ -81,20 +82,21 @@ extension OutgoingMessage {
 
     // MARK: Nonces of earlier messages
 
-    /// Whether a nonce that the origin has accepted may be used once more.
+    /// Whether the message may be sent with a nonce that the origin has accepted before.
     var mayReuseDigest: Bool {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest) else { return false }
         return (digest?.isReused ?? true) && !fields.contains("Authorization")
     }
 
-    /// The protection space for the message's credentials (RFC 7616 §3.3); `nil` without any.
+    /// The protection space for the message's credentials (RFC 7616 §3.3); `nil` without credentials.
     var digestSpace: DigestSessions.Space? {
         guard let credentials, let host = url.host else { return nil }
         let scheme = url.scheme?.lowercased() ?? ""
         return DigestSessions.Space("\(scheme)://\(CanonicalHost.identity(of: host)):\(url.effectivePort)", credentials)
     }
 
-    /// The answer for a nonce that the origin has accepted before; `nil` when there is no such nonce for this message.
+    /// Returns a Digest answer with a nonce that the origin has accepted before; `nil` when this message can use no
+    /// such nonce.
     func reusedDigest(of sessions: DigestSessions) -> DigestRound? {
         guard let credentials, let space = digestSpace else { return nil }
         let (text, knowsContent) = (url.absoluteString, knownContent != nil)

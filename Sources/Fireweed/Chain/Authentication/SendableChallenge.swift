@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 
 extension HTTPChallenge {
-    /// The scheme as Foundation names it.
+    /// Foundation's constant for the scheme.
     var method: String {
         switch known {
         case .basic: NSURLAuthenticationMethodHTTPBasic
@@ -16,7 +16,7 @@ extension HTTPChallenge {
         }
     }
 
-    /// The challenge for monitors and delegates; a call of its sender has no effect.
+    /// Returns the challenge for monitors and delegates; calls to its sender have no effect.
     func shown(host: String, port: Int, scheme: String, response: HTTPURLResponse?, failureCount: Int)
         -> URLAuthenticationChallenge
     {
@@ -30,7 +30,7 @@ extension HTTPChallenge {
 
 /// Carries a challenge to the queue of a monitor or a delegate.
 struct SendableChallenge: @unchecked Sendable {
-    // SAFETY: a challenge is not changed once it is made. We call its sender only on the thread of the protocols.
+    // SAFETY: a challenge is not changed once it is made. We call its sender only on the `ProtocolThread`.
     let value: URLAuthenticationChallenge
 
     init(_ value: URLAuthenticationChallenge) {

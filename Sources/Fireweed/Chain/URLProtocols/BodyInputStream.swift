@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 
 extension MessageContent {
-    /// The content as a stream that is not open yet; `nil` when there is none.
+    /// Returns the content as an unopened stream; `nil` without content.
     func makeInputStream() -> InputStream? {
         switch self {
         case .none: nil
@@ -19,7 +19,8 @@ extension MessageContent {
 
 /// Reads the content of a request; the reader is made when the stream is opened.
 ///
-/// Like every stream it is for one thread at a time, apart from `interrupt()`. Reading waits for bytes.
+/// Like every stream, it may be used on only one thread at a time; only `interrupt()` may be called on any thread.
+/// Reading blocks until bytes come.
 final class BodyInputStream: InputStream {
     private let make: @Sendable () throws -> any BodyReader
     private let reader = Mutex<(any BodyReader)?>(nil)

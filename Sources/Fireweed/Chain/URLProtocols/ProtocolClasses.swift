@@ -22,10 +22,10 @@ struct ProtocolClasses: Sendable {
         if classes.isEmpty { return nil }
     }
 
-    /// The first class that takes the host's task, with the request in the canonical form of that class.
+    /// Returns the first class that accepts the host's task, and that class's canonical form of the request.
     ///
-    /// Called on the thread of the protocols. Each call of a class gets a request of its own from `makeRequest`, since
-    /// a class may read the content's stream.
+    /// Called on the `ProtocolThread`. Each call of a class gets a new request from `makeRequest`, since a class may
+    /// read the content's stream.
     func accepting(_ host: any ProtocolHost, _ makeRequest: () -> URLRequest) -> (
         type: URLProtocol.Type, request: URLRequest
     )? {

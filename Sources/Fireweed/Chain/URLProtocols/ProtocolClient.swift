@@ -41,7 +41,7 @@ final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
     }
 
     func urlProtocol(_: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
-        // The answer was given when the challenge came.
+        // The challenge was answered when it came: there is nothing to cancel.
     }
 
     /// The error as a `URLError`, if its domain is `NSURLErrorDomain`: on Linux `as? URLError`, which retriers use,

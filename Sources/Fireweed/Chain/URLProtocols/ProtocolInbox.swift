@@ -20,16 +20,16 @@ struct ProtocolInbox {
 
     /// Where a protocol's response comes from.
     enum ResponseOrigin {
-        /// The protocol made it, and allows storing it as the policy says.
+        /// The protocol made the response, and allows storing it as the policy says.
         case made(URLCache.StoragePolicy)
-        /// It is the stored response that was passed to the protocol, which declared it valid.
+        /// The response is the stored response that the protocol was given, and that the protocol declared valid.
         case stored
     }
 
     private var reports = ElementQueue<Report>()
-    /// The report that was put back, to be the next one again.
+    /// The report that was put back: `next()` returns it first.
     private var refused: Report?
-    /// Content that came before a response: it waits for the response.
+    /// Content that came before the response; it is delivered after the response.
     private var early: [Data] = []
     private var hasResponse = false
     /// False once the protocol has reported an end or a redirect, or its reports are not needed any more.
@@ -42,7 +42,7 @@ struct ProtocolInbox {
         guard isOpen else { return false }
         switch report {
         case .response:
-            // A second response, as of `multipart/x-mixed-replace`, is ignored: a request has one response.
+            // A second response, such as a part of `multipart/x-mixed-replace`, is ignored: a request has one response.
             guard !hasResponse else { return false }
             hasResponse = true
             reports.append(report)
@@ -63,7 +63,7 @@ struct ProtocolInbox {
     }
 
     /// Adds the stored response that the protocol has declared valid, as the whole response; returns whether that ended
-    /// the work.
+    /// the protocol's work.
     mutating func add(stored response: CachedURLResponse) -> Bool {
         guard isOpen, !hasResponse else { return false }
         early = []
@@ -77,12 +77,12 @@ struct ProtocolInbox {
         refused.take() ?? reports.popFirst()
     }
 
-    /// Puts a report back, to be the next one again.
+    /// Puts a report back: the next call of `next()` returns it.
     mutating func putBack(_ report: Report) {
         refused = report
     }
 
-    /// Drops the reports that wait, and ignores later ones.
+    /// Drops the waiting reports; later reports are ignored.
     mutating func close() {
         self = ProtocolInbox()
         isOpen = false

@@ -34,7 +34,7 @@ final class ProtocolThread: Sendable {
     }
 
     private func run() {
-        // A run loop without a source returns at once.
+        // A run loop without sources and timers returns immediately; this timer keeps the run loop waiting.
         RunLoop.current.add(Timer(timeInterval: 1e9, repeats: true) { _ in }, forMode: .default)
         let loop = RunLoopReference(RunLoop.current)
         let hasWork = state.withLock { state in
@@ -61,7 +61,7 @@ final class ProtocolThread: Sendable {
 
 /// Carries the thread's run loop to other threads, which add timers.
 private struct RunLoopReference: @unchecked Sendable {
-    // SAFETY: only `add(_:forMode:)` is called from other threads, for which CFRunLoop has a lock.
+    // SAFETY: other threads call only `add(_:forMode:)`, which takes CFRunLoop's lock.
     let value: RunLoop
 
     init(_ value: RunLoop) {

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Performs an exchange with a `URLProtocol`, instead of a transport.
 ///
-/// The protocol is made, started and stopped on the thread of the protocols, and reports from any thread. The attempt
+/// The protocol is made, started and stopped on the `ProtocolThread`, and reports from any thread. The attempt
 /// gets its reports on a queue of this transfer. A protocol cannot be slowed down: while the request is suspended or
 /// its consumer is full, the protocol's reports wait in memory.
 final class ProtocolTransfer: Sendable {
@@ -29,7 +29,7 @@ final class ProtocolTransfer: Sendable {
         /// The latest decision about which bytes may move.
         var flow = Flow.undecided
         var isCancelled = false
-        /// When the protocol reported last, on the session's monotonic clock.
+        /// The time of the protocol's last report, on the session's monotonic clock.
         var activityNanoseconds: UInt64 = 0
         var report: TransferReport
     }
@@ -40,7 +40,7 @@ final class ProtocolTransfer: Sendable {
         /// The request in the canonical form of the class.
         let request: URLRequest
         let cachedResponse: CachedURLResponse?
-        /// Seconds without a report of the protocol; zero or less for no limit.
+        /// The longest time without a report of the protocol, in seconds; zero or less, and 1e9 or more, mean no limit.
         let idleTimeout: TimeInterval
         /// The deadline of the exchange, in nanoseconds of `clock`; `nil` for none.
         let deadlineNanoseconds: UInt64?
@@ -50,7 +50,8 @@ final class ProtocolTransfer: Sendable {
         let clock: any SessionClock
     }
 
-    /// The bytes offered at a time; a consumer can stop the content between two pieces.
+    /// The most bytes that are offered to the consumer in one call; the consumer can stop the content between two
+    /// calls.
     private static let pieceSize = 64 * 1024
 
     private let order: Order
@@ -68,7 +69,7 @@ final class ProtocolTransfer: Sendable {
 
     // MARK: The protocol's side
 
-    /// Makes and starts the protocol; on the thread of the protocols.
+    /// Makes and starts the protocol; on the `ProtocolThread`.
     private func load() {
         guard let host = state.withLock({ $0.inbox.isOpen ? $0.host : nil }) else { return }
         let loader = host.offering(ProtocolOffer(request: order.request, isAccepted: true)) { task in
@@ -87,9 +88,9 @@ final class ProtocolTransfer: Sendable {
         loader.startLoading()
     }
 
-    /// Stops the protocol, once; it is released on its thread.
+    /// Stops the protocol once, and releases it, on the `ProtocolThread`.
     private func stop() {
-        // A read of the content may block the thread.
+        // A read of the content may block the `ProtocolThread`; the interruption ends that read.
         (order.request.httpBodyStream as? BodyInputStream)?.interrupt()
         ProtocolThread.shared.perform { [self] in
             state.withLock { $0.loader.take() }?.value.stopLoading()
@@ -175,7 +176,7 @@ final class ProtocolTransfer: Sendable {
         }
     }
 
-    /// Offers content piece by piece; the rest of stopped content becomes the next report.
+    /// Offers content piece by piece; when the flow stops, the rest of the content becomes the next report.
     private func offer(_ data: Data, to host: any ProtocolHost) {
         var rest = data
         while !rest.isEmpty {
@@ -236,7 +237,7 @@ extension ProtocolTransfer: TransferControl {
     }
 
     func discard() {
-        // After the deliveries that are queued already.
+        // On the queue, so that this runs after the deliveries that are queued already.
         queue.async { [self] in
             stop()
             end(nil)
@@ -258,7 +259,7 @@ extension ProtocolTransfer: TransferControl {
 
 /// Keeps a `URLProtocol` in the state of its transfer.
 struct ProtocolReference: @unchecked Sendable {
-    // SAFETY: the transfer calls the protocol on the thread of the protocols alone.
+    // SAFETY: the transfer calls the protocol only on the `ProtocolThread`.
     let value: URLProtocol
 
     init(_ value: URLProtocol) {

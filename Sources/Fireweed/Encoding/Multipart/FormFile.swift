@@ -11,7 +11,7 @@ enum FormFile {
         let reason: AFError.MultipartEncodingFailureReason
     }
 
-    /// The length of a file, or of the file behind a symbolic link; `nil` if the attributes have no length.
+    /// Returns the length of a file, or of the target of a symbolic link; `nil` if the attributes have no length.
     ///
     /// Throws ``Refusal`` unless it is a regular file: folders, pipes, devices and sockets have no length. Throws
     /// `POSIXError` if the target of a link cannot be examined.
@@ -31,10 +31,10 @@ enum FormFile {
         return UInt64(status.st_size)
     }
 
-    /// The content of a file that the kernel generates, as in /proc and /sys; `nil` if the file's length is
-    /// `byteCount`, as for every other file, or if the file cannot be opened.
+    /// Returns the content of a file that the kernel generates, such as in /proc and /sys; `nil` for every other file.
     ///
-    /// Throws ``Refusal`` for content longer than `MultipartFormData.encodingMemoryThreshold`, and errors of reading.
+    /// Also `nil` if the content has `byteCount` bytes, or if the file cannot be opened. Throws ``Refusal`` for content
+    /// longer than `MultipartFormData.encodingMemoryThreshold`, and rethrows errors of reading.
     static func contentOfKernelFile(_ file: URL, byteCount: UInt64) throws -> Data? {
         BlockingCall.check("stat")
         var status = stat()

@@ -17,7 +17,7 @@ public enum MediaTypes {
     }
 
     /// The extension of each type: the longest in the built-in table, as Apple's systems choose; for types that are not
-    /// in it, the first by alphabet.
+    /// in that table, the first in alphabetical order.
     private static let extensions: [String: String] = {
         let known = Dictionary(builtIn.map { ($0.value, $0.key) }) { $0.count > $1.count ? $0 : $1 }
         let others = Dictionary(installed.map { ($0.value, $0.key) }) { min($0, $1) }

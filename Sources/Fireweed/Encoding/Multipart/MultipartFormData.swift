@@ -11,7 +11,8 @@ open class MultipartFormData {
     /// A form whose content is shorter than this is encoded in memory before it is sent: 10,000,000 bytes.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
-    /// How many parts the form may have; one more fails with ``MultipartFormDataError`` when the form is encoded.
+    /// The most parts that the form may have; a form with more fails with ``MultipartFormDataError`` when it is
+    /// encoded.
     ///
     /// Many servers have lower limits. Default: 10,000.
     public var maximumPartCount = 10_000
@@ -38,7 +39,7 @@ open class MultipartFormData {
     /// boundary. A `multipart/` type without that parameter is sent with the form's boundary. The content type replaces
     /// the request's own `Content-Type`.
     open lazy var contentType: String =
-        // Quoted where the boundary is not a token (RFC 2046 §5.1.1).
+        // A boundary that is not a token is quoted (RFC 2046 §5.1.1).
         "multipart/form-data; \(boundaryParameter)"
 
     private var boundaryParameter: String {
@@ -191,13 +192,13 @@ open class MultipartFormData {
         try file.close()
     }
 
-    /// The form as it is sent; throws the first failure of an append.
+    /// Returns a reader of the encoded form; throws the failure of the first append that failed.
     func body() throws -> MultipartBody {
         if let failure { throw failure }
         return MultipartBody(parts: parts, boundary: boundary)
     }
 
-    /// The form for several messages: each message reads it from its start.
+    /// Returns the form as content for several messages: each message reads the form from its start.
     func source() throws -> MessageContent {
         if let failure { throw failure }
         let (parts, boundary) = (parts, boundary)
@@ -228,8 +229,8 @@ open class MultipartFormData {
         failure = failure ?? .multipartEncodingFailed(reason: reason)
     }
 
-    /// The reason with the error of `stat`; without an error if `stat` finds a file that the file manager does not
-    /// find.
+    /// Returns the reason with the error of `stat`, or without an error if `stat` finds a file that the file manager
+    /// does not find.
     private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
         BlockingCall.check("stat")
         var status = stat()

@@ -99,7 +99,7 @@ final class PartialFile: Sendable {
         if descriptor >= 0 { FileLock.close(descriptor) }
     }
 
-    /// Opens and locks a regular file of this user; `nil` when there is none.
+    /// Opens and locks a regular file of this user; `nil` when there is no file and `flags` lacks `O_CREAT`.
     private static func open(_ url: URL, flags: Int32) throws -> Int32? {
         BlockingCall.check("open")
         guard url.isFileURL else { throw ResumeError.notPartial(url) }
@@ -118,7 +118,8 @@ final class PartialFile: Sendable {
                 throw ResumeError.notPartial(url)
             }
             let isTaken = FileLock.take(descriptor, .exclusive) == .taken
-            // The download that had the lock may have moved or removed its file meanwhile.
+            // The download that had the lock may have moved or removed its file: the file at the path is then opened
+            // again.
             guard FileLock.isFile(descriptor, at: url.path) else {
                 FileLock.close(descriptor)
                 continue
@@ -162,12 +163,12 @@ final class PartialFile: Sendable {
 
     // MARK: Before and after the bytes
 
-    /// Prepares the file for bytes from `offset` on; off the event loop, before the first write.
+    /// Prepares the file for writing from `offset` on; called off the event loop, before the first write.
     ///
     /// - Parameters:
     ///   - offset: where the bytes begin; the file is cut there.
     ///   - content: the resume data of the representation that the bytes belong to.
-    ///   - stripped: removes from the resume data what the sidecar must not have.
+    ///   - stripped: returns the resume data without the parts that the sidecar must not have.
     /// - Throws: `FileFailure` when the file or its sidecar cannot be written.
     func prepare(offset: Int64, content: ResumeData?, stripped: (ResumeData) -> ResumeData) throws {
         if hasSidecar, fchmod(descriptor, 0o600) != 0 { throw FileFailure.current(.write, url) }
@@ -180,7 +181,7 @@ final class PartialFile: Sendable {
         try FileInstaller.writePrivately(stripped(content).data, to: Self.sidecar(of: url))
     }
 
-    /// Replaces a URL from a sidecar, which has no secrets, by the URL of the request.
+    /// Replaces the URL from a sidecar, which lacks the secrets, by the URL of the request.
     func restore(_ url: URL) {
         state.withLock { state in
             state.resumeData?.url = url
@@ -195,30 +196,31 @@ final class PartialFile: Sendable {
         return data
     }
 
-    /// Gives a complete file that stays at its place the mode of new files.
+    /// Gives a complete file with a sidecar, which stays at its path, the mode of new files.
     func publish() {
         if hasSidecar { fchmod(descriptor, FileMode.ofNewFiles) }
     }
 
-    /// Notes that the file is complete and at its destination, and removes the sidecar.
+    /// Records that the file is complete and at its destination, and removes the sidecar.
     func complete() {
         state.withLock { state in
             state.resumeData = nil
             state.isComplete = true
         }
-        // Another download may have made a new file at the place that this one was moved from.
+        // Another download may have made a new file at the path that this file was moved from: that file needs the
+        // sidecar.
         guard hasSidecar, access(url.path, F_OK) != 0 || FileLock.isFile(descriptor, at: url.path) else { return }
         unlink(Self.sidecar(of: url).path)
     }
 
-    /// Unlocks the file for other downloads; a file at a path of the caller is removed if it has received nothing.
+    /// Unlocks the file for other downloads; a file at a path of the caller is removed if it is still empty.
     func release() {
         let isNothing = state.withLock { !$0.isComplete && $0.resumeData == nil } && hasSidecar && byteCount == 0
         if isNothing { unlink(url.path) }
         unlock()
     }
 
-    /// The resume data beside a file; `nil` when there is none.
+    /// Reads the resume data from a file's sidecar; `nil` when there is no sidecar.
     ///
     /// Throws `ResumeError.notPartial` for another file at that path: a symbolic link, a file of another user, and
     /// content that is no resume data. Such a file is neither followed nor replaced.

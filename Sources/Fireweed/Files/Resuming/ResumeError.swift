@@ -4,7 +4,7 @@ public import Foundation
 
 /// Why a download cannot continue a partial file; the files on disk are not changed.
 ///
-/// It is the error inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A changed representation, a
+/// The error is inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A changed representation, a
 /// server without ranges and a missing partial file are not errors: the download starts again, and
 /// `DownloadRequest.resumption` says why.
 public enum ResumeError: Error, Sendable {
@@ -18,7 +18,8 @@ public enum ResumeError: Error, Sendable {
     case inUse(URL)
     /// The file at the place of the partial file is not a download's partial file.
     case notPartial(URL)
-    /// The partial file cannot be opened; the error is a `POSIXError`.
+    /// The partial file cannot be opened; the underlying error is a `POSIXError`, or the error of `FileManager` when
+    /// the file's folders cannot be made.
     case unusable(URL, underlying: any Error)
 }
 
@@ -50,15 +51,16 @@ public enum Resumption: Sendable, Hashable {
     public enum Reason: Sendable, Hashable {
         /// The partial file was missing, or was changed after the earlier download.
         case fileMissing
-        /// The partial file has no strong validator, so that a change of the representation would not be noticed.
+        /// There is no strong validator for the partial file, so that a change of the representation would not be
+        /// noticed.
         case noValidator
-        /// The validator or the length differ from the saved ones (RFC 9110 §13.1.5).
+        /// The validator or the length differs from the saved value (RFC 9110 §13.1.5).
         case representationChanged
-        /// The whole representation came, or a range other than the one that was asked for (RFC 9110 §14.2).
+        /// The whole representation came, or a range other than the requested one (RFC 9110 §14.2).
         case rangeIgnored
         /// The server refused the range (RFC 9110 §15.5.17).
         case rangeNotSatisfiable
-        /// The content came in a content coding, in which ranges count other bytes (RFC 9110 §14.1).
+        /// The content has a content coding, so that its ranges count coded bytes (RFC 9110 §14.1).
         case contentCoding
     }
 }

@@ -30,7 +30,7 @@ package enum ResumeRules {
         return byteCount - 1
     }
 
-    /// The decision about a response, when the bytes from `offset` on were asked for under `If-Range`.
+    /// Decides about the response to a request for the bytes from `offset` on, with `If-Range`.
     static func decide(
         on head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
     ) -> ResumeDecision {
@@ -52,7 +52,7 @@ package enum ResumeRules {
     ) -> ResumeDecision {
         guard !isCoded(head) else { return .askAgain(.contentCoding) }
         guard agrees(head, with: validator) else { return .askAgain(.representationChanged) }
-        // Several fields are joined by commas, and `multipart/byteranges` has no `Content-Range`: neither is usable.
+        // Several `Content-Range` fields are joined by commas, and `multipart/byteranges` has none: neither is usable.
         guard let range = head.value(of: "Content-Range").flatMap({ ContentRange($0) }), let bounds = range.bounds,
             bounds.lowerBound == offset
         else { return .askAgain(.rangeIgnored) }
@@ -68,8 +68,8 @@ package enum ResumeRules {
 
     /// Whether the response has the saved validator.
     ///
-    /// True for a response without a validator: a server that obeys `If-Range` sends the whole representation when it
-    /// has changed (RFC 9110 §13.1.5).
+    /// True for a response without a validator: a server that obeys `If-Range` sends the whole representation when the
+    /// representation has changed (RFC 9110 §13.1.5).
     private static func agrees(_ head: ResponseHead, with validator: ResumeData.Validator) -> Bool {
         switch validator {
         case .entityTag(let tag): head.value(of: "ETag").map { $0 == tag } ?? true
@@ -79,17 +79,18 @@ package enum ResumeRules {
 
     // MARK: Preparing for a later download
 
-    /// The strong validator of a response: its `ETag` or, without an `ETag`, its `Last-Modified`; `nil` if it is weak.
+    /// The strong validator of a response: its `ETag` or, without an `ETag`, its `Last-Modified`; `nil` if it is weak
+    /// or missing.
     package static func validator(of head: ResponseHead) -> ResumeData.Validator? {
         if let tag = head.value(of: "ETag") { return isStrong(entityTag: tag) ? .entityTag(tag) : nil }
-        // RFC 9110 §8.8.2.2: strong only if it lies at least a second before the response's own date.
+        // A `Last-Modified` is strong only if it is at least a second before the response's `Date` (RFC 9110 §8.8.2.2).
         guard let text = head.value(of: "Last-Modified"), let modified = HTTPDate.parse(text),
             let sent = head.value(of: "Date").flatMap({ HTTPDate.parse($0) }), sent.timeIntervalSince(modified) >= 1
         else { return nil }
         return .lastModified(text)
     }
 
-    /// Whether the response is the whole representation, in a form that ranges can be requested of later.
+    /// Whether the response is the whole representation, and a later download may request ranges of it.
     static func isResumable(_ head: ResponseHead, method: String) -> Bool {
         method == "GET" && head.status == 200 && !isCoded(head)
             && head.value(of: "Accept-Ranges")?.lowercased() != "none"

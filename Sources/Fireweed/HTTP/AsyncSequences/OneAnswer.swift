@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Holds the first answer to one question; a task that awaits the answer continues when the task is cancelled.
+/// Holds the first answer to one question; cancelling the task that awaits the answer ends the wait.
 final class OneAnswer<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -13,7 +13,7 @@ final class OneAnswer<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Gives the answer; later ones are ignored.
+    /// Gives the answer; later answers are ignored.
     func give(_ value: Value) {
         let continuation = state.withLock { state -> UnsafeContinuation<Value, Never>? in
             switch state {

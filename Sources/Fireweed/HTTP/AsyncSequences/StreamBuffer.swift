@@ -64,7 +64,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         reader?.resume(returning: element)
     }
 
-    /// Ends the sequence after the buffered elements; with `discarding`, without them.
+    /// Ends the sequence after the buffered elements; with `discarding`, drops these elements.
     func finish(discarding: Bool = false) {
         let reader = state.withLock { state in
             state.isFinished = true
@@ -80,7 +80,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Element?, Never>) in
             let step = state.withLock { state -> Reply in
                 if let element = state.elements.popFirst() { return .give(element) }
-                // A second reader would replace the first reader: it gets the end of the sequence instead.
+                // A second reader would replace the first reader, so it gets the end of the sequence.
                 if state.isFinished || state.reader != nil { return .give(nil) }
                 state.reader = continuation
                 return .wait

@@ -52,7 +52,7 @@ struct StreamSource<Element: Sendable>: Sendable {
     let onTermination: @Sendable () -> Void
 }
 
-/// Calls back once, at the latest when the iterator that holds it is released.
+/// Calls `onTermination` once, at the latest when the iterator that holds this token is released.
 final class TerminationToken: Sendable {
     private let onTermination: Mutex<(@Sendable () -> Void)?>
 

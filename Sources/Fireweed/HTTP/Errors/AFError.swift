@@ -25,7 +25,7 @@ public indirect enum AFError: Error, Sendable {
     case parameterEncoderFailed(reason: ParameterEncoderFailureReason)
     /// An adapter failed.
     case requestAdaptationFailed(error: any Error)
-    /// A retrier ended the request with an error of its own.
+    /// A retrier ended the request with another error.
     case requestRetryFailed(retryError: any Error, originalError: any Error)
     /// The response did not pass a validation.
     case responseValidationFailed(reason: ResponseValidationFailureReason)
@@ -94,7 +94,7 @@ extension AFError {
         public enum RequiredComponent: Sendable {
             /// The URL.
             case url
-            /// The method; the raw value is what was found.
+            /// The method; the raw value is the method that was found.
             case httpMethod(rawValue: String)
         }
 

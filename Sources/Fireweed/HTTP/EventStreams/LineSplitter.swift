@@ -1,6 +1,6 @@
 // The splitting of received bytes into lines; pure.
 
-/// Splits bytes into lines, wherever the pieces of content begin and end.
+/// Splits bytes into lines; a line may extend over several pieces of content.
 ///
 /// A byte order mark at the start of the content is dropped (WHATWG Encoding, "UTF-8 decode").
 package struct LineSplitter: Sendable {
@@ -26,7 +26,7 @@ package struct LineSplitter: Sendable {
     private static let lineFeed: UInt8 = 0x0A
     private static let carriageReturn: UInt8 = 0x0D
 
-    /// Makes a splitter for lines of at most `maximumByteCount` bytes without their end.
+    /// Makes a splitter for lines of at most `maximumByteCount` bytes, terminators not counted.
     package init(terminator: Terminator, maximumByteCount: Int) {
         self.terminator = terminator
         self.maximumByteCount = maximumByteCount
@@ -41,7 +41,7 @@ package struct LineSplitter: Sendable {
         bytes.append(contentsOf: piece)
     }
 
-    /// The next line without its end; `nil` until more content comes.
+    /// The next line without its terminator; `nil` until more content comes.
     package mutating func next() throws(StreamedContentError) -> ArraySlice<UInt8>? {
         guard skipByteOrderMark() else { return nil }
         if skipsLineFeed, start < bytes.count {
@@ -88,7 +88,7 @@ package struct LineSplitter: Sendable {
         }
     }
 
-    /// False while there are too few bytes to decide whether the content begins with a mark.
+    /// Skips a byte order mark; false while there are too few bytes to decide whether there is a mark.
     private mutating func skipByteOrderMark() -> Bool {
         guard !hasSeenStart else { return true }
         let mark = Self.byteOrderMark

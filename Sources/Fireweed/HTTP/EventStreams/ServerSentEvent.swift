@@ -6,8 +6,8 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var event: String
     /// The values of its `data` fields, joined by line feeds.
     public var data: String
-    /// The last event ID at this event, which a reconnection sends as `Last-Event-ID`; it remains until an event sets
-    /// another.
+    /// The last event ID at this event, which a reconnection sends as `Last-Event-ID`; an ID stays in effect until
+    /// another event sets one.
     ///
     /// `nil` when no event has set one, or when it was set to the empty string.
     public var id: String?
@@ -35,7 +35,7 @@ extension ServerSentEvent {
     /// A source connects again after a response that ended, and after a transient failure of the network; never after
     /// `cancel()`, a status other than 200, or content of another type.
     public struct Reconnection: Sendable, Equatable {
-        /// Whether the source connects again at all.
+        /// Whether the source connects again.
         public var isEnabled: Bool
         /// The wait before connecting again, until the server's `retry` sets another wait, which is at least 100 ms.
         ///
@@ -54,8 +54,9 @@ extension ServerSentEvent {
         /// Makes the rule.
         ///
         /// - Parameters:
-        ///   - isEnabled: whether the request connects again at all; true by default.
-        ///   - delay: the wait before it does, until the server's `retry` sets another one; 3 seconds by default.
+        ///   - isEnabled: whether the source connects again; true by default.
+        ///   - delay: the wait before connecting again, until the server's `retry` sets another wait; 3 seconds by
+        ///     default.
         ///   - maximumDelay: the longest wait; failed connections double the wait up to it. 1 minute by default.
         ///   - maximumFailureCount: after how many failed connections in a row the sequence ends; `nil`, the default,
         ///     for never.
@@ -69,7 +70,7 @@ extension ServerSentEvent {
             self.maximumFailureCount = maximumFailureCount
         }
 
-        /// Connects again as WHATWG HTML §9.2 says, whatever the request's method is.
+        /// Connects again as WHATWG HTML §9.2 says, for every request method.
         public static let automatic = Reconnection()
         /// Ends with the first connection: normally when its response was complete, otherwise with its error.
         public static let never = Reconnection(isEnabled: false)

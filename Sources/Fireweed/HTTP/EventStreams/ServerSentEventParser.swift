@@ -1,10 +1,10 @@
 // The parsing rules of event streams (WHATWG HTML §9.2.5 and §9.2.6); pure.
 
-/// Parses the bytes of an event stream into events, wherever the pieces of content begin and end.
+/// Parses the bytes of an event stream into events; an event may extend over several pieces of content.
 ///
 /// An event without its final empty line is dropped when the stream ends: `restart` does that.
 package struct ServerSentEventParser: Sendable {
-    /// The last event ID at the latest event, which a reconnection sends.
+    /// The last event ID in effect, which a reconnection sends.
     package private(set) var lastEventID: String
     /// The value of the latest `retry` field.
     package private(set) var reconnectionTime: Duration?
@@ -18,13 +18,13 @@ package struct ServerSentEventParser: Sendable {
     /// Set by an `id` field, and in effect from the next empty line on.
     private var idBuffer: String
 
-    /// A reconnection begins with the last event ID in effect, as in browsers; by the standard it would begin with
-    /// none.
+    /// Makes a parser that begins with the last event ID of an earlier connection, as browsers do; by the standard, a
+    /// new connection begins without an ID.
     package init(lastEventID: String = "", maximumEventByteCount: Int) {
         self.lastEventID = lastEventID
         idBuffer = lastEventID
         self.maximumEventByteCount = maximumEventByteCount
-        // The longest line that can be valid: a field name, a colon and a space before the data.
+        // The longest line that can be valid has a field name, a colon and a space before the data.
         lines = LineSplitter(terminator: .any, maximumByteCount: max(maximumEventByteCount, maximumEventByteCount &+ 8))
     }
 

@@ -3,8 +3,8 @@
 package import Foundation
 
 extension HTTPDate {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever locale the process has; a date outside the years 1970 to 9999 becomes
-    /// the nearest one inside.
+    /// Returns the date as `Sun, 06 Nov 1994 08:49:37 GMT`, independent of the process's locale; a date outside the
+    /// years 1970 to 9999 becomes the nearest date inside.
     package static func text(of date: Date) -> String {
         let time = date.timeIntervalSince1970.rounded(.down)
         let seconds = time.isNaN ? 0 : Int(min(max(time, 0), 253_402_300_799))
@@ -14,9 +14,9 @@ extension HTTPDate {
         return "\(dayNames[days % 7]), \(twoDigits(day)) \(monthNames[month - 1]) \(year) \(clock) GMT"
     }
 
-    /// Year, month and day of a number of days since the first of January 1970.
+    /// Returns year, month and day for a number of days since the first of January 1970.
     ///
-    /// Counted in eras of 400 years that begin in March, so that the leap day is the last of its year.
+    /// The calculation uses eras of 400 years that begin in March, so that the leap day is the last day of its year.
     private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let (era, dayOfEra) = (shifted / 146_097, shifted % 146_097)

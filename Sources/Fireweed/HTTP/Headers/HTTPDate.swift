@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// Parses dates in fields, whatever locale the process has.
+/// Parses dates in fields, independent of the process's locale.
 package enum HTTPDate {
     /// The date, or `nil` when the text has none of the three forms.
     ///
@@ -32,8 +32,8 @@ package enum HTTPDate {
         return date(year, month, day, time)
     }
 
-    // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is
-    // taken.
+    // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years that end with these digits, the year within 50 years of the
+    // present is taken.
     private static func rfc850(weekday: String, _ reader: inout DateReader, now: Date) -> Date? {
         guard longWeekdays.contains(weekday), reader.take(" "), let day = reader.number(2), reader.take("-"),
             let month = reader.month(), reader.take("-"), let digits = reader.number(2), reader.take(" "),
@@ -69,8 +69,8 @@ package enum HTTPDate {
         }
     }
 
-    /// Days from the first of January 1970 to a day of the Gregorian calendar; the year is taken to begin in March, so
-    /// that the leap day is its last.
+    /// Days from the first of January 1970 to a day of the Gregorian calendar; the calculation begins each year in
+    /// March, so that the leap day is the last day of its year.
     static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
@@ -105,7 +105,8 @@ private struct DateReader {
         return true
     }
 
-    /// Takes letters, in lower case; `nil` for none, and for more than the 9 of the longest name.
+    /// Takes letters, and returns them in lower case; `nil` for none, and for more than 9, the length of the longest
+    /// name.
     mutating func name() -> String? {
         let start = position
         while let next, (0x61...0x7A).contains(next | 0x20) { position += 1 }

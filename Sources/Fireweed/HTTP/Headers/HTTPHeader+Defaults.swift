@@ -15,9 +15,9 @@ extension HTTPHeader {
 
     /// `Accept-Language` with the first six of the user's languages, with decreasing weights; `*` without any.
     ///
-    /// The languages come from the environment, as for gettext(3): first those that `LANGUAGE` lists, then that of the
-    /// first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set and not empty. The locales `C` and `POSIX` have no
-    /// language, and ``HTTPHeaders/default`` then has no such field.
+    /// The languages come from the environment, as for gettext(3): first the languages in `LANGUAGE`, then the language
+    /// of the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set and not empty. The locales `C` and `POSIX` have
+    /// no language, and ``HTTPHeaders/default`` then has no such field.
     public static let defaultAcceptLanguage = languageOfUser ?? .acceptLanguage("*")
 
     /// `Accept-Language` with the user's languages; `nil` without any.
@@ -48,8 +48,8 @@ extension HTTPHeader {
     }
 
     private static func qualityList(_ languages: ArraySlice<String>) -> String {
-        // At most six: none of them gets a weight below 0.5. `joined` would cost a program 0.1 ms at its start, since
-        // the runtime looks for the conformance that it needs.
+        // There are at most six languages, so no weight is below 0.5. `joined` would cost a program 0.1 ms at its
+        // start, since the runtime looks up the conformance that `joined` needs.
         languages.enumerated().reduce(into: "") { list, language in
             if !list.isEmpty { list += ", " }
             list += "\(language.element);q=\(language.offset == 0 ? "1.0" : "0.\(10 - language.offset)")"

@@ -12,7 +12,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// A search through all names for each added field takes seconds for 10,000 fields.
     private var positions: [FieldName: Int]?
 
-    /// The number of fields at which positions begin to be kept.
+    /// The number of fields from which on `positions` is kept.
     private static let indexedCount = 32
 
     /// Makes an empty set.
@@ -96,7 +96,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         return headers.firstIndex { $0.name.isEqualIgnoringASCIICase(name) }
     }
 
-    /// Makes new positions, if there are enough fields.
+    /// Rebuilds `positions`, if there are enough fields.
     private mutating func indexNames() {
         guard headers.count >= Self.indexedCount else { return positions = nil }
         positions = Dictionary(headers.indices.map { (FieldName(headers[$0].name), $0) }) { first, _ in first }
@@ -164,8 +164,8 @@ extension URLRequest {
     public var headers: HTTPHeaders {
         get { HTTPHeaders(allHTTPHeaderFields ?? [:]) }
         set {
-            // All at once: with single calls, Foundation changes the case of names (`Soapaction`), and takes quadratic
-            // time.
+            // All fields are set at once: for single fields, Foundation changes the case of names (`Soapaction`), and
+            // takes quadratic time.
             allHTTPHeaderFields = newValue.isEmpty ? nil : newValue.dictionary
         }
     }

@@ -70,7 +70,7 @@ public struct TraceContext: Sendable, Hashable {
             traceID: traceID, spanID: Self.hexadecimal(UInt64.random(in: 1 ... .max)), flags: flags & 1, state: state)
     }
 
-    /// The value, if it has at most 32 members and 512 printable characters; else `nil`.
+    /// Returns the value if it is not empty and has at most 32 members and 512 printable characters; else `nil`.
     private static func passable(_ state: String) -> String? {
         let text = state.trimmingCharacters(in: .whitespaces)
         let isFit =

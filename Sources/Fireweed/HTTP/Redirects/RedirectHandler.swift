@@ -5,9 +5,9 @@ public import FoundationNetworking
 
 /// Decides whether a redirect is followed, and may change the request that follows.
 public protocol RedirectHandler: Sendable {
-    /// How many redirects of one attempt are followed; one more ends the attempt with `URLError.httpTooManyRedirects`.
+    /// The most redirects that one attempt follows; the next one ends the attempt with `URLError.httpTooManyRedirects`.
     ///
-    /// `nil`, the default, leaves it to the session.
+    /// `nil`, the default, uses the session's limit.
     var maximumRedirectCount: Int? { get }
 
     /// The credential fields that a redirect to another origin drops; names are compared without case.
@@ -18,9 +18,10 @@ public protocol RedirectHandler: Sendable {
 
     /// Decides about one redirect; called on the session's root queue.
     ///
-    /// It is also called for a `Location` that cannot be followed, such as `app://signed-in`, or text that is not a
-    /// URL: `request` then has that URL, or for such text the URL of the redirected message. A handler that returns it
-    /// unchanged ends the attempt with `URLError.unsupportedURL` or `.redirectToNonExistentLocation`.
+    /// This method is also called for a `Location` that cannot be followed, such as `app://signed-in`, or text that is
+    /// not a URL: `request` then has that URL, or for such text the URL of the redirected message. A handler that
+    /// returns this request unchanged ends the attempt with `URLError.unsupportedURL` or
+    /// `.redirectToNonExistentLocation`.
     ///
     /// A changed `request` is sent as it is. A new request, which has none of the session's fields, gets the session's
     /// fields that it does not set itself, except the fields in ``credentialFieldNames``.
@@ -38,7 +39,7 @@ public protocol RedirectHandler: Sendable {
 }
 
 extension RedirectHandler {
-    /// `nil`: leaves it to the session.
+    /// `nil`: uses the session's limit.
     public var maximumRedirectCount: Int? { nil }
     /// `nil`: uses `TransportOptions.credentialFieldNames`.
     public var credentialFieldNames: [String]? { nil }
@@ -64,7 +65,7 @@ public struct Redirector: RedirectHandler {
     /// What to do with a redirect.
     public let behavior: Behavior
 
-    /// How many redirects of one attempt are followed; `nil` leaves it to the session.
+    /// The most redirects that one attempt follows; `nil` uses the session's limit.
     public let maximumRedirectCount: Int?
 
     /// The credential fields that a redirect to another origin drops, besides those that are always dropped.
@@ -81,8 +82,8 @@ public struct Redirector: RedirectHandler {
     ///
     /// - Parameters:
     ///   - behavior: what to do with a redirect.
-    ///   - maximumRedirectCount: how many redirects of one attempt are followed; `nil`, the default, leaves it to the
-    ///     session. With zero or less, the first redirect is one too many.
+    ///   - maximumRedirectCount: the most redirects that one attempt follows; `nil`, the default, uses the session's
+    ///     limit. With zero or less, the first redirect ends the attempt.
     ///   - credentialFieldNames: fields that a redirect to another origin drops, besides those that are always dropped;
     ///     `nil`, the default, uses `TransportOptions.credentialFieldNames`.
     public init(

@@ -51,7 +51,7 @@ package enum RedirectRules {
     static func fields(
         _ fields: FieldBlock, dropping credentialFieldNames: [String]?, dropsContent: Bool
     ) -> FieldBlock {
-        // All fields with credentials are for one origin.
+        // Fields with credentials must be sent only to the origin that they were set for.
         let credentials = credentialFieldNames.map { CredentialFields($0) }
         let dropped = dropsContent ? contentFields : []
         let kept = fields.fields.filter { field in

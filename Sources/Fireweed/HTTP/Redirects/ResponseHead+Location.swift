@@ -5,7 +5,7 @@ import FireweedTransport
 extension ResponseHead {
     /// The first value of `Location`.
     ///
-    /// A URI reference has no encoding of its own (RFC 3986 §2.5): in a value that is not UTF-8, the received bytes
+    /// A URI reference has no character encoding (RFC 3986 §2.5): in a value that is not UTF-8, the received bytes
     /// outside of ASCII are percent-encoded.
     var location: String? {
         var location: String?

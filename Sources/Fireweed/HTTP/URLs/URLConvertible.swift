@@ -15,7 +15,8 @@ extension String: URLConvertible {
     /// Characters that a URL may not contain are percent-encoded; an escape stays an escape.
     public func asURL() throws -> URL {
         guard let url = URL(string: self) else { throw AFError.invalidURL(url: self) }
-        // Foundation encodes every `%` of a path or a query in which another character needs encoding.
+        // If a character of a path or a query needs encoding, Foundation also encodes each `%` there; `URLReference`
+        // keeps escapes.
         guard utf8.contains(UInt8(ascii: "%")), url.absoluteString != self else { return url }
         return URL(string: URLReference.encoded(self)) ?? url
     }
@@ -36,7 +37,7 @@ extension URLComponents: URLConvertible {
 
 /// A type that can be made into a `URLRequest`.
 public protocol URLRequestConvertible: Sendable {
-    /// The request; throws the reason when it cannot be made.
+    /// The request; throws an error with the reason when the request cannot be made.
     func asURLRequest() throws -> URLRequest
 }
 

@@ -1,4 +1,4 @@
-// URI references, such as that in `Location`.
+// URI references, such as the value of `Location`.
 
 package import Foundation
 
@@ -8,7 +8,7 @@ package import Foundation
 /// `?f[n]=a%20b` becomes `?f%5Bn%5D=a%2520b`. Here an escape stays an escape, and only characters outside of escapes
 /// are encoded.
 package enum URLReference {
-    /// The target of a reference in a field; `nil` when the reference is empty or invalid.
+    /// Resolves a reference in a field; `nil` when the reference is empty or invalid.
     package static func resolve(_ reference: String, against base: URL) -> URL? {
         let text = reference.unicodeScalars.drop { $0.value <= 0x20 }
         guard let last = text.lastIndex(where: { $0.value > 0x20 }), let own = URLParts(base.absoluteString),
@@ -122,7 +122,7 @@ struct URLParts {
             text += authority.host
             if let port = authority.port { text += ":\(port)" }
         } else if path.utf8.starts(with: "//".utf8) {
-            return nil  // A path that begins with `//` only without its dot segments would be read as an authority.
+            return nil  // the dot segments are gone: this path would be read as an authority
         }
         text += path
         if let query { text += "?\(query)" }
@@ -204,7 +204,7 @@ struct URLParts {
             case ".":
                 if isLast { kept.append("") }
             case "..":
-                // The first segment of an absolute path is the empty one before its slash.
+                // The first segment of an absolute path is empty, and stays.
                 if kept.count > 1 { kept.removeLast() }
                 if isLast { kept.append("") }
             default: kept.append(segment)

@@ -4,7 +4,7 @@ import Foundation
 
 /// Removes the userinfo from URLs (RFC 3986 §3.2.1): it is never sent as part of a URL.
 package enum Userinfo {
-    /// A text that may not be a URL, without userinfo, query and fragment: what errors and logs may show.
+    /// Returns a text without userinfo, query and fragment, for errors and logs; the text need not be a URL.
     ///
     /// Without `://`, everything up to an `@` counts as userinfo.
     static func removed(from text: String) -> String {
@@ -15,14 +15,13 @@ package enum Userinfo {
         return String(shown.unicodeScalars[at...].dropFirst())
     }
 
-    /// The passes over one text; each pass removes one userinfo, and the last one must find none.
+    /// The most passes over one text; each pass removes one userinfo, and the last pass must find none.
     private static let passLimit = 4
 
-    /// A URL, or a reference to one, without userinfo: also from malformed and relative ones, which users and servers
-    /// send too: `//user@host`, `http:/user@host` and `user:password@host`.
+    /// Returns a URL or a URI reference without userinfo, even if it is malformed or relative.
     ///
-    /// The rest of a text may begin with userinfo again, which is removed too. The result is `nil` for a text with more
-    /// than three of them.
+    /// Users and servers also send `//user@host`, `http:/user@host` and `user:password@host`. The rest of a text may
+    /// begin with userinfo again, which is removed too. The result is `nil` for a text with more than three userinfos.
     static func hidden(in text: String) -> String? {
         var text = text
         for _ in 0..<passLimit {
@@ -46,7 +45,7 @@ package enum Userinfo {
         let hasScheme = !scheme.isEmpty && scalars[scheme.endIndex...].first == ":"
         let behindScheme = hasScheme ? scalars.index(after: scheme.endIndex) : start
         let slashes = scalars[behindScheme...].prefix { $0 == "/" || $0 == "\\" }
-        // One slash begins a path.
+        // A single slash begins a path: there is no authority.
         guard hasScheme || slashes.count != 1 else { return text }
         let encoded = scalars[scheme.endIndex...].prefix(encodedSlashes.unicodeScalars.count)
         let hasEncodedSlashes = !scheme.isEmpty && String(encoded).uppercased() == encodedSlashes

@@ -20,7 +20,7 @@ struct CURLCommand {
     /// Fields that curl derives from the content.
     private static let framing = ["Content-Length", "Transfer-Encoding"]
 
-    /// The command; `names` are further fields that are secrets, in lower case.
+    /// Returns the command; `names` are further secret fields, in lower case.
     func text(_ secrets: CURLSecrets, hiding names: Set<String> = []) -> String {
         let command = secrets == .hidden ? redacted(by: CURLSecrets.redaction.hiding(fields: names)) : self
         let (pipe, contentOptions) = command.sentContent.shellText
@@ -30,7 +30,8 @@ struct CURLCommand {
         return parts.joined(separator: " \\\n\t")
     }
 
-    /// POST, PUT and PATCH without content announce a length of zero (RFC 9110 §8.6).
+    /// The content that the command sends; POST, PUT and PATCH without content announce a length of zero (RFC 9110
+    /// §8.6).
     private var sentContent: CURLContent {
         if case .none = content, ["POST", "PUT", "PATCH"].contains(method) { return .data(Data()) }
         return content
@@ -56,14 +57,15 @@ struct CURLCommand {
             if isForOption { options.append("-u \(ShellText.word("\(credential.user):\(credential.password)"))") }
             options += schemeOption
         } else if Userinfo.split(urlText) != nil {
-            // Sessions send the credentials of a URL only after a challenge, curl sends them at once.
+            // A session sends the credentials of a URL only after a challenge; with `--anyauth`, curl does the same.
             options.append("--anyauth")
         }
         if let cookie = fields.first(where: isCookieOption) { options.append("-b \(ShellText.quoted(cookie.value))") }
         return options
     }
 
-    /// The scheme when only one is allowed; else `--anyauth`, with which curl sends credentials only after a challenge.
+    /// The option for the scheme if only one is allowed; else `--anyauth`: curl then sends credentials only after a
+    /// challenge.
     private var schemeOption: [String] {
         switch schemes {
         case .basic: ["--basic"]
@@ -121,7 +123,7 @@ struct CURLCommand {
     private func redacted(by redaction: Redaction) -> CURLCommand {
         var command = self
         command.urlText = redaction.text(ofURL: urlText)
-        // `text(ofURL:)` removes userinfo; the command shows in its place that the URL had some.
+        // `text(ofURL:)` removes userinfo, so the command shows the replacement where the URL had userinfo.
         if Userinfo.split(urlText) != nil, let scheme = command.urlText.range(of: "://") {
             command.urlText.insert(contentsOf: "\(redaction.replacement)@", at: scheme.upperBound)
         }

@@ -15,7 +15,7 @@ struct CURLCommandLine: Equatable {
         guard ["curl", "curl.exe"].contains(program.split(separator: "/").last.map(String.init)) else {
             throw CURLParsingError.notCURL(program)
         }
-        // A browser's "Copy all as cURL" ends each command with a semicolon.
+        // A browser's "Copy all as cURL" ends each command with `;` or `&`.
         if let last = tokens.last, last == .control(";") || last == .control("&") { tokens = tokens.dropLast() }
         arguments = try tokens.map { token in
             switch token {

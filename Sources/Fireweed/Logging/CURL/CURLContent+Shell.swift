@@ -29,11 +29,11 @@ extension CURLContent {
         case .file(let url): return ("", ["--data-binary \(ShellText.quoted("@\(url.path)"))"])
         case .stream: return ("", ["--data-binary @-"])
         case .bytes(let data):
-            guard data.count < argumentLimit,  // Foundation's conversion drops a byte order mark.
+            guard data.count < argumentLimit,  // `String(data:encoding:)` drops a byte order mark
                 let text = String(validating: data, as: UTF8.self),
                 !text.unicodeScalars.contains(where: ShellText.isControl)
             else { return ("printf \(ShellText.format(data)) | ", ["--data-binary @-"]) }
-            // With a leading `@`, `-d` would read a file.
+            // For text with a leading `@`, `-d` would read a file.
             return ("", ["\(text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(ShellText.quoted(text))"])
         }
     }

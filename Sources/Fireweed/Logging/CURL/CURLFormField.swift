@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `name=content`, `name=@file` or `name=<file`; `;type=…` and `;filename=…` may follow.
+/// A value of `-F`: `name=content`, `name=@file` or `name=<file`; `;type=…` and `;filename=…` may follow.
 struct CURLFormField: Equatable {
     enum Source: Equatable {
         case text(String)

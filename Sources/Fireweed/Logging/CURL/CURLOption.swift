@@ -67,7 +67,7 @@ struct CURLOption {
         row("user", "u", .user), row("oauth2-bearer", .bearer), row("cookie", "b", .cookie),
         row("user-agent", "A", .userAgent), row("referer", "e", .referer), row("max-time", "m", .maximumTime),
         row("upload-file", "T", .upload),
-        // The session decides these, in the same way as curl or more safely.
+        // The session decides about these, in the same way as curl or more safely.
         row("insecure", "k", .ignored), row("location", "L", .ignored), row("max-redirs", .ignoredValue),
         row("compressed", .ignored), row("basic", .ignored), row("anyauth", .anyAuthentication),
         row("http1.1", .ignored),

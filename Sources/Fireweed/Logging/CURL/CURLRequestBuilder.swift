@@ -50,7 +50,8 @@ struct CURLRequestBuilder {
             bearerToken = nil
         case .bearer: (bearerToken, login) = (value, nil)
         case .cookie:
-            // Without "=", curl reads cookies from a file.
+            // For a value without `=` or with a leading `@`, curl reads cookies from a file, which is not supported
+            // here.
             guard value.utf8.contains(UInt8(ascii: "=")), value.utf8.first != UInt8(ascii: "@") else {
                 throw invalid(argument, value)
             }
@@ -94,7 +95,7 @@ struct CURLRequestBuilder {
         }
         let name = String(scalars[..<end])
         let value = Self.trimmed(String(scalars[scalars.index(after: end)...]))
-        // Foundation would drop the field without an error.
+        // Foundation would drop a field with a line break without an error.
         guard value.staysInLine else { throw invalid(argument, line) }
         if scalars[end] == ";" {
             guard value.isEmpty else { throw invalid(argument, line) }
@@ -193,7 +194,7 @@ struct CURLRequestBuilder {
         if content.isJSON { setDefault(.accept("application/json"), in: &request) }
     }
 
-    /// Sets the fields that curl adds, unless the command sets or removes them.
+    /// Sets a field that curl adds, unless the command sets or removes that field.
     private func setDefault(_ header: HTTPHeader, in request: inout URLRequest) {
         guard request.value(forHTTPHeaderField: header.name) == nil,
             !removedHeaders.contains(where: header.name.isEqualIgnoringASCIICase)

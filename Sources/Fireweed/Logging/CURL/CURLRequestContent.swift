@@ -66,7 +66,7 @@ struct CURLRequestContent {
         return separator == 0 ? Self.escape(content) : value[..<separator] + [UInt8(ascii: "=")] + Self.escape(content)
     }
 
-    /// Percent-encodes all characters except RFC 3986's unreserved ones.
+    /// Percent-encodes all characters except the unreserved characters of RFC 3986.
     private static func escape(_ bytes: [UInt8]) -> [UInt8] {
         bytes.flatMap { byte -> [UInt8] in
             switch byte {

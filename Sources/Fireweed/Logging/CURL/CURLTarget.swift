@@ -32,7 +32,7 @@ struct CURLLogin {
 
 /// Reads a URL of a command line as curl does.
 enum CURLTarget {
-    /// The URL, with `http` if the text has no scheme, and separately the URL's user and password.
+    /// Returns the URL, with `http` if the text has no scheme, and the URL's user and password separately.
     ///
     /// `keepsPath` leaves the dot segments in the path.
     ///

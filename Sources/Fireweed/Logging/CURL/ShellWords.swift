@@ -72,7 +72,7 @@ package struct ShellWords {
         word = nil
     }
 
-    /// A line break ends a command that has words.
+    /// Ends a line; the line break becomes a token only after a word.
     private mutating func endLine() {
         endWord()
         if case .word? = tokens.last { tokens.append(.control("\n")) }
@@ -95,7 +95,7 @@ package struct ShellWords {
         }
     }
 
-    /// A tilde-prefix (Shell & Utilities §2.6.1); `~name` needs a shell and is an error.
+    /// Reads a tilde-prefix (Shell & Utilities §2.6.1); `~name` needs a shell and is an error.
     private mutating func tilde() throws {
         guard let home else { return append([UInt8(ascii: "~")]) }
         let name = bytes[position...].prefix { $0 > 0x20 && !"/;&|<>()".utf8.contains($0) }
@@ -105,7 +105,7 @@ package struct ShellWords {
 
     // MARK: Quotes
 
-    /// A backslash outside quotes: the next character is literal, and a line break is removed.
+    /// Reads a backslash outside quotes: the next character is literal, and a line break is removed.
     private mutating func escaped() {
         if peek == UInt8(ascii: "\r"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "\n") {
             position += 1
@@ -153,7 +153,7 @@ package struct ShellWords {
         }
     }
 
-    /// A `$`: literal when no name follows; else an expansion, which is an error.
+    /// Reads a `$`: literal when no name follows; else an expansion, which is an error.
     private mutating func variable() throws {
         let name = bytes[position...].prefix { byte in
             byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)

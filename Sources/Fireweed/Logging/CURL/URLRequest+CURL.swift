@@ -4,20 +4,22 @@ public import Foundation
 public import FoundationNetworking
 
 extension URLRequest {
-    /// Makes the request that a `curl` command sends, as browsers' "Copy as cURL" and documents of APIs print it.
+    /// Makes the request that a `curl` command sends, such as a command from a browser's "Copy as cURL" or from API
+    /// documents.
     ///
     /// The command is split into words like in a POSIX shell, with bash's `$'…'`; a prompt `$` before it is ignored.
     /// Syntax that needs a shell, such as variables, is an error. Supported options of curl: `-X`, `-H`, `-d`,
-    /// `--data-raw`, `--data-binary`, `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-T`, `-u` and
-    /// `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`, `-g`,
-    /// `--path-as-is`, `--`.
+    /// `--data-ascii`, `--data-raw`, `--data-binary`, `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`,
+    /// `-T`, `-u` and `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`,
+    /// `-g`, `--path-as-is`, `--`.
     ///
     /// These options have no effect, because a session decides about them or because they change curl's output: `-k`
     /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--http1.1`, `--http2`,
-    /// `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`, `-q`, `--retry`,
-    /// `--retry-delay`, `--retry-max-time`, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`,
-    /// `-J`, `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since the request would
-    /// differ without it.
+    /// `--connect-timeout`, `--limit-rate`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`, `-q`,
+    /// `--retry`, `--retry-delay`, `--retry-max-time`, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`,
+    /// `--buffer`, `-#`, `--progress-meter`, `-o`, `-O`, `-J`, `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`; so
+    /// have the `--no-` forms of those without a value. Any other option is an error, since the request would differ
+    /// without it.
     ///
     /// The credentials of `-u`, or else of the URL, become an `Authorization` field, which is sent at once, as curl
     /// does. With `--anyauth` the credentials are in the URL: a session sends them only after a challenge.

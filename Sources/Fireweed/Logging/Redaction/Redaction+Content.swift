@@ -4,8 +4,8 @@ import FireweedTransport
 package import Foundation
 
 extension Redaction {
-    /// Content without secrets: forms, JSON, JSON Lines, XML and server-sent events without the values of secret
-    /// parameters and fields.
+    /// Returns content without its secrets: the values of secret parameters and fields in forms, JSON, JSON Lines, XML
+    /// and server-sent events are replaced.
     ///
     /// Content of another type is removed, unless content of that type has no parameters, as with images. Without any
     /// names of parameters, content stays unchanged.
@@ -22,7 +22,7 @@ extension Redaction {
         return searchedTypes.contains { type.contains($0) }
     }
 
-    /// The content, without secrets, if its type is searched; `nil` for another type.
+    /// Returns the content without secrets if its type is searched; `nil` for another type.
     ///
     /// Content of a searched type is removed if it cannot be parsed.
     func searchedContent(_ data: Data, type: String?) -> Data? {
@@ -40,7 +40,7 @@ extension Redaction {
         return clean == text ? data : Data(clean.utf8)
     }
 
-    /// Includes the types of `lineTypes`, each of which contains `json`.
+    /// The types that are searched; `json` also stands for the types in `lineTypes`.
     private static let searchedTypes = ["x-www-form-urlencoded", "json", "event-stream", "/xml", "+xml"]
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
     /// Types whose content has no parameters; SVG is absent, since XML may have parameters.
@@ -49,7 +49,7 @@ extension Redaction {
         "text/css",
     ]
 
-    /// JSON without secrets; `nil` when it does not parse, perhaps because it was cut.
+    /// Returns JSON without secrets; `nil` when it does not parse, perhaps because it was cut.
     private func json(_ data: Data, _ options: JSONSerialization.ReadingOptions = []) -> Data? {
         guard let object = try? JSONSerialization.jsonObject(with: data, options: options) else { return nil }
         let (clean, hasChanged) = json(object, depth: 0)
@@ -60,8 +60,8 @@ extension Redaction {
 
     private static let lineFeed = UInt8(ascii: "\n")
 
-    /// Each line, or each record after a separator (RFC 7464), without secrets; `nil` for a line that is no JSON object
-    /// or array.
+    /// Returns each line, or each record after a separator (RFC 7464), without secrets; `nil` for a line that is no
+    /// JSON object or array.
     private func jsonLines(_ data: Data) -> [Data?] {
         let recordSeparator = UInt8(0x1E)
         let lines = data.split(omittingEmptySubsequences: false) { $0 == Self.lineFeed || $0 == recordSeparator }
@@ -71,15 +71,15 @@ extension Redaction {
         }
     }
 
-    /// JSON Lines with the content type of JSON; all are removed unless each line parses, since a line of truncated
-    /// JSON may show a secret.
+    /// Returns JSON Lines whose content type is JSON; all of them are replaced unless each line parses, since a line of
+    /// truncated JSON may show a secret.
     private func wholeJSONLines(_ data: Data) -> Data {
         let lines = jsonLines(data).compactMap { $0 }
         let count = data.count { $0 == Self.lineFeed || $0 == 0x1E } + 1
         return lines.count == count ? Data(lines.joined(separator: [Self.lineFeed])) : Data(replacement.utf8)
     }
 
-    /// A JSON text with its secrets replaced; `nil` if it has no secrets, or is no JSON object or array.
+    /// Returns a JSON text with its secrets replaced; `nil` if it has no secrets, or is no JSON object or array.
     func cleanedJSON(_ text: String) -> String? {
         guard let first = text.unicodeScalars.first(where: { !" \t\r\n".unicodeScalars.contains($0) }),
             first == "{" || first == "["

@@ -3,7 +3,8 @@
 import Foundation
 
 extension Redaction {
-    /// A stream of events without the secrets in their data (JSON, URLs and parameters); `nil` when it has no secrets.
+    /// Returns a stream of events without the secrets in their data (JSON, URLs and parameters); `nil` when it has no
+    /// secrets.
     ///
     /// The `data` lines of an event are searched as one text. Data that begins like a JSON object and does not parse is
     /// removed, since it may be truncated.

@@ -6,7 +6,7 @@ extension Redaction {
     /// How many nested encodings are searched; deeper values are replaced.
     private static let depthLimit = 6
 
-    /// A URL without userinfo, and without the secrets in its path, query and fragment.
+    /// Returns a URL without userinfo, and without the secrets in its path, query and fragment.
     ///
     /// A secret becomes `[redacted]`. Text that is no URL is searched in the same way.
     ///
@@ -43,7 +43,7 @@ extension Redaction {
         return "\(text[..<start])\(segments.joined(separator: "/"))\(text[end...])"
     }
 
-    /// Whether a segment is the value of a secret that the segment before it names, or a JSON Web Token (RFC 7519).
+    /// Whether a path segment is a JSON Web Token (RFC 7519), or the value of a secret that the previous segment names.
     ///
     /// A value has a digit or at least 20 bytes: the words in `/auth/login` and `/session/new` are no secrets.
     private func isSecret(_ segment: String, behind name: String, _ index: Int) -> Bool {
@@ -60,7 +60,7 @@ extension Redaction {
         pairs(in: query, depth: 0)
     }
 
-    /// Compares scalars: in a `Character`, a combining mark after `&` or `=` would hide it.
+    /// Compares scalars: in a `Character`, a combining mark after `&` or `=` would hide the separator.
     private func pairs(in query: Substring.UnicodeScalarView, depth: Int) -> String {
         var result = ""
         var rest = query
@@ -79,14 +79,14 @@ extension Redaction {
         // In a path, the name is the last segment before the equals sign.
         let word = name.lastIndex(of: "/").map { name[name.index(after: $0)...] } ?? name
         if isSecret(parameter: String(word)) { return String(name) + "=" + replacement }
-        // A value that has only a further equals sign holds no pairs.
+        // Without any of these characters, a value contains no pairs, even if it contains an equals sign.
         guard value.contains(where: { "%?#@".unicodeScalars.contains($0) }) || String(value).contains("://") else {
             return String(pair)
         }
         return String(name) + "=" + (cleaned(String(value), depth: depth + 1) ?? String(value))
     }
 
-    /// A value without the secrets of the JSON, URL or parameters that it holds, percent-encoded or not; `nil` when it
+    /// Returns a value without the secrets of the JSON, URL or parameters in it, percent-encoded or not; `nil` when it
     /// has no secrets.
     func cleaned(_ value: String) -> String? {
         ignoresParameters ? nil : cleaned(value, depth: 0)

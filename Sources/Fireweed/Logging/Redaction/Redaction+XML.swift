@@ -3,11 +3,11 @@
 import Foundation
 
 extension Redaction {
-    /// XML without secrets; `nil` when it cannot be searched, because it is truncated or malformed, or may define
-    /// entities.
+    /// Returns XML without secrets; `nil` when it cannot be searched, because it is truncated or malformed, or may
+    /// define entities.
     func xml(_ text: String) -> String? { xml(text, depth: 0) }
 
-    /// `depth` counts the documents around this one.
+    /// `depth` is the number of documents around this one.
     fileprivate func xml(_ text: String, depth: Int) -> String? {
         var search = XMLSearch(text, redaction: self, depth: depth)
         return search.clean()
@@ -16,8 +16,8 @@ extension Redaction {
 
 /// Copies XML tag by tag, without the text of secret elements and the values of secret attributes.
 ///
-/// An element with the name of a secret in an attribute (`<property name="password" value="…">…`) is a secret of that
-/// name, as with objects of JSON. Namespace prefixes are ignored: `wsse:Password` is `Password`.
+/// An element that has the name of a secret as the value of an attribute (`<property name="password" value="…">…`) is a
+/// secret, like such an object in JSON. Namespace prefixes are ignored: `wsse:Password` is `Password`.
 private struct XMLSearch {
     private let redaction: Redaction
     private let depth: Int
@@ -64,7 +64,7 @@ private struct XMLSearch {
         append(isBlank ? text : open.last == true ? redaction.replacement : cleaned(text))
     }
 
-    /// Text without the secrets of a URL, of JSON, or of XML whose markup is escaped with entities.
+    /// Returns text without the secrets of a URL, of JSON, or of XML whose markup is escaped with entities.
     private func cleaned(_ text: String) -> String {
         if let clean = redaction.cleaned(text) { return clean }
         guard text.contains("&lt;") else { return text }
@@ -91,7 +91,7 @@ private struct XMLSearch {
         return true
     }
 
-    /// Copies a comment; one with markup or pairs is replaced, since it may have any secret.
+    /// Copies a comment; a comment with markup or pairs is replaced, since it may contain any secret.
     private mutating func readComment() -> Bool {
         drop(4)
         guard let text = taken(upTo: "-->") else { return false }

@@ -32,7 +32,7 @@ public struct Redaction: Sendable {
     ///
     /// An `X-` before a field's name is ignored.
     ///
-    /// For words that are harmless in longer names, such as `code` and `key`.
+    /// Use these for words that are harmless in longer names, such as `code` and `key`.
     public var wholeParameterNames: Set<String> { didSet { wholeParameters = SecretNames(wholeParameterNames) } }
 
     private var parameters: SecretNames
@@ -86,7 +86,7 @@ public struct Redaction: Sendable {
 
     // MARK: Names
 
-    /// Whether no parameter is searched for.
+    /// Whether no parameters are searched for, because no names are set.
     var ignoresParameters: Bool { parameterNames.isEmpty && wholeParameterNames.isEmpty }
 
     func isSecret(parameter name: String) -> Bool {
@@ -101,7 +101,7 @@ public struct Redaction: Sendable {
 
     // MARK: Fields
 
-    /// The value of a field without secrets; a known authentication scheme stays.
+    /// Returns the value of a field without secrets; a known authentication scheme stays.
     package func value(_ value: String, ofField name: String) -> String {
         let lowercased = name.lowercased()
         if ["location", "content-location", "referer"].contains(lowercased) { return text(ofURL: value) }

@@ -26,8 +26,7 @@ public struct TaskMetrics: Sendable {
         /// The cache, after the origin has validated the stored response with a 304 (RFC 9111 §4.3).
         case revalidation
         /// Nothing was sent: the request accepts only a stored response (`only-if-cached`, `.returnCacheDataDontLoad`),
-        /// and none is suitable; or the request waited for an equal request, which failed or was not answered before
-        /// the deadline of this one.
+        /// and none is suitable; or the request waited for an equal request, which failed or was not answered in time.
         case notSent
     }
 

@@ -48,11 +48,11 @@ public struct TransactionMetrics: Sendable {
     public var url: URL { exchange.url }
     /// The method of this exchange's request; costs less than ``request``.
     public var method: String { exchange.method }
-    /// How long the exchange was queued until it got a connection, or a new connection was begun for it; `nil` when it
-    /// did not reach the network.
+    /// How long the exchange was queued until it got a connection, or until a new connection was begun for it; `nil`
+    /// when nothing was sent, unless the exchange ended in the queue.
     ///
-    /// The time in which the connection is made does not count. For an exchange that ended in the queue, it is the
-    /// whole time.
+    /// The time in which the connection is made does not count. For an exchange that ended in the queue, the value is
+    /// its whole time.
     public var connectionWaitDuration: Duration? {
         guard case .network = exchange.source, exchange.wasSent || report.isUnassigned else { return nil }
         return .microseconds(report.isUnassigned ? report.total : max(0, report.waited))
@@ -98,7 +98,7 @@ public struct TransactionMetrics: Sendable {
     public var requestEndDate: Date? { date(after: report.requestEnd, ifPositive: true) }
     /// When the first byte of the response came.
     public var responseStartDate: Date? { date(after: report.responseStart, ifPositive: true) }
-    /// When the exchange ended, by its response, a failure, a time-out or a cancel.
+    /// When the exchange ended, by its response, a failure, a time-out or a cancellation.
     public var responseEndDate: Date? { date(after: report.total, ifPositive: true) }
 
     /// `http/1.1` or `h2`, as ALPN names them; `nil` without a response.

@@ -5,14 +5,14 @@ import Glibc
 
 /// Decodes text with the C library's `iconv(3)`.
 ///
-/// A program that is linked with `--static-swift-stdlib` has Foundation's decoders of UTF-8, UTF-16, UTF-32, ASCII and
-/// ISO-8859-1 only. The others come from `iconv` in every program, so that all programs decode alike.
+/// A program that is linked with `--static-swift-stdlib` has only Foundation's decoders of UTF-8, UTF-16, UTF-32, ASCII
+/// and ISO-8859-1. Every program decodes all other charsets with `iconv`, so that all programs decode alike.
 enum CharsetConverter {
-    /// The text of bytes in an encoding; `nil` when they are not text in the encoding.
+    /// Returns the text of bytes in an encoding; `nil` when they are not text in the encoding.
     static func text(of data: Data, in encoding: String.Encoding) -> String? {
         guard let name = encoding.iconvName, let opened = iconv_open("UTF-8", name), Int(bitPattern: opened) != -1
         else {
-            // An encoding that Foundation always decodes, or a charset whose converter is not installed.
+            // Foundation always decodes this encoding, or the converter for the charset is not installed.
             return String(data: data, encoding: encoding)
         }
         defer { iconv_close(opened) }
@@ -34,7 +34,7 @@ enum CharsetConverter {
                 let step = buffer.withUnsafeMutableBufferPointer { target in
                     var to = target.baseAddress
                     var room = target.count
-                    // Called without input, `iconv` writes what remains of a charset with states (iconv(3)).
+                    // Called without input, `iconv` writes the characters that it still holds in its state (iconv(3)).
                     let result =
                         isLast ? iconv(converter, nil, nil, &to, &room) : iconv(converter, &from, &left, &to, &room)
                     let failure = result == -1 ? errno : 0

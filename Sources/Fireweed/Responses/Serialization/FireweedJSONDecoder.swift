@@ -1,4 +1,4 @@
-// Decoding of JSON with the tape, and with `JSONDecoder` in case of doubt.
+// Decoding of JSON with `JSONTape`, and of doubtful content with `JSONDecoder`.
 
 public import Foundation
 import JSONTape
@@ -22,12 +22,12 @@ import JSONTape
 public struct FireweedJSONDecoder: DataDecoder {
     private let decoder: JSONDecoder
 
-    /// Makes a decoder that uses another one's strategies, as they are at each call of `decode`.
+    /// Makes a decoder with the strategies of a `JSONDecoder`, which are read at each call of `decode`.
     public init(_ decoder: JSONDecoder = JSONDecoder()) {
         self.decoder = decoder
     }
 
-    /// The value in the data; throws what `JSONDecoder` throws.
+    /// Decodes a value from the data; throws the errors of `JSONDecoder`.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         if let value = JSONTape(decoder)?.decode(type, from: data) { return value }
         return try decoder.decode(type, from: data)
@@ -35,7 +35,7 @@ public struct FireweedJSONDecoder: DataDecoder {
 }
 
 extension DataDecoder {
-    /// The value in the data; decoded with the tape if the decoder is a `JSONDecoder`.
+    /// Decodes a value from the data, with `JSONTape` if the decoder is a `JSONDecoder`.
     func value<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         guard let decoder = self as? JSONDecoder else { return try decode(type, from: data) }
         return try FireweedJSONDecoder(decoder).decode(type, from: data)

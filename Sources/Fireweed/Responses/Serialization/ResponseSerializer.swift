@@ -137,7 +137,7 @@ extension ContextSerializing {
 
     /// The content after the preprocessor; a `PassthroughPreprocessor` is not called.
     func preprocessed(_ data: Data) throws -> Data {
-        // A type comparison: `is` costs ten times as much.
+        // The types are compared, since `is` takes ten times as long.
         type(of: dataPreprocessor) == PassthroughPreprocessor.self ? data : try dataPreprocessor.preprocess(data)
     }
 }
@@ -158,7 +158,7 @@ public struct Empty: Codable, Sendable, Hashable, EmptyResponse {
 
 /// Decodes values from data, as `JSONDecoder` and `PropertyListDecoder` do.
 public protocol DataDecoder: Sendable {
-    /// The value in the data; throws when the data cannot be read.
+    /// Decodes a value from the data; throws when the data cannot be read.
     func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
 }
 

@@ -36,10 +36,10 @@ extension String.Encoding {
         "iso-2022-kr": core(0x840),
     ]
 
-    /// The C library's name of an encoding that Foundation does not decode in every program; `nil` for the others.
+    /// The C library's name of an encoding that Foundation does not decode in every program; `nil` for other encodings.
     var iconvName: String? { Self.iconvNames[self] }
 
-    /// Every encoding of `byCharset` but those of Unicode, ASCII and ISO-8859-1.
+    /// Every encoding of `byCharset` except the encodings of Unicode, ASCII and ISO-8859-1.
     private static let iconvNames: [String.Encoding: String] = [
         .isoLatin2: "ISO-8859-2", core(0x203): "ISO-8859-3", core(0x204): "ISO-8859-4", core(0x205): "ISO-8859-5",
         core(0x206): "ISO-8859-6", core(0x207): "ISO-8859-7", core(0x208): "ISO-8859-8", core(0x209): "ISO-8859-9",

@@ -75,7 +75,7 @@ public protocol AsyncResponseStore: AnyObject, Sendable {
     /// - Throws: any error, which changes nothing for the session.
     func endFetch(of key: String, isShareable: Bool) async throws
 
-    /// Stores a response, whole or not at all, instead of any of the same key and variant.
+    /// Stores a response completely or not at all; the response replaces one with the same key and variant.
     ///
     /// - Parameters:
     ///   - response: the response.

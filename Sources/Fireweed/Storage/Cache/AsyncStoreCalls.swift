@@ -4,7 +4,7 @@ import Dispatch
 import FireweedTransport
 import Synchronization
 
-/// Calls an asynchronous store for code that waits for a completion, each call with a time limit.
+/// Calls an asynchronous store with a time limit, and passes the result to a completion.
 struct AsyncStoreCalls: Sendable {
     let store: any AsyncResponseStore
     let lookLimit: Duration

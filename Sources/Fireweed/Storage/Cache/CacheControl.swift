@@ -16,10 +16,10 @@ package struct CacheControl: Equatable, Sendable {
         case seconds(TimeInterval)
     }
 
-    /// True when there is any directive, known or not.
+    /// Whether there is any directive, known or not.
     package var isPresent = false
     package var noStore = false
-    /// Field names in `no-cache` are ignored: the directive counts as if it named none (§5.2.2.4).
+    /// `no-cache`, with or without field names: the names are ignored (§5.2.2.4).
     package var noCache = false
     package var isPublic = false
     package var isPrivate = false
@@ -106,7 +106,7 @@ package struct CacheControl: Equatable, Sendable {
         return delta(argument).map { .seconds($0) }
     }
 
-    /// A number of seconds: digits only; a number that is too large becomes the greatest one (§1.2.2).
+    /// Reads a number of seconds: digits only; a number that is too large becomes the greatest one (§1.2.2).
     static func delta(_ text: String?) -> TimeInterval? {
         guard let text, !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return min(Int(text).map(TimeInterval.init) ?? greatestDelta, greatestDelta)

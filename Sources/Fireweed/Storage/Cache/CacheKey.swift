@@ -6,9 +6,9 @@ import Foundation
 /// The key of a message's target: the normalised URI, without fragment and user information (RFC 9110 §4.2.3), and a
 /// digest of everything else that decides which server answers.
 ///
-/// The target URI of a message with a `Host` field of its own is not its URL (RFC 9110 §7.1), and a session may connect
-/// to other places than its URLs name (``CacheScope``). Look-ups, storing and invalidation take keys of this type
-/// alone, so that they agree. The method is not part of the key: only responses to GET are stored.
+/// If a message has its own `Host` field, its target URI is not its URL (RFC 9110 §7.1), and a session may connect to
+/// other places than its URLs name (``CacheScope``). Look-ups, storing and invalidation take only keys of this type, so
+/// that they agree. The method is not part of the key: only responses to GET are stored.
 struct CacheKey: Sendable {
     /// The key as stores know it: a URI, with the digest as its fragment.
     let text: String
@@ -30,9 +30,10 @@ struct CacheKey: Sendable {
         text = digest.map { "\(uri)#\($0)" } ?? uri
     }
 
-    /// The key of a target that a response names with a URI reference; `nil` when its origin differs.
+    /// Returns the key of the target that a URI reference in a response names; `nil` when the target has another
+    /// origin.
     func named(by reference: String) -> CacheKey? {
-        // The server resolves references against its `Host` field.
+        // The server's references are relative to the host in the `Host` field.
         let base = host.flatMap { Self.replacing(authorityOf: url, by: $0) } ?? url
         guard let target = RedirectRules.target(of: reference, from: base) else { return nil }
         if RedirectRules.isSameOrigin(target, url) { return CacheKey(target, foreignHost: host, scope) }

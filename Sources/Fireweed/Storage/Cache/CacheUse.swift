@@ -1,6 +1,6 @@
 // A message's use of the cache.
 
-/// How a message uses the cache; `revision` comes from the look-up before.
+/// How a message uses the cache; `revision` is the revision of the key at the previous look-up.
 enum CacheUse: Sendable {
     /// By RFC 9111, after a look-up.
     case byRules

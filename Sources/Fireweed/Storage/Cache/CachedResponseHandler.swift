@@ -5,7 +5,7 @@ public import FoundationNetworking
 /// Decides whether a response is stored in the session's cache, and may change it first.
 ///
 /// A session with a store asks about responses to data requests that come from the network or from a `URLProtocol`:
-/// every success (2xx) to GET, whatever its fields say about caching, and every other response that RFC 9111 lets the
+/// every success (2xx) to GET, independent of its fields about caching, and every other response that RFC 9111 lets the
 /// session store. The session does not ask about a request or a response with `no-store` (RFC 9111 §5.2), a partial
 /// response, a response that is too large for the store, or a response from the cache.
 public protocol CachedResponseHandler: Sendable {

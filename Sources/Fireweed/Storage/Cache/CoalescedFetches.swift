@@ -5,12 +5,12 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// The fetches of a session whose responses other requests wait for.
+/// Lets equal requests of a session wait for the response to the first of them.
 ///
-/// The first of several equal requests leads: it is sent. The others wait until its response is stored, and then look
-/// into the cache. If the response may not be reused or is not stored, each of the others is sent.
+/// The first of several equal requests leads: it is sent. The other requests wait until the response is stored, and
+/// then look up the response in the cache. If the response may not be reused or is not stored, each of them is sent.
 final class CoalescedFetches: Sendable {
-    /// The properties that two requests must share so that one response answers both, whatever its `Vary` names.
+    /// The properties that two requests must share so that one response answers both, with any `Vary`.
     struct Key: Hashable, Sendable {
         let url: String
         /// All fields except those for tracing, which differ in each request.
@@ -36,7 +36,10 @@ final class CoalescedFetches: Sendable {
             self.idleTimeout = idleTimeout
         }
 
-        /// False for a request that always needs the origin, since no stored response may answer it without validation.
+        /// Whether the response to an equal request can answer this request.
+        ///
+        /// False for a method other than GET, for a request that accepts no stored response without validation, and for
+        /// a request that accepts only a stored response.
         static func isPossible(for query: CacheQuery) -> Bool {
             let control = query.facts.control
             return query.method == "GET" && query.isAnswerable && !control.noStore && !control.noCache
@@ -69,7 +72,7 @@ final class CoalescedFetches: Sendable {
         var unshared: Set<String> = []
     }
 
-    /// The number of unshared keys that are remembered.
+    /// The most unshared keys that are remembered.
     private static let unsharedLimit = 4096
 
     private let state = Mutex(State())
@@ -128,10 +131,10 @@ final class CoalescedFetches: Sendable {
 enum FetchOutcome: Sendable {
     /// The response is complete, and is stored unless a handler or the store refused it.
     case stored
-    /// The response is not for others, or there was no time to wait for it.
+    /// The response cannot be shared, or the wait has lasted for the idle time-out.
     case unshared
-    /// The leader cannot finish for a reason of its own, such as a cancellation, a suspension or its deadline: one of
-    /// the others leads.
+    /// The leader ended for its own reason, such as a cancellation, a suspension or its deadline: another request
+    /// becomes the leader.
     case handedOver
     /// The exchange failed.
     case failed(TransferFailure)

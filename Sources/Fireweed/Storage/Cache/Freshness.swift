@@ -42,8 +42,8 @@ package enum Freshness {
         return initial + max(0, now.timeIntervalSince(stored.responseTime))
     }
 
-    /// The `Age` field in seconds: of several values only the first is used; 0 if there is none or it is not a number
-    /// (§5.1).
+    /// The `Age` field in seconds: only the first of several values is used; 0 without the field, or if it is not a
+    /// number (§5.1).
     package static func announcedAge(of head: ResponseHead) -> TimeInterval {
         guard let value = head.values(of: "Age").first else { return 0 }
         let first = value.split(separator: ",", maxSplits: 1).first.map { $0.trimmingCharacters(in: .whitespaces) }

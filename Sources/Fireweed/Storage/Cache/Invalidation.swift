@@ -5,8 +5,8 @@ import Foundation
 
 /// The rules for invalidating stored responses, on plain values.
 enum Invalidation {
-    /// The keys whose responses a message has invalidated: the target, and `Location` and `Content-Location` on the
-    /// same origin.
+    /// Returns the keys that a message has invalidated: the key of its target, and the keys of the targets in
+    /// `Location` and `Content-Location` on the same origin.
     ///
     /// None when the method is safe, or when the status is neither 2xx nor 3xx.
     static func keys(after head: ResponseHead, to request: CacheQuery) -> [CacheKey] {

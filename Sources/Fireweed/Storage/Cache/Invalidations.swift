@@ -5,15 +5,15 @@
 /// A response to a request that was sent before an invalidation of its key may be older than the change that caused the
 /// invalidation. Such a response is not stored.
 struct Invalidations {
-    /// How many keys are remembered; a forgotten key counts as invalidated.
+    /// The most keys that are remembered; to an older request, a forgotten key counts as invalidated.
     private static let limit = 4096
 
     /// How many invalidations there were.
     private(set) var count = 0
     /// The number of the latest invalidation of each key.
     private var latest: [String: Int] = [:]
-    /// The number of the latest forgotten invalidation: a request that was sent before it may be older than any
-    /// forgotten one.
+    /// The number of the latest forgotten invalidation: for a request that was sent before it, every key counts as
+    /// invalidated.
     private var forgotten = 0
 
     mutating func add(_ key: String) {

@@ -70,9 +70,9 @@ struct PendingWrites {
         }
     }
 
-    /// Bytes of responses that may wait; further responses are not stored.
+    /// The most bytes of responses that may wait; further responses are not stored.
     private static let byteLimit = 16 << 20
-    /// The limit of remembered keys whose writes failed.
+    /// The most keys that are remembered after a failed write.
     private static let failureLimit = 4096
 
     /// The invalidations, changed under the same lock as the writes: an invalidated response is refused here, or

@@ -35,7 +35,7 @@ extension ResponseCache {
         select(for: request, claimsFetch: claimsFetch) { body(self.finding(for: request, $0)) }
     }
 
-    /// Calls `body` on the queue with the stored response for a request, whatever its age.
+    /// Calls `body` on the queue with the stored response for a request, fresh or stale.
     func select(for request: CacheQuery, _ body: @escaping @Sendable (StoredResponse?) -> Void) {
         select(for: request, claimsFetch: false) { body($0.response) }
     }
@@ -52,12 +52,12 @@ extension ResponseCache {
         }
     }
 
-    /// The leader of a fetch that other processes wait for.
+    /// Returns the leader of a fetch that other processes wait for.
     func claimedLead(of request: CacheQuery) -> FetchLeader {
         let key = request.key.text
         return FetchLeader { outcome in
             let isShareable = if case .unshared = outcome { false } else { true }
-            // Queued after the write of the response.
+            // The change is queued after the write of the response, so that the waiting processes find the response.
             self.change { try await $0.endFetch(of: key, isShareable: isShareable) }
         }
     }

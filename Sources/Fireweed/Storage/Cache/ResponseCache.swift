@@ -67,7 +67,7 @@ final class ResponseCache: Sendable {
         case remote(any AsyncResponseStore)
     }
 
-    /// The cache of a session that has none: nothing is ever found.
+    /// The cache of a session without a store: nothing is ever found.
     static let none = ResponseCache(store: EmptyResponseStore(), sharedFields: FieldBlock([])) { Date() }
 
     /// The store that the session was given, else the configuration's `urlCache` if it has any capacity, else `nil`.
@@ -93,7 +93,7 @@ final class ResponseCache: Sendable {
         if case .direct(let store) = backing { store.isInMemory } else { false }
     }
 
-    /// False when certainly nothing is stored for a target.
+    /// Whether something may be stored for a target; false only when certainly nothing is.
     func mayHold(_ key: @autoclosure () -> CacheKey) -> Bool {
         guard case .direct(let store) = backing else { return true }
         return store.mayHoldResponses && store.mayHoldResponse(for: key().text)
@@ -157,7 +157,7 @@ final class ResponseCache: Sendable {
     struct Moment: Sendable {
         let time: Date
         fileprivate let invalidationCount: Int
-        /// The store's revision of the key, from the look-up before.
+        /// The store's revision of the key, from the look-up before the request.
         let revision: UInt64?
     }
 
@@ -199,9 +199,9 @@ final class ResponseCache: Sendable {
         }
     }
 
-    /// Calls `completion` when everything that was given to be stored so far is written.
+    /// Calls `completion` when all changes that were requested so far are written.
     func flush(_ completion: @escaping @Sendable () -> Void) {
-        // After the look-ups on `queue`, since a look-up may cause a write.
+        // The completion runs after the look-ups on `queue`, since a look-up may cause a write.
         queue.async { self.writeQueue.async(execute: completion) }
     }
 
@@ -217,7 +217,7 @@ final class ResponseCache: Sendable {
     /// Performs the next write; called on the write queue.
     private func performNextWrite() {
         guard let (key, write, hasFailedBefore) = writes.withLock({ $0.next() }) else { return }
-        // A cache that cannot store is no reason to fail a request.
+        // An error of the store must not fail a request, so the error is only noted.
         switch backing {
         case .direct(let store):
             let hasFailed = nil == (try? write.perform(on: store, for: key, hasFailedBefore: hasFailedBefore))
@@ -249,7 +249,7 @@ final class ResponseCache: Sendable {
         }
     }
 
-    /// Begins the validation of a target while its stale response is used; false when a validation is in progress.
+    /// Begins the validation of a target while its stale response is used; false when such a validation is in progress.
     ///
     /// `endRefresh` must follow when the result is true.
     func beginRefresh(of key: CacheKey) -> Bool {

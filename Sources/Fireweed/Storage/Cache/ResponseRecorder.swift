@@ -33,11 +33,11 @@ final class ResponseRecorder: Sendable {
     private let head: StoredHead
     /// False for a response that is stored only if a handler wants it.
     private let isStorable: Bool
-    /// Whether a handler decides; monitors alone do not make a response storable.
+    /// Whether a handler decides; a monitor does not make a response storable.
     private let isAsked: Bool
     /// True for a response that must not reach a disk.
     private let isMemoryOnly: Bool
-    /// Whether a stored response is out of date unless this response replaces it.
+    /// Whether the stored response is obsolete even if this response does not replace it.
     private let outdatesStored: Bool
     private let request: CacheQuery
     private let cache: ResponseCache
@@ -90,10 +90,10 @@ final class ResponseRecorder: Sendable {
         return recorder
     }
 
-    /// Updates the stored response from an answer that is not stored itself; returns the work that must end before the
-    /// request ends.
+    /// Updates the stored response with the head of an answer that is not stored; returns the work that must end before
+    /// the request ends.
     ///
-    /// `nil` for a ``ResponseStore``: later look-ups come after the update anyway, since both run on one queue.
+    /// `nil` for a ``ResponseStore``: the update and later look-ups run on one queue, in this order.
     private static func learning(
         from head: ResponseHead, to request: CacheQuery, requestTime: Date, cache: ResponseCache
     ) -> DeferredWork? {
@@ -117,7 +117,7 @@ final class ResponseRecorder: Sendable {
         }
     }
 
-    /// A recorder for a response that is to be stored, or passed to a handler or monitor; `nil` for any other.
+    /// Returns a recorder for a response that is to be stored, or passed to a handler or monitor; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isNewer: Bool,
         isMemoryOnly: Bool, cache: ResponseCache, storing policy: StoringPolicy
@@ -135,7 +135,7 @@ final class ResponseRecorder: Sendable {
             guard policy.isAboutAll,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
             else { return nil }
-            // A placeholder: `changed` makes the variant from the handler's response.
+            // This variant is a placeholder: `changed` makes the variant from the handler's response.
             variant = variant ?? ResponseVariant(names: [], selection: Data(), credentials: nil)
         }
         guard let variant else { return nil }
@@ -181,7 +181,7 @@ final class ResponseRecorder: Sendable {
         }
         let response = StoredResponse(head: head, content: content, isMemoryOnly: isMemoryOnly)
         guard let decision, let cached = response.cachedURLResponse(for: request.url) else {
-            // Before the request ends, so that a request made after its end finds the response.
+            // The response is stored before the request ends, so that a request made afterwards finds it.
             store(isStorable ? response : nil)
             return then()
         }
@@ -199,11 +199,11 @@ final class ResponseRecorder: Sendable {
         if outdatesStored { cache.invalidate([request.key]) }
     }
 
-    /// The response that a handler wants to store, if RFC 9111 and the store allow it; with `chosen` `nil`, the
+    /// Returns the response that a handler wants to store, if RFC 9111 and the store allow it; with `chosen` `nil`, the
     /// response as it is.
     ///
-    /// Its fields need not make the response reusable: a policy such as `returnCacheDataElseLoad` uses it whatever its
-    /// age.
+    /// The fields need not make the response reusable: a policy such as `returnCacheDataElseLoad` uses a response of
+    /// any age.
     private func changed(_ response: StoredResponse, by chosen: CachedURLResponse?) -> StoredResponse? {
         guard var changed = chosen.map({ response.replaced(by: $0) }) ?? response,
             changed.content.count <= cache.maximumEntryByteCount, !changed.isMemoryOnly || cache.storesInMemory

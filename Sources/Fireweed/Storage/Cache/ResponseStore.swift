@@ -37,7 +37,7 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// received.
     var isInMemory: Bool { get }
 
-    /// Whether anything may be stored at all; false only when certainly nothing is. Read like `mayHoldResponse(for:)`.
+    /// Whether anything may be stored; false only when certainly nothing is. Read like `mayHoldResponse(for:)`.
     var mayHoldResponses: Bool { get }
 
     /// Whether something may be stored for the key; false only when certainly nothing is.
@@ -60,7 +60,7 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// Called on any thread; must return at once.
     func expectResponse(for key: String)
 
-    /// Stores a response, whole or not at all, instead of any of the same key and variant.
+    /// Stores a response completely or not at all; the response replaces one with the same key and variant.
     ///
     /// - Parameters:
     ///   - response: the response.

@@ -41,8 +41,8 @@ extension ResponseVariant {
         guard !listed.contains("*") else { return nil }
         names = Set(listed).sorted()
         selection = Self.selection(of: names, in: request.fields)
-        // Stricter than §3.5, which lets a private cache ignore credentials: one process may send requests for several
-        // users.
+        // This is stricter than §3.5, which lets a private cache ignore credentials, since one process may send
+        // requests for several users.
         credentials = control.isPublic ? Data() : Self.credentials(of: request)
     }
 

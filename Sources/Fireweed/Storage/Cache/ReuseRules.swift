@@ -5,7 +5,7 @@ import FoundationNetworking
 
 /// The cache's decision about a request.
 enum CacheDecision: Sendable {
-    /// Answer with the stored response; with `refreshes`, the response is validated meanwhile (RFC 5861 §3).
+    /// Answer with the stored response; with `refreshes`, the response is validated at the same time (RFC 5861 §3).
     case answer(StoredHead, refreshes: Bool)
     /// Validate the stored response; with `toleratesError`, the response also answers when the origin fails (RFC 5861
     /// §4).
@@ -68,7 +68,7 @@ private struct FreshnessState {
         lifetime = Freshness.lifetime(of: stored, control: control)
     }
 
-    /// §4.2: fresh while the lifetime exceeds the age.
+    /// Whether the response is fresh: its lifetime exceeds its age (§4.2).
     var isFresh: Bool { lifetime > age }
     /// For how many seconds the response has been stale.
     private var staleness: TimeInterval { age - lifetime }

@@ -5,11 +5,10 @@ import Foundation
 
 /// The rules for validating stored responses, on plain values.
 enum RevalidationRules {
-    /// The fields with the conditions that validate a stored response (§4.3.1); unchanged when the response has no
-    /// validator that can be sent.
+    /// Returns the fields with the conditions that validate a stored response (§4.3.1); unchanged when the response has
+    /// no validator that can be sent.
     ///
-    /// A received validator may have a control character, with which the transport would refuse the request: it is left
-    /// out.
+    /// A validator with a control character is left out, since the transport would refuse the request.
     static func fields(_ fields: FieldBlock, asking stored: StoredHead) -> FieldBlock {
         var conditions: [Field] = []
         if let tag = stored.response.values(of: "ETag").first {
@@ -48,14 +47,15 @@ enum RevalidationRules {
         }
     }
 
-    /// The stored head, updated with the fields of a newer response (§3.2).
+    /// Returns the stored head, updated with the fields of a newer response (§3.2).
     static func freshened(
         _ stored: StoredHead, by answer: ResponseHead, requestTime: Date, responseTime: Date
     ) -> StoredHead {
-        // The content is stored with its codings removed: the fields that describe it stay as they are (§3.2).
+        // The content is stored with its codings removed, so the fields that describe the content stay as they are
+        // (§3.2).
         let protected = StoringRules.connectionFields(of: answer) + contentFields
         let news = answer.fields.filter { field in !protected.contains { field.name.isEqualIgnoringASCIICase($0) } }
-        // An `Age` without a new value belongs to the older response.
+        // An old `Age` is removed even when the newer response has none: it is the age of the older response.
         let replaced = news.map(\.name) + ["Age", "Date"]
         let date = news.contains { $0.name.isEqualIgnoringASCIICase("Date") }
         var stored = stored

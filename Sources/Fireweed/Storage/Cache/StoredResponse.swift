@@ -7,7 +7,7 @@ public import Foundation
 public struct StoredHead: Sendable {
     /// The identity of the stored response: the content for one identifier never changes.
     public let identifier: UInt64
-    /// Status and fields, without those that belong to a connection.
+    /// Status and fields, without the fields that belong to a connection.
     public private(set) var response: ResponseHead
     /// The time at which the request for this response was sent.
     public private(set) var requestTime: Date

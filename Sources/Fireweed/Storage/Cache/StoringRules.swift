@@ -10,7 +10,7 @@ package enum StoringRules {
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
-    /// Whether RFC 9111 §3 allows storing the response, useful or not.
+    /// Whether RFC 9111 §3 allows storing the response, even if no later request could use it.
     static func mayStore(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
             head.status != 206, head.status != 304
@@ -28,8 +28,8 @@ package enum StoringRules {
         guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
         guard Freshness.heuristicStatuses.contains(head.status) else { return false }
-        // Only the status allows storing: the response is useful only if it can be validated, has a heuristic lifetime,
-        // or is used whatever its age.
+        // Here only the status allows storing. The response is useful only if it can be validated, has a heuristic
+        // lifetime, or is used at any age.
         return control.noCache || head.contains("ETag") || head.contains("Last-Modified")
             || request.policy == .returnCacheDataElseLoad
     }

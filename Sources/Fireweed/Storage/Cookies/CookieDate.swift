@@ -11,7 +11,7 @@ package enum CookieDate {
         return parts.date
     }
 
-    /// Tab, and every printable character except letters, digits and colon.
+    /// Whether a byte is a delimiter: a tab, or a printable character except letters, digits and colon.
     private static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true

@@ -8,7 +8,7 @@ import Synchronization
 /// Stores cookies in a file that only its owner can read (mode 0600).
 ///
 /// The file is read once, when the object is made. Cookies of a response are in the file before the response is
-/// delivered. Only one process at a time should use a file: the last one to write wins.
+/// delivered. Only one process should use a file at the same time: each write replaces the whole file.
 ///
 /// ```swift
 /// let cookies = try CookieFile(at: folder.appendingPathComponent("cookies.json"))
@@ -17,7 +17,7 @@ import Synchronization
 /// let session = Session(configuration: configuration)
 /// ```
 public final class CookieFile: @unchecked Sendable {
-    // SAFETY: the storage synchronises itself; everything is constant.
+    // SAFETY: the storage synchronises itself; all properties are constant.
     private let store: CookieStore
     private let writer: CookieFileWriter
 
@@ -44,7 +44,7 @@ public final class CookieFile: @unchecked Sendable {
         store.attach(writer)
     }
 
-    /// Writes the file now: for cookies that code has added to the storage or removed from it.
+    /// Writes the file now; needed when code has added cookies to the storage or removed cookies from it.
     public func save() throws {
         try writer.save(storage)
     }

@@ -12,7 +12,8 @@ struct CookieIndex {
         case delete(HTTPCookie)
     }
 
-    /// The limits: for one domain and for one response, and for all cookies (RFC 6265 §6.1: at least 50 and 3,000).
+    /// The most cookies of one domain, of one response, and in total (RFC 6265 §6.1: at least 50 for a domain, and
+    /// 3,000).
     static let maximumCountOfDomain = 180
     static let maximumCount = 3_000
 
@@ -22,7 +23,7 @@ struct CookieIndex {
 
     var isEmpty: Bool { known.isEmpty }
 
-    /// Whether this cookie, and not one that has replaced it, is in the index.
+    /// Whether the index has this cookie object; false for a cookie that was replaced.
     func contains(_ cookie: HTTPCookie) -> Bool { known[ObjectIdentifier(cookie)] != nil }
 
     /// Whether the index has a cookie that is the same for Foundation's storage, which compares domains with their
@@ -35,7 +36,7 @@ struct CookieIndex {
 
     // MARK: The cookies of the storage
 
-    /// Takes over the cookies of the storage; false when nothing has changed.
+    /// Replaces the content of the index with the storage's cookies; false when nothing has changed.
     mutating func replaceAll(with cookies: [HTTPCookie]) -> Bool {
         if cookies.count == known.count, cookies.allSatisfy(contains) { return false }
         let before = known
@@ -77,10 +78,10 @@ struct CookieIndex {
 
     // MARK: Keeping (§5.3)
 
-    /// Adds the cookies of one response, in its order, and returns the changes of the storage.
+    /// Adds the cookies of one response, in its order, and returns the changes that the storage needs.
     mutating func add(_ cookies: [HTTPCookie], isSecure: Bool, now: Date) -> [Change] {
-        // Of several cookies with one identity, the last counts. Of too many cookies, the last ones are kept, since
-        // eviction would remove the earlier ones first.
+        // Of several cookies with one identity, the last one counts. Of too many cookies, the last are kept, since
+        // eviction would remove the earlier cookies first.
         var seen: Set<CookieIdentity> = []
         let latest = cookies.reversed().filter { seen.insert(CookieIdentity($0)).inserted }
         let secure = isSecure ? [:] : Dictionary(grouping: known.values.filter(\.isSecure), by: \.identity.name)
@@ -116,7 +117,7 @@ struct CookieIndex {
             + removed.filter { !dropped.contains(ObjectIdentifier($0)) }.map(Change.delete)
     }
 
-    /// Evicts cookies beyond the limit: first expired ones, then the oldest (§5.3, at its end).
+    /// Evicts cookies beyond the limit: first expired cookies, then the oldest (§5.3, at its end).
     private mutating func evict(from pool: [IndexedCookie], keeping limit: Int, now: Date) -> [HTTPCookie] {
         guard pool.count > limit else { return [] }
         let keyed = pool.map { (entry: $0, age: $0.isExpired(at: now) ? 0 : $0.made) }

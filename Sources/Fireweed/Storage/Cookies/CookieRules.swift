@@ -12,20 +12,20 @@ package import FoundationNetworking
 package enum CookieRules {
     // MARK: Keeping (§5.3)
 
-    /// The cookie to store; `nil` when it has to be ignored.
+    /// Returns the cookie to store; `nil` when the cookie has to be ignored.
     package static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
         SetCookie(line).flatMap { accepted($0, from: url, now: now) }
     }
 
-    /// The cookie to store; `nil` when it has to be ignored.
+    /// Returns the cookie to store; `nil` when the cookie has to be ignored.
     static func accepted(_ cookie: SetCookie, from url: URL, now: Date) -> HTTPCookie? {
         guard let host = url.host.map(CanonicalHost.identity), !host.isEmpty, !host.hasPrefix(".")
         else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
-        // RFC 6265bis, not RFC 6265: a response in clear text must not set a `Secure` cookie.
+        // By RFC 6265bis, a response in clear text must not set a `Secure` cookie; RFC 6265 allows it.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
-        // As in browsers, a domain with a trailing dot matches only hosts with a trailing dot, and a domain without it
-        // only hosts without it.
+        // As in browsers, a domain with a trailing dot matches only hosts with a trailing dot, and a domain without a
+        // trailing dot only hosts without one.
         var domain = cookie.domain.map(CanonicalHost.identity)
         // An IP address has no parent domain, and a public suffix would be the parent of unrelated hosts.
         if let named = domain, isAddress(named) || PublicSuffixes.contains(CanonicalHost.text(of: named)) {

@@ -50,15 +50,14 @@ final class IndexedCookie: Sendable {
 
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// Whether storing this cookie would change nothing about the other one.
+    /// Whether the two cookies differ at most in their creation time.
     func says(theSameAs other: IndexedCookie) -> Bool {
         identity == other.identity && text == other.text && octets == other.octets && isHostOnly == other.isHostOnly
             && isSecure == other.isSecure && expires == other.expires && cookie.isHTTPOnly == other.cookie.isHTTPOnly
             && cookie.isSessionOnly == other.cookie.isSessionOnly
     }
 
-    /// Whether `left` is sent before `right`: longer paths first, and of equally long ones the older cookie (§5.4, step
-    /// 2).
+    /// Whether `left` is sent before `right`: longer paths first, then older cookies (§5.4, step 2).
     static func isSent(_ left: IndexedCookie, before right: IndexedCookie) -> Bool {
         let (length, otherLength) = (left.identity.path.utf8.count, right.identity.path.utf8.count)
         if length != otherLength { return length > otherLength }

@@ -7,7 +7,7 @@ package import FoundationNetworking
 ///
 /// `name` and `value` show each octet as a character of ISO-8859-1.
 final class OctetCookie: HTTPCookie, @unchecked Sendable {
-    // SAFETY: constant, as everything in a cookie is.
+    // SAFETY: `octets` is constant, like all properties of a cookie.
     /// Name, `=` and value.
     let octets: [UInt8]
 

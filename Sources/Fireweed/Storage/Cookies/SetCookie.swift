@@ -77,7 +77,7 @@ package struct SetCookie: Equatable {
         }
     }
 
-    /// A number of digits, with or without a leading `-` (§5.2.2).
+    /// Reads a number of digits, with or without a leading `-` (§5.2.2).
     private static func seconds(_ text: String) -> TimeInterval? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

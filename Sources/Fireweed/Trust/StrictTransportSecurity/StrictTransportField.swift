@@ -28,7 +28,7 @@ package struct StrictTransportField: Equatable {
 
     /// Splits the value at semicolons outside quotes.
     ///
-    /// By scalars: in a `Character`, a combining scalar after a semicolon would hide it.
+    /// The value is split by scalars: in a `Character`, a combining mark after a semicolon would hide the semicolon.
     private static func parts(of text: String) -> [Substring] {
         var parts: [Substring] = []
         let scalars = text.unicodeScalars

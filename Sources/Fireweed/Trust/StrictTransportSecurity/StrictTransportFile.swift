@@ -31,7 +31,7 @@ struct StrictTransportFile {
             var (locked, named) = (stat(), stat())
             guard fstat(descriptor, &locked) == 0, locked.st_mode & S_IFMT == S_IFREG else { return body() }
             guard FileLock.take(descriptor, .exclusive, waitingMilliseconds: 5000) == .taken else { return body() }
-            // Another process may have replaced the file before it released the lock.
+            // Another process may have replaced the file before it released the lock: the new file is then locked.
             guard stat(url.path, &named) == 0, named.st_ino == locked.st_ino, named.st_dev == locked.st_dev else {
                 continue
             }

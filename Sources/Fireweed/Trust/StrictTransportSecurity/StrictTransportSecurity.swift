@@ -42,7 +42,7 @@ public final class StrictTransportSecurity: Sendable {
 
     /// The file in which hosts are stored; `nil` when they are only in memory.
     public let file: URL?
-    /// The most hosts that are stored; those whose policy ends first are removed first.
+    /// The most hosts that are stored; hosts whose policy ends first are removed first.
     public let maximumHostCount: Int
 
     private struct State {
@@ -62,8 +62,8 @@ public final class StrictTransportSecurity: Sendable {
 
     /// Makes a store, with the hosts of a file.
     ///
-    /// A file that is missing or cannot be read counts as empty; the first change writes it anew, readable by this user
-    /// alone. Each write keeps what other processes have added to the file or removed from it, and this process then
+    /// A file that is missing or cannot be read counts as empty; the first change writes a new file, which only this
+    /// user can read. Each write keeps the changes that other processes have made to the file, and this process then
     /// applies these changes too.
     ///
     /// - Parameters:
@@ -125,7 +125,7 @@ public final class StrictTransportSecurity: Sendable {
         known = known.filter { $0.value.expiry > now }
         let excess = known.count - maximumHostCount
         guard excess > 0 else { return }
-        // A sixteenth more, so that not every further host has to sort all hosts.
+        // A sixteenth more is removed, so that the next hosts do not cause a sort each.
         let first = known.values.sorted { $0.expiry < $1.expiry }.prefix(excess + maximumHostCount / 16)
         for host in first { known[host.name] = nil }
     }
@@ -136,8 +136,8 @@ public final class StrictTransportSecurity: Sendable {
         save()
     }
 
-    /// Whether a host requires TLS: by its own policy, or by that of a domain above it that includes subdomains (RFC
-    /// 6797 §8.2).
+    /// Whether a host requires TLS: by its own policy, or by the policy of a parent domain that includes subdomains
+    /// (RFC 6797 §8.2).
     public func applies(to host: String) -> Bool {
         applies(to: host, at: now())
     }
@@ -153,8 +153,8 @@ public final class StrictTransportSecurity: Sendable {
         }
     }
 
-    /// The URL to use instead of this one: `https`, with port 80 changed to 443 (RFC 6797 §8.3); without a policy, the
-    /// same URL.
+    /// Returns the URL to use instead of this one: `https`, with port 80 changed to 443 (RFC 6797 §8.3); without a
+    /// policy, the same URL.
     public func secured(_ url: URL) -> URL {
         secured(url, at: now())
     }
@@ -169,7 +169,7 @@ public final class StrictTransportSecurity: Sendable {
         return components.url ?? url
     }
 
-    /// Stores or removes the policy of a host, as the `Strict-Transport-Security` field of its response at `now` says.
+    /// Stores or removes the policy of a host, according to the `Strict-Transport-Security` field of its response.
     ///
     /// Of several fields only the first counts (RFC 6797 §8.1). `now` is the time of the session's clock.
     func note(_ head: ResponseHead, from url: URL, at now: @autoclosure () -> Date) {
@@ -185,7 +185,7 @@ public final class StrictTransportSecurity: Sendable {
         writing.async { [self] in shared.whileLocked { merge(into: shared) } }
     }
 
-    /// Applies our changes to the file's present content, and takes over the changes that other processes made there.
+    /// Applies this process's changes to the file's present content, and adopts the changes of other processes.
     private func merge(into file: StrictTransportFile) {
         let now = now()
         let stored = Self.byName(file.read())
