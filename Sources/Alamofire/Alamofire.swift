@@ -2,22 +2,22 @@
 
 @_exported public import Fireweed
 
-// Apple's names that Linux does not have, or whose types only Foundation can make. Code of apps names them in
-// its own declarations; each stands for the type that Fireweed uses instead. Names that only Fireweed uses are not
+// Names of Apple's types that do not exist on Linux, or that only Foundation can make. Apps use these names in their
+// declarations; each name stands for the type that Fireweed uses instead. Names that only Fireweed uses are not
 // repeated here.
 
 /// The metrics of a task, which is Fireweed's `TaskMetrics`.
 ///
 /// Foundation's class of this name cannot be made or subclassed by other libraries. In a file that also imports
-/// FoundationNetworking the name is ambiguous; `import typealias Alamofire.URLSessionTaskMetrics` decides for this one.
+/// FoundationNetworking the name is ambiguous; `import typealias Alamofire.URLSessionTaskMetrics` selects this one.
 public typealias URLSessionTaskMetrics = TaskMetrics
 
 /// The metrics of one exchange, which is Fireweed's `TransactionMetrics`.
 ///
-/// As with ``URLSessionTaskMetrics``, a file that also imports FoundationNetworking says which one it means.
+/// Like ``URLSessionTaskMetrics``, the name is ambiguous in a file that also imports FoundationNetworking.
 public typealias URLSessionTaskTransactionMetrics = TransactionMetrics
 
-/// The certificates that a server showed, and what is to be checked of them.
+/// The certificates that a server presented, and the rules for checking them.
 public typealias SecTrust = ServerTrust
 
 /// An X.509 certificate.
@@ -26,16 +26,16 @@ public typealias SecCertificate = Certificate
 /// A public key; private keys have no counterpart.
 public typealias SecKey = PublicKey
 
-/// What is to be checked of a server's certificates.
+/// The rules by which a server's certificates are checked.
 public typealias SecPolicy = TrustPolicy
 
-/// What came of an evaluation of a server's certificates.
+/// The result of an evaluation of a server's certificates.
 public typealias SecTrustResultType = TrustResult
 
 /// A result code of Apple's Security framework; zero is success.
 public typealias OSStatus = Int32
 
-/// The part of Apple's Network framework that `OfflineRetrier` takes.
+/// The part of Apple's `NWInterface` that `OfflineRetrier` needs.
 public enum NWInterface {
     /// The kind of a network interface.
     public typealias InterfaceType = NetworkInterfaceType

@@ -1,7 +1,7 @@
-// JSON as Foundation's objects with the type that code for Alamofire expects.
+// JSON as Foundation's objects, with the type `Any` that code for Alamofire expects.
 //
-// This target is compiled in Swift 5 mode for this class alone: the associated types of serialisers are `Sendable`, and
-// `Any` is not. The class is found before Fireweed's, which gives the same objects as `any Sendable`.
+// This target is compiled in Swift 5 mode only for this class: the associated types of serialisers are `Sendable`, and
+// `Any` is not. This class hides Fireweed's class of the same name, which returns the same objects as `any Sendable`.
 
 public import Fireweed
 public import Foundation
@@ -45,7 +45,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
             emptyRequestMethods: emptyRequestMethods, options: options)
     }
 
-    /// Gives the JSON object: a dictionary, an array, a `String`, an `NSNumber` or an `NSNull`.
+    /// Returns the JSON value: a dictionary, an array, a `String`, an `NSNumber` or an `NSNull`.
     ///
     /// - Throws: `error`, or `.jsonSerializationFailed(error:)` for content that is not JSON.
     public func serialize(

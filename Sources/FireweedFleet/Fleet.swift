@@ -5,17 +5,17 @@ public import FireweedTransport
 import Foundation
 import Synchronization
 
-/// The processes of a service that share one Redis or Valkey: one token, one rate limit and one cache for all.
+/// Connects the processes of a service that share one Redis or Valkey: one token, one rate limit and one cache for all.
 ///
 /// ```swift
 /// let fleet = try Fleet(url: "redis://127.0.0.1:6379")
 /// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
 /// ```
 /// No connection is made before the first command. A request waits for a failing server for at most
-/// `Configuration.commandDeadline`, or in a limiter once for up to a second. After three failures in a row the circuit
+/// `Configuration.commandDeadline`; a limiter waits once for up to a second. After three failures in a row the circuit
 /// opens for a second; while the server still fails, this time doubles, up to 4 seconds. `Configuration.eventHandler`
 /// is notified when the circuit opens and closes, and when the server answers but does not do the work, such as a
-/// server without memory. The limiter, the vault and the cache each document what happens to requests meanwhile.
+/// server without memory. The limiter, the vault and the cache each document what happens to requests in that time.
 public final class Fleet: Sendable {
     /// The configuration of a fleet.
     public struct Configuration: Sendable {
@@ -23,7 +23,7 @@ public final class Fleet: Sendable {
         ///
         /// Default: `fireweed`. Braces are removed; all other characters are allowed.
         public var namespace = "fireweed"
-        /// How many processes share the limits; while the server is away, each process uses its share.
+        /// How many processes share the limits; while the server cannot be used, each process uses its share.
         ///
         /// Default: 1. Zero or less means 1.
         public var fleetSize = 1
@@ -41,12 +41,12 @@ public final class Fleet: Sendable {
         ///
         /// Default: `nil`, the default user.
         public var sentinelUser: String?
-        /// Decides whether a server is trusted that is reached over TLS; `nil`, the default, uses the authorities of
+        /// Decides whether to trust a server that is reached over TLS; `nil`, the default, uses the authorities of
         /// `transportOptions`.
         public var serverTrustManager: ServerTrustManager?
-        /// The authorities, the client identity, the versions of TLS, the addresses and the number of event loops.
+        /// Options of the transport: authorities, client identity, TLS versions, addresses and number of event loops.
         ///
-        /// Each event loop has a connection of its own. Options of HTTP have no effect.
+        /// Each event loop has a separate connection. Options of HTTP have no effect.
         public var transportOptions = TransportOptions()
         /// Called for each event, on any thread, one call at a time and in order; it must not block.
         ///
@@ -63,7 +63,7 @@ public final class Fleet: Sendable {
     private let connector: ByteConnector
     private let health: ServerHealth
     let counter = FleetCounter()
-    /// The removals by caches that the server has not made yet.
+    /// Removals of cached responses that failed, and are repeated.
     let cacheRemovals = FleetCacheRemovals()
     private let turn = Atomic<UInt>(0)
     private let clock = SystemClock()
@@ -156,7 +156,7 @@ public final class Fleet: Sendable {
             reply = try await nextConnection().reply(
                 to: arguments, within: deadline ?? configuration.commandDeadline)
         } catch {
-            // A failure while the circuit is open does not lengthen the pause.
+            // The circuit is open already: another failure must not lengthen its pause.
             if isAdmitted { note(error, since: start) }
             throw error
         }
@@ -169,7 +169,7 @@ public final class Fleet: Sendable {
         if error.isOutage {
             if isAdmitted { health.failed(name, at: now, since: start, with: error) }
         } else if answer.code == "NOSCRIPT", arguments.first == "EVALSHA" {
-            // The caller sends the whole script next.
+            // Neither a success nor a refusal: the caller sends the whole script next.
             health.answered(at: now)
         } else {
             health.refused(name, at: now, with: error)
@@ -182,7 +182,7 @@ public final class Fleet: Sendable {
         unexpectedReply(to: command, noted: RESPArgument(script.digest))
     }
 
-    /// Records an invalid reply to a command, under `name` or else under the command; returns the error to throw.
+    /// Records an invalid reply to a command, under `name`, or under the command for `nil`; returns the error to throw.
     func unexpectedReply(to command: String, noted name: RESPArgument? = nil) -> FleetError {
         let error = FleetError.unexpectedReply(to: command)
         health.refused(name ?? RESPArgument(command), at: clock.monotonicNanoseconds, with: error)

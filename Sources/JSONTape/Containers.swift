@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// An index of an object's names, for many names or names other than plain ASCII; of equal names the first counts.
+/// An index of an object's names, if there are many, or names with escapes or outside ASCII; the first of equal names
+/// counts.
 private final class NameIndex {
     var places: [String: Int] = [:]
     /// The names, each once, in the order of the document.
@@ -55,7 +56,8 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         var name = name
         if let index { return index.places[name] }
         if let place = name.withUTF8({ document.find($0, in: object) }) { return place }
-        // A name outside ASCII may be equal to an ASCII name, as U+212A is to K: Foundation decides.
+        // By Unicode's rules, a name outside ASCII may be equal to an ASCII name, such as U+212A and K: Foundation
+        // decides.
         guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         _ = document.refusal()
         return nil
@@ -153,8 +155,8 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
 
     /// Reads the current member, and advances to the next one.
     ///
-    /// After a failure the member stays the current one, as with Foundation. Not so after a refusal: Foundation might
-    /// decode this member, and a loop until `isAtEnd` that ignores errors would never end here.
+    /// After a failure the member stays the current one, as with Foundation. After a refusal the container advances:
+    /// Foundation might decode this member, and a loop until `isAtEnd` that ignores errors would never end here.
     private mutating func taking<Value>(_ read: (Document, Int) throws -> Value) throws -> Value {
         let member = try present()
         do {

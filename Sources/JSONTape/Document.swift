@@ -2,12 +2,12 @@
 
 import Foundation
 
-/// A document: its content, its tape, and whether something was refused to a decoder.
+/// A document: its content, its tape, and whether a decoder was refused something.
 final class Document {
     // SAFETY: one thread uses a document at a time, as `Decoder` demands. The storage contains, in this order: the
-    // address of the content, whether anything was refused, the effort since then, the limit of the effort, types that
-    // are not dictionaries, and the tape. For properties of a class Swift would check the exclusivity of each access,
-    // which costs half as much as everything else.
+    // address of the content, whether anything was refused, the effort since the refusal, the limit of the effort,
+    // types that are not dictionaries, and the tape. These are not properties: Swift checks the exclusivity of each
+    // access to a class's property, which would cost half as much as everything else.
     private let storage: UnsafeMutablePointer<UInt64>
     private static let headCount = 4 + typeCount
     private static let typeCount = 8
@@ -32,7 +32,7 @@ final class Document {
         copy?.deallocate()
     }
 
-    /// Copies the content, whose address is valid only during the call of `decode`: a type may have kept a decoder.
+    /// Copies the content for a type that has kept a decoder: the address is valid only while `JSONTape.decode` runs.
     func keepContent() {
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: byteCount)
         copy.update(from: content, count: byteCount)
@@ -47,7 +47,7 @@ final class Document {
     /// Whether anything was refused to a decoder, so that Foundation has to decode.
     var isRefused: Bool { storage[1] != 0 }
 
-    /// Marks the document as refused; returns the error for what this decoder does not do or the content does not have.
+    /// Marks the document as refused; returns the error to throw for an unsupported or missing value.
     func refusal() -> any Error {
         storage[1] = 1
         return Self.refused
@@ -72,7 +72,8 @@ final class Document {
 
     /// Whether the effort since a refusal has exceeded its limit.
     ///
-    /// The result is discarded then, and a type that tries several forms at each depth would take very long.
+    /// After a refusal the result is discarded; without the limit, a type that tries several forms at each depth would
+    /// take very long.
     var isSpent: Bool { storage[2] > storage[3] }
 
     var effort: Int { Int(storage[2]) }
@@ -85,14 +86,14 @@ final class Document {
     @inline(__always)
     func word(_ place: Int) -> Word { Word(bits: storage[Self.headCount + place]) }
 
-    /// The place after a value and its members.
+    /// Returns the place after a value and its members.
     @inline(__always)
     func next(_ place: Int) -> Int {
         let word = word(place)
         return word.isContainer ? word.place : place + 1
     }
 
-    /// The bytes of a number or a string.
+    /// Returns the bytes of a number or a string.
     @inline(__always)
     func bytes(_ word: Word) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: content + word.place, count: word.count)
@@ -103,7 +104,7 @@ final class Document {
         return string
     }
 
-    /// The text of a string; `nil` for another value.
+    /// Returns the text of a string; `nil` for another value.
     func text(_ word: Word) -> String? {
         switch word.kind {
         case Word.Kind.ascii, Word.Kind.text: String(decoding: bytes(word), as: UTF8.self)
@@ -122,7 +123,7 @@ final class Document {
 
     func isNull(_ place: Int) -> Bool { word(place).kind == Word.Kind.null }
 
-    /// The place of the value of the first member with a name; all names of the object are ASCII without escapes.
+    /// Returns the place of the first value with a name, in an object whose names are all ASCII without escapes.
     func find(_ name: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
         guard let address = name.baseAddress else { return nil }
         var place = object + 1

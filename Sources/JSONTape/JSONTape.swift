@@ -44,13 +44,14 @@ package struct JSONTape: Sendable {
         }
     }
 
-    /// The value that `JSONDecoder` would return; `nil` if `JSONDecoder` has to decode.
+    /// Returns the value that `JSONDecoder` would return; `nil` if `JSONDecoder` has to decode.
     package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) -> Value? {
         data.withUnsafeBytes { content in
             content.withMemoryRebound(to: UInt8.self) { content in
                 guard var document = Document(content, self) else { return nil }
                 let value = try? document.value(type, 0)
-                // A type has kept a decoder: a later failure of that decoder could not make Foundation decode.
+                // A type has kept a decoder, and if that decoder failed later, Foundation could no longer decode: so
+                // refuse now.
                 guard isKnownUniquelyReferenced(&document) else {
                     document.keepContent()
                     return nil

@@ -3,7 +3,7 @@
 import Foundation
 
 extension Document {
-    /// An integer that is written with digits alone.
+    /// Reads an integer that is written without a fraction or an exponent.
     func integer<Value: FixedWidthInteger>(_ type: Value.Type, _ place: Int) throws -> Value {
         let word = word(place)
         guard word.kind == Word.Kind.integer else { throw refusal() }
@@ -11,7 +11,7 @@ extension Document {
         let isNegative = digits.first == UInt8(ascii: "-")
         if isNegative { digits = digits.dropFirst() }
         guard digits.count <= 19, !isNegative || Value.isSigned else { throw refusal() }
-        // Nineteen digits are less than 2⁶⁴.
+        // A number of 19 digits is less than 2⁶⁴.
         var magnitude: UInt64 = 0
         for digit in digits { magnitude = magnitude &* 10 &+ UInt64(digit &- UInt8(ascii: "0")) }
         let value = isNegative ? Value(exactly: -Int128(magnitude)) : Value(exactly: magnitude)
@@ -19,7 +19,7 @@ extension Document {
         return value
     }
 
-    /// A number that is neither too great nor too small for the type; others are refused.
+    /// Reads a number that is neither too great nor too small for the type; other numbers are refused.
     func floatingPoint<Value: BinaryFloatingPoint & LosslessStringConvertible>(
         _ type: Value.Type, _ place: Int
     ) throws -> Value {
@@ -37,7 +37,7 @@ extension Document {
 }
 
 extension Document {
-    /// A number of at most 38 characters: a `Decimal` holds 38 digits.
+    /// Reads a number of at most 38 characters, since a `Decimal` holds 38 digits.
     func decimal(_ place: Int) throws -> Decimal {
         let word = word(place)
         guard word.kind == Word.Kind.integer || word.kind == Word.Kind.number, word.count <= 38,
@@ -91,7 +91,8 @@ private struct Decimal10 {
         1e20, 1e21, 1e22,
     ]
 
-    /// The value if digits and power are exact in the type, so that the one operation rounds correctly; else `nil`.
+    /// Returns the value if digits and power are exact in the type, so that the single operation rounds correctly;
+    /// otherwise `nil`.
     func exact<Value: BinaryFloatingPoint>(as type: Value.Type) -> Value? {
         let (bits, longest) = type == Float.self ? (24, 10) : (53, 22)
         if isWhole, digits == 0 { return isNegative ? -0.0 : 0 }

@@ -14,7 +14,7 @@ struct Scanner {
     /// The deepest nesting of containers; Foundation's limit is 512.
     static let maximumDepth = 500
 
-    /// The most words that content of a length can need.
+    /// Returns the most words that content of a length can need.
     ///
     /// Each value or name takes a byte, and another for the separator or the bracket after it. Only the last value, and
     /// containers that are still open at the end of the content, have no byte after them.
@@ -32,7 +32,7 @@ struct Scanner {
         case value, name, behind
     }
 
-    /// An array or an object that is not at its end.
+    /// An array or an object whose end has not been reached.
     private struct Open {
         let word: Int
         let isObject: Bool
@@ -40,7 +40,7 @@ struct Scanner {
         var isIrregular = false
     }
 
-    /// The number of words; `nil` for content that is refused.
+    /// Scans the content; returns the number of words, or `nil` for content that is refused.
     func scan() -> Int? {
         withUnsafeTemporaryAllocation(of: Open.self, capacity: Self.maximumDepth) { open in
             // SAFETY: the capacity is not zero, so that there is an address; `depth` stays below the capacity.
@@ -176,7 +176,8 @@ struct Scanner {
         return (zeros | controls | bytes) & high
     }
 
-    /// The string whose first byte after the opening quote is at a place; `nil` if it has no end or is not valid text.
+    /// Scans the string that begins at `start`, after its opening quote; `nil` if it has no end, is too long or is not
+    /// valid text.
     private func string(_ start: Int) -> Word? {
         var place = start
         var kind = Word.Kind.ascii
@@ -226,7 +227,7 @@ struct Scanner {
         }
     }
 
-    /// The place after a character of several bytes; `nil` if they are not UTF-8 (RFC 3629 §4).
+    /// Returns the place after a character of several bytes; `nil` if the bytes are not UTF-8 (RFC 3629 §4).
     private func behindCharacter(_ place: Int) -> Int? {
         let lead = content[place]
         let count: Int
@@ -277,7 +278,7 @@ struct Scanner {
         return Word(kind, place: start, count: place - start)
     }
 
-    /// The place after one or more digits; `nil` without a digit.
+    /// Returns the place after one or more digits; `nil` without a digit.
     private func behindDigits(_ start: Int) -> Int? {
         var place = start
         while place < end, content[place] &- UInt8(ascii: "0") < 10 { place += 1 }
@@ -287,7 +288,7 @@ struct Scanner {
 
 /// Escape sequences of strings.
 enum Escapes {
-    /// The code unit of four hexadecimal digits; `nil` if one of them is not a digit.
+    /// Returns the code unit of four hexadecimal digits; `nil` if one of the bytes is not such a digit.
     static func unit(_ digits: UnsafePointer<UInt8>) -> UInt16? {
         var unit: UInt16 = 0
         for offset in 0..<4 {
@@ -303,7 +304,7 @@ enum Escapes {
         return unit
     }
 
-    /// The text of a string with escapes, which the scan has validated.
+    /// Returns the text of a string whose escapes the scan has validated.
     static func text(_ content: UnsafeBufferPointer<UInt8>) -> String {
         // The text is never longer than the content: an escape of six bytes becomes three bytes at most.
         String(unsafeUninitializedCapacity: content.count) { text in

@@ -4,7 +4,7 @@ import Foundation
 
 /// Converts names as `JSONDecoder.KeyDecodingStrategy.convertFromSnakeCase` does; all names are ASCII.
 ///
-/// Underscores at the beginning and the end stay, and so does a name of one word.
+/// Underscores at the beginning and the end stay; a name of one word is not changed.
 enum SnakeCase {
     static func converted(_ name: inout String) -> String {
         name.withUTF8 { name in
@@ -12,9 +12,9 @@ enum SnakeCase {
         }
     }
 
-    /// Whether a name, once converted, is equal to another one.
+    /// Whether a name, after its conversion, is equal to `other`.
     static func isEqual(_ name: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        // A converted name is never longer.
+        // A conversion never makes a name longer.
         guard name.count >= other.count else { return false }
         guard name.contains(underscore) else { return name.elementsEqual(other) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: name.count) { converted in

@@ -3,7 +3,7 @@
 import Foundation
 
 extension Document {
-    /// The value at a place as a type; throws a refusal, or an error of the type.
+    /// Decodes the value at a place; throws a refusal, or an error of the type.
     func value<Value: Decodable>(_ type: Value.Type, _ place: Int) throws -> Value {
         if isRefused {
             guard !isSpent else { throw refusal() }
@@ -74,7 +74,7 @@ extension Dictionary: StringDictionary where Key == String, Value: Decodable {
         var (value, failure): (Self, (any Error)?) = ([:], nil)
         document.members(decoder.place) { name, place in
             guard failure == nil, let name = document.text(name) else { return }
-            // For two equal names, Foundation decodes both values.
+            // Foundation decodes both values of two equal names: refuse.
             guard value[name] == nil else { return failure = document.refusal() }
             do { value[name] = try document.value(Value.self, place) } catch { failure = error }
         }
@@ -94,7 +94,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 
     /// The names and indices that lead to the value.
     ///
-    /// Reading the path refuses the document: Foundation's paths have keys of the types that asked for containers.
+    /// Foundation's path has keys of the types that asked for containers: so reading the path refuses the document.
     var codingPath: [any CodingKey] { document.path(to: place) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -121,7 +121,7 @@ struct PathKey: CodingKey {
 }
 
 extension Document {
-    /// The names and indices that lead to a value; refuses the document.
+    /// Returns the names and indices that lead to a value, and refuses the document.
     func path(to place: Int) -> [any CodingKey] {
         _ = refusal()
         guard !isSpent else { return [PathKey(stringValue: "")] }

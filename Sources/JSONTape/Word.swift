@@ -2,9 +2,9 @@
 
 /// A word of the tape: a value or a name of a JSON document.
 ///
-/// The word of a string or a number has its place in the content and its length. The word of an array or an object has
-/// the number of members and the place on the tape after the last member. The members of an array follow its word;
-/// those of an object follow in pairs, the name first.
+/// The word of a string or a number contains the place in the content and the length. The word of an array or an object
+/// contains the number of members and the place on the tape after the last member. The members of an array follow its
+/// word; those of an object follow in pairs, the name first.
 struct Word {
     let bits: UInt64
 
@@ -13,7 +13,7 @@ struct Word {
         static let null: UInt64 = 1
         static let no: UInt64 = 2
         static let yes: UInt64 = 3
-        /// A number of digits alone, with or without a minus sign.
+        /// A number of only digits, with or without a minus sign.
         static let integer: UInt64 = 4
         static let number: UInt64 = 5
         /// A string of ASCII characters without escapes.
@@ -31,7 +31,7 @@ struct Word {
 
     init(bits: UInt64) { self.bits = bits }
 
-    /// `place` is less than 2³², `count` at most ``maximumCount``.
+    /// Makes a word; `place` is less than 2³², and `count` is at most ``maximumCount``.
     init(_ kind: UInt64, place: Int, count: Int) {
         bits = kind << 60 | UInt64(truncatingIfNeeded: count) << 32 | UInt64(truncatingIfNeeded: place)
     }

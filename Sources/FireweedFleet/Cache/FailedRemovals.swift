@@ -1,17 +1,17 @@
 // The table of removals that the server has not made.
 
-/// The removals that failed; pure.
+/// A table of the removals that failed; pure.
 struct FailedRemovals: Sendable {
     /// Each failure has a number, so that a removal that was sent earlier does not clear a later failure.
     enum Failure: Sendable, Equatable {
         case removal(FleetCacheRemoval, number: UInt64)
-        /// More removals failed than are remembered: everything is to be removed.
+        /// More removals failed than are remembered: everything must be removed.
         case everything(number: UInt64)
     }
 
     static let limit = 4096
 
-    /// By the shared key, which the look-ups of all partitions read.
+    /// The failures of each shared key; look-ups of every partition read the shared key.
     private var removals: [RESPArgument: [FleetCacheRemoval: UInt64]] = [:]
     private var count = 0
     private var lastNumber: UInt64 = 0
@@ -29,7 +29,7 @@ struct FailedRemovals: Sendable {
         removals[removal.shared, default: [:]][removal] = lastNumber
     }
 
-    /// A removal that must succeed before the server's responses of a shared key are used again.
+    /// Returns a removal that must succeed before the server's responses of a shared key are used again.
     func failure(of shared: RESPArgument) -> Failure? {
         if let everything { return .everything(number: everything) }
         return removals[shared]?.first.map { .removal($0.key, number: $0.value) }
@@ -43,7 +43,7 @@ struct FailedRemovals: Sendable {
         return removals.values.flatMap { $0.map { .removal($0.key, number: $0.value) } }
     }
 
-    /// A removal was made; a later failure of the same removal stays.
+    /// Notes that a removal was made; a later failure of the same removal stays.
     mutating func end(_ failure: Failure) {
         switch failure {
         case .everything(let number):

@@ -3,10 +3,10 @@
 extension Fleet {
     /// Removes all responses of the namespace, in every partition, by scanning the server's keys.
     ///
-    /// The removal time comes first: it rejects responses that are stored without a look-up. Then come the revisions,
-    /// which reject responses whose look-up was earlier, and then the responses. A scan must continue at the server
-    /// that began it, since another server has its keys in another order: after a failover the removal is repeated,
-    /// twice at most.
+    /// First, the removal time is stored: it rejects responses that are stored without a look-up. Then the revisions
+    /// change, which rejects responses whose look-up was earlier. Last, the responses are removed. A scan must continue
+    /// at the server that began it, since another server has its keys in another order: after a failover the removal is
+    /// repeated, twice at most.
     func removeCachedResponses(within deadline: Duration) async throws {
         for _ in 0..<3 {
             let run = try await serverRun(within: deadline)
@@ -16,7 +16,7 @@ extension Fleet {
         throw FleetError.unexpectedReply(to: "SCAN")
     }
 
-    /// The server's run as the primary; empty where the user may not run `INFO`.
+    /// Returns the server's run as the primary; empty if the user may not run `INFO`.
     private func serverRun(within deadline: Duration) async throws -> String {
         let reply = try await evaluate(FleetCacheScript.serverRun, keys: [removalTimeKey], deadline: deadline)
         guard let run = reply.text else { throw unexpectedReply(to: FleetCacheScript.serverRun) }
@@ -62,7 +62,8 @@ extension Fleet {
     /// The key of the time at which everything was removed.
     var removalTimeKey: RESPArgument { key("\(FleetCache.form)-time", "") }
 
-    /// The purpose of a key of this namespace; `nil` for a key of another one, such as `shop:cache-eu` beside `shop`.
+    /// Returns the purpose in a key of this namespace; `nil` for another namespace's key, such as `shop:cache-eu`
+    /// beside `shop`.
     private static func purpose(of key: [UInt8], after namespace: String) -> String? {
         let purpose = key.dropFirst(namespace.utf8.count + 1).prefix { $0 != UInt8(ascii: "{") }
         guard purpose.last == UInt8(ascii: ":"), purpose.count(where: { $0 == UInt8(ascii: ":") }) == 1 else {

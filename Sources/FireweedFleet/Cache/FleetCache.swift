@@ -25,7 +25,7 @@ import Synchronization
 /// program has written under the cache's keys are misses too.
 ///
 /// Responses with `Cache-Control: private`, and responses without `public` to requests with `Authorization`, cookies or
-/// other credentials, are stored only with a ``Options/partition``, under keys of that partition alone.
+/// other credentials, are stored only with a ``Options/partition``, and only under keys of that partition.
 ///
 /// With keys, stored responses are encrypted and authenticated with AES-256-GCM, so that the server can neither read
 /// nor change them. Without keys, anyone who can read the server can read the responses, and anyone who can write to it
@@ -47,7 +47,8 @@ public final class FleetCache: AsyncResponseStore {
         public var separatesCookies = true
         /// Longest time that other processes wait for one fetch before one of them fetches too; 2 seconds by default.
         ///
-        /// Zero lets each process fetch on its own. No request waits longer than it would wait for the origin.
+        /// With zero, no process waits for another one's fetch. No request waits longer than it would wait for the
+        /// origin.
         public var fetchTimeout = Duration.seconds(2)
         /// Maximum bytes of all responses in this process's memory; 4 MiB by default, zero for none.
         public var memoryByteCount = 4 << 20
@@ -102,7 +103,7 @@ public final class FleetCache: AsyncResponseStore {
     ///   - fleet: where responses are kept.
     ///   - options: partition, bounds and times.
     ///   - keys: keys of 32 secret bytes, which a vault may use too: the first key encrypts, and every key decrypts. To
-    ///     rotate keys, give all processes the new key last, then first, then alone.
+    ///     rotate keys, give all processes the new key as the last one, then as the first one, then as the only one.
     /// - Throws: `CredentialVaultError.invalidKey` for a key of another length, and for no key.
     public convenience init(
         fleet: Fleet, options: Options = Options(), keys: [Data]
@@ -121,16 +122,16 @@ public final class FleetCache: AsyncResponseStore {
                 byteLimit: options.memoryByteCount, lifetime: options.memoryLifetime))
     }
 
-    /// `Options.maximumEntryByteCount`.
+    /// Maximum bytes of one response, from `Options.maximumEntryByteCount`.
     public var maximumEntryByteCount: Int { options.maximumEntryByteCount }
-    /// `Options.separatesCookies`.
+    /// Whether a stored response answers only requests with the same cookies, from `Options.separatesCookies`.
     public var separatesCookies: Bool { options.separatesCookies }
-    /// One and a half times the fleet's `Configuration.commandDeadline`.
+    /// Longest wait for a look-up: one and a half times the fleet's `Configuration.commandDeadline`.
     ///
     /// A look-up that reaches `commandDeadline` ends and counts as a failure of the server; a look-up that the session
     /// cancels says nothing about the server.
     public var timeout: Duration { fleet.configuration.commandDeadline * 3 / 2 }
-    /// `Options.fetchTimeout`.
+    /// Longest wait for another process's fetch, from `Options.fetchTimeout`.
     public var fetchTimeout: Duration { options.fetchTimeout }
 
     // MARK: Look-ups
@@ -193,7 +194,8 @@ public final class FleetCache: AsyncResponseStore {
         let claim = keys(of: key).claim
         var pause = 20
         while true {
-            // The server does not report the end of a claim. Random pauses keep the processes apart.
+            // The server does not report the end of a claim. Random pauses keep processes from polling at the same
+            // time.
             try await Task.sleep(for: .milliseconds(Int.random(in: pause / 2...pause)))
             pause = min(pause * 2, 100)
             let owner = try await fleet.command("GET", claim)
@@ -201,7 +203,7 @@ public final class FleetCache: AsyncResponseStore {
         }
     }
 
-    /// Releases the claim, unless another process holds it by now.
+    /// Releases the claim, unless another process holds the claim now.
     public func endFetch(of key: String, isShareable: Bool) async throws {
         try await fleet.evaluate(
             FleetCacheScript.endFetch, keys: [keys(of: key).claim],
@@ -244,23 +246,24 @@ public final class FleetCache: AsyncResponseStore {
                 RESPArgument(isKept ? lifetime(of: response.head) : 0),
                 RESPArgument(String(revision ?? 0)), RESPArgument(Self.variantLimit),
             ], deadline: changeDeadline)
-        // Other processes may be unable to use the response: their requests need not wait for the next fetch.
+        // Other processes may be unable to use the response, so their requests do not wait for the next fetch.
         if isPrivate || !isKept { try await endFetch(of: key, isShareable: false) }
         guard isStored.integer == 1 else { return }
         if revision ?? 0 == 0, try await wasOvertaken(response.head) { return try await removeResponses(for: key) }
         remember(response, for: key, revision: revision ?? 0, since: generation)
     }
 
-    /// Whether everything was removed since a request was sent without a look-up, which has no revision to compare.
+    /// Whether all responses were removed since a request was sent; needed if the request had no look-up, and so no
+    /// revision.
     private func wasOvertaken(_ head: StoredHead) async throws -> Bool {
         let reply = try await fleet.evaluate(
             FleetCacheScript.timeSinceRemoval, keys: [fleet.removalTimeKey], deadline: changeDeadline)
         guard let microseconds = reply.integer, microseconds >= 0 else { return false }
-        // Time has passed since the server's reply: a removal just before the request counts too.
+        // Time has passed since the server's reply, so a removal shortly before the request also counts.
         return TimeInterval(microseconds) / 1_000_000 <= Date().timeIntervalSince(head.requestTime)
     }
 
-    /// Replaces the head of a content that is still stored, unless the stored head is newer.
+    /// Replaces the head of a response whose content is still stored, unless the stored head is newer.
     public func updateHead(_ head: StoredHead, for key: String) async throws {
         memory.withLock { $0.remove(key) }
         let keys = keys(of: key)
@@ -304,7 +307,7 @@ public final class FleetCache: AsyncResponseStore {
         try await fleet.removeCachedResponses(within: changeDeadline)
     }
 
-    /// Longer than for a look-up: no request waits for a change.
+    /// The deadline of a change: longer than a look-up's, since no request waits for a change.
     private var changeDeadline: Duration { fleet.configuration.commandDeadline * 10 }
 
     // MARK: Keys and times

@@ -10,7 +10,8 @@ struct FleetCacheRemoval: Sendable, Hashable {
     let own: RESPArgument
     let revision: RESPArgument
 
-    /// After a removal, earlier requests' responses are rejected this long; slower responses are never stored.
+    /// How long after a removal the responses to earlier requests are rejected; a response that takes longer is not
+    /// stored.
     static let memory = Duration.seconds(600)
     /// Milliseconds that a revision is kept: longer than `memory`, since a server may perform a command long after it
     /// was sent.
@@ -45,7 +46,7 @@ final class FleetCacheRemovals: Sendable {
         do {
             try await removal.perform(on: fleet, within: deadline)
         } catch {
-            // After a cancellation the removal may have been made or not, and is made again.
+            // A cancelled removal may have been made or not: it is repeated too.
             let begins = state.withLock { state in
                 state.failed.add(removal)
                 defer { state.isRepeating = true }
@@ -57,7 +58,7 @@ final class FleetCacheRemovals: Sendable {
     }
 
     /// Repeats the failed removals of a key before the server's responses of the key are used; throws if a removal
-    /// fails again, and as long as everything is to be removed.
+    /// fails again, or while everything must be removed first.
     func complete(
         _ shared: @autoclosure () -> RESPArgument, on fleet: Fleet, within deadline: Duration
     ) async throws {
@@ -73,7 +74,8 @@ final class FleetCacheRemovals: Sendable {
         }
     }
 
-    /// Unstructured, since no request waits for the server's return; ends with the fleet.
+    /// Repeats the failed removals in a task, until all have succeeded or the fleet has ended; no request waits for the
+    /// task.
     private func beginRepeating(on fleet: Fleet) {
         Task { [weak fleet] in
             var pause = Self.firstPause
@@ -92,14 +94,15 @@ final class FleetCacheRemovals: Sendable {
                     }
                 }
                 guard hasFailed else { continue }
-                // No server reports that it is back. Nothing cancels this task, so that the sleep does not throw.
+                // Polls, since no server reports that it is back. Nothing cancels this task, so the sleep does not
+                // throw.
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
         }
     }
 
-    /// The removals that the server has not made yet; `nil` if there are none, which ends the repetition.
+    /// Returns the removals that the server has not made yet; `nil`, which ends the repetition, if there are none.
     private func failures() -> [FailedRemovals.Failure]? {
         state.withLock { state in
             state.isRepeating = !state.failed.isEmpty

@@ -5,9 +5,10 @@
 /// The responses of a key are in a hash: for each variant a field `h…` with the head, `c…` with the content, and `m…`
 /// with the content's tag, the milliseconds since 1970 of the response's `Date`, of its arrival and of its expiry.
 ///
-/// The revision of a key has a key of its own: a number and a letter. A look-up creates a missing revision (`l`), and a
-/// removal replaces the revision (`r`). A response is stored only while the number is still that of its look-up: the
-/// removal of one key, the removal of all keys, and the loss of all data each reject responses that are being fetched.
+/// The revision of a key is stored under a separate key: a number and a letter. A look-up creates a missing revision
+/// (`l`), and a removal replaces the revision (`r`). A response is stored only if the number has not changed since its
+/// look-up: the removal of one key, the removal of all keys, and the loss of all data each reject responses that are
+/// being fetched.
 enum FleetCacheScript {
     /// The value of a claim after a response that could not be shared.
     static let unshared = "unshared"
@@ -133,7 +134,7 @@ enum FleetCacheScript {
             return 1
             """)
 
-    /// Replaces the head of a content that is still stored, unless the stored head is newer.
+    /// Replaces the head of a response whose content is still stored, unless the stored head is newer.
     ///
     /// Keys: shared, own. Arguments: variant, head if shared, tag, date, arrival, lifetime if shared, lifetime if own,
     /// head if own.
@@ -202,10 +203,10 @@ enum FleetCacheScript {
         return removal and math.max(0, time[1] * 1000000 + time[2] - removal) or -1
         """)
 
-    /// Ends a claim, unless another claimant holds it by now.
+    /// Ends a claim, unless another claimant holds the claim now.
     ///
-    /// Key: claim. Arguments: the claimant, 1 if the response could be shared, milliseconds for which it is remembered
-    /// that it could not.
+    /// Key: claim. Arguments: the claimant, 1 if the response could be shared, and how many milliseconds to remember
+    /// that it could not be shared.
     static let endFetch = RESPScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

@@ -14,12 +14,12 @@ package struct FleetEntry: Sendable {
     package let head: StoredHead
     package let contentByteCount: Int
 
-    /// Values of another version are not read.
+    /// The version of values in clear text; values of another version are not read.
     private static let version: UInt8 = 2
     private static let sealedVersion: UInt8 = 3
-    /// Version and length, or version and identifier.
+    /// The number of unencrypted bytes: version and length, or version and identifier.
     private static let clearByteCount = 9
-    /// Version, length and check.
+    /// The number of bytes before the head: version, length and check.
     private static let prefixByteCount = 17
 
     package init(head: StoredHead, contentByteCount: Int) {
@@ -27,7 +27,7 @@ package struct FleetEntry: Sendable {
         self.contentByteCount = contentByteCount
     }
 
-    /// Reads a head of a key; with a seal, only an encrypted head.
+    /// Reads the head of a key's response; with a seal, only an encrypted head.
     package init?(_ bytes: [UInt8], of key: String, seal: FleetSeal? = nil) {
         if let seal {
             self.init(bytes, by: seal)
@@ -52,7 +52,7 @@ package struct FleetEntry: Sendable {
 
     private static let headPart = Array("head ".utf8)
 
-    /// The head's bytes; `nil` when they cannot be encrypted.
+    /// Encodes the head; `nil` when it cannot be encrypted.
     package func encoded(for key: String, seal: FleetSeal? = nil) -> [UInt8]? {
         let head = [UInt8](head.encoded)
         if let seal {
@@ -68,7 +68,8 @@ package struct FleetEntry: Sendable {
 
     // MARK: Content
 
-    /// A version byte, the identifier of the head in eight bytes, and the content; `nil` when it cannot be encrypted.
+    /// Encodes a content: a version byte, the identifier of the head in eight bytes, and the content; `nil` when the
+    /// content cannot be encrypted.
     package static func encoded(_ content: Data, of entry: FleetEntry, seal: FleetSeal? = nil) -> [UInt8]? {
         let identifier = bytes(of: entry.head.identifier)
         guard let seal else { return [version] + identifier + content }
@@ -90,7 +91,7 @@ package struct FleetEntry: Sendable {
 
     // MARK: Names
 
-    /// The name of a variant: a digest of the fields that `Vary` selects, and of the credentials.
+    /// Returns the name of a variant: a digest of the fields that `Vary` selects, and of the credentials.
     package static func variant(of head: StoredHead) -> String {
         let variant = head.variant
         let credentials = variant.credentials.map { Data([1]) + $0 } ?? Data([0])
@@ -98,7 +99,7 @@ package struct FleetEntry: Sendable {
         return hexadecimal(Digest.sha256(names + [0] + variant.selection + [0] + credentials).prefix(16))
     }
 
-    /// The SHA-256 of a text in hexadecimal digits.
+    /// Returns the SHA-256 of a text in hexadecimal digits.
     package static func digest(_ text: String) -> String {
         hexadecimal(Digest.sha256(Data(text.utf8))[...])
     }

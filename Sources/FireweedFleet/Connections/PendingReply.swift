@@ -9,7 +9,7 @@ struct RESPReply: Sendable {
     let arrival: UInt64
 }
 
-/// Hands the outcome of a command to the task that waits, once: the reply, a failure, or the task's cancellation.
+/// Hands the outcome of a command, once, to the waiting task: the reply, a failure, or the task's cancellation.
 final class PendingReply: Sendable {
     private enum Stage {
         case idle
@@ -46,8 +46,8 @@ final class PendingReply: Sendable {
         } onCancel: {
             finish(.failure(CancellationError()))
         }
-        // Read under the lock, which ThreadSanitizer understands. ThreadSanitizer cannot follow a value that a
-        // continuation passes if it is resumed before its function waits.
+        // The continuation passes no value: ThreadSanitizer cannot follow such a value if the continuation is resumed
+        // before its function waits. ThreadSanitizer understands the lock.
         guard case .over(let outcome) = stage.withLock({ $0 }) else { preconditionFailure("it was resumed") }
         return try outcome.get()
     }

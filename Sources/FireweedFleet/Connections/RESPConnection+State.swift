@@ -51,10 +51,11 @@ extension RESPConnection {
         /// Commands that were not handed to the link yet.
         private var waiting: [Command] = []
         private var waitingByteCount = 0
-        /// Commands whose replies are to come, in this order, from `sentStart` on.
+        /// The sent commands in the order of their replies; from index `sentStart` on, the replies have not arrived.
         private var sent: [PendingReply] = []
         private var sentStart = 0
-        /// The sentinel to ask first, modulo their number: the last one that led to a usable server, or its successor.
+        /// The number of the sentinel to ask first, modulo their count: the last sentinel that led to a usable server,
+        /// or the next one if that server refuses writes.
         var firstSentinel = 0
         /// Attempts to connect that failed in a row.
         var failureCount = 0
@@ -121,7 +122,7 @@ extension RESPConnection {
             return answered
         }
 
-        /// The longest time that a waiting command has left, in nanoseconds.
+        /// Returns the longest time that a waiting command has left, in nanoseconds.
         func longestWait(at now: UInt64) -> UInt64 {
             let last = waiting.lazy.map(\.reply).filter { !$0.isOver }.map(\.deadline).max() ?? now
             return last - min(last, now)
@@ -146,12 +147,12 @@ extension RESPConnection {
             overdueLimit = late.lazy.filter { !$0.isOver }.map(\.limit.wholeNanoseconds).max()
             if case .connecting(_, _, let limit) = phase {
                 if limit <= now { return (late, nil, true) }
-                // `overdueLimit` stays: the reply to the handshake is overdue, so that a later command would also wait
-                // in vain.
+                // `overdueLimit` stays: the reply to the handshake is overdue, so a later command would get no reply in
+                // time either.
                 return (late, min(next ?? limit, limit), false)
             }
             guard sentStart < sent.count else {
-                // The event loop was late, not the server.
+                // No command was sent: the event loop was late, not the server.
                 overdueLimit = nil
                 return (late, next, false)
             }
@@ -177,7 +178,7 @@ extension RESPConnection {
             return LostConnection(failed: takeAll(), retryPause: nil)
         }
 
-        /// How long to wait before the second attempt; `nil` when no command can wait for it.
+        /// Returns how long to wait before the second attempt; `nil` when no command can wait for the attempt.
         ///
         /// The pause is random, between a half and three quarters of the time that a command has left (of 100 ms at
         /// most), so that the command keeps at least a quarter for the attempt.

@@ -20,7 +20,7 @@ final class RESPConnection: Sendable {
     private let clock = SystemClock()
     private let state = Mutex(State())
 
-    /// Minimum nanoseconds that an attempt has to connect, and again for the handshake.
+    /// The minimum time-out of an attempt to connect, in nanoseconds; its handshake gets the same time again.
     private static let connectTimeout: UInt64 = 2_000_000_000
     /// Nanoseconds that a reply may be overdue before the connection is closed.
     private static let replyGracePeriod: UInt64 = 1_000_000_000
@@ -98,15 +98,15 @@ final class RESPConnection: Sendable {
         let now = clock.monotonicNanoseconds
         let times: (timeout: UInt64, wake: UInt64)? = state.withLock { state in
             guard case .connecting(_, let sentinel, _) = state.phase else { return nil }
-            // An attempt lasts as long as the longest waiting command: the end of the attempt fails commands whose
-            // deadlines are not over. With sentinels, the next attempt may lead to another server, so that this attempt
-            // gets the minimum.
+            // An attempt lasts as long as the longest waiting command, since the end of the attempt also fails commands
+            // whose deadlines are not over. With sentinels, the next attempt may lead to another server, so this
+            // attempt gets the minimum.
             let wait = if case .server = endpoint.route { state.longestWait(at: now) } else { UInt64(0) }
             let limit = now.addingSaturating(max(2 * Self.connectTimeout, wait))
             state.phase = .connecting(link, sentinel: sentinel, until: limit)
             return (max(Self.connectTimeout, wait), min(state.earliestDeadline ?? limit, limit))
         }
-        guard let times else { return }  // closed meanwhile
+        guard let times else { return }  // the connection was closed
         link.begin(with: connector, loop: loop, timeout: .nanoseconds(Int64(clamping: times.timeout)))
         link.wake(at: times.wake)
     }
@@ -177,7 +177,7 @@ final class RESPConnection: Sendable {
         let now = clock.monotonicNanoseconds
         let next: Next = state.withLock { state in
             guard state.phase.link === link else { return .ignore }
-            // A sentinel may be away, or name a server that is away or a replica by now.
+            // The sentinel may be away, or may have named a server that is away or is now a replica: ask the next one.
             if case .connecting(_, let sentinel, let limit) = state.phase,
                 case .sentinels(let places, _, _) = endpoint.route, sentinel + 1 < places.count
             {
@@ -197,7 +197,7 @@ final class RESPConnection: Sendable {
     func link(_ link: RESPLink, timeReached now: UInt64) -> UInt64? {
         let (late, next, isStuck) = state.withLock { state in
             defer {
-                // Noted under the lock: a reply that arrives later clears it.
+                // Noted under the lock, so that a reply that arrives later clears the note.
                 if let limit = state.overdueLimit { overdue.note(limit) }
             }
             return state.expire(link, at: now, gracePeriod: Self.replyGracePeriod)
@@ -212,14 +212,14 @@ final class RESPConnection: Sendable {
 }
 
 extension RESPValue {
-    /// Whether the server says that it cannot be written.
+    /// Whether the reply says that the server cannot be written.
     fileprivate var refusesWrites: Bool {
         if case .error(let error) = self { FleetError(error) == .readOnly } else { false }
     }
 }
 
 extension UInt64 {
-    /// The sum, or `.max` on overflow.
+    /// Returns the sum, or `.max` on overflow.
     func addingSaturating(_ other: UInt64) -> UInt64 {
         let (sum, isOver) = addingReportingOverflow(other)
         return isOver ? .max : sum

@@ -16,7 +16,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
     private enum Stage {
         case idle
         case begun(ByteConnection)
-        /// The connection is released: it retains the link until it has ended.
+        /// The connection is released, since the connection retains the link until it ends.
         case closed
 
         var connection: ByteConnection? {
@@ -51,7 +51,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
             stage = .begun(made)
             return true
         }
-        // Closed meanwhile, or ended already.
+        // Not needed if the link was closed, or the connection ended, during this call.
         if isNeeded { made.wantsToSend() } else { made.close() }
     }
 
@@ -60,7 +60,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
         stage.withLock { $0.connection }?.wantsToSend(wakeAt: moment)
     }
 
-    /// Calls the owner no later than at a moment.
+    /// Makes the connection call the owner no later than at a moment.
     func wake(at moment: UInt64) {
         stage.withLock { $0.connection }?.wake(at: moment)
     }

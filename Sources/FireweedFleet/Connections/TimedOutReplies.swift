@@ -17,12 +17,12 @@ final class TimedOutReplies: Sendable {
         return overdue > 0 && limit <= overdue
     }
 
-    /// A command that was sent, or waits for its connection, was not answered within its limit.
+    /// Notes that a command was not answered within its limit; the command was sent, or waited for its connection.
     func note(_ limit: UInt64) {
         self.limit.max(max(1, limit), ordering: .relaxed)
     }
 
-    /// A reply arrived, or a connection ended.
+    /// Notes that a reply arrived, or that a connection ended.
     func clear() {
         if limit.load(ordering: .relaxed) != 0 { limit.store(0, ordering: .relaxed) }
     }

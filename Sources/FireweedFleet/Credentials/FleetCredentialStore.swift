@@ -29,7 +29,8 @@ extension Fleet {
     ///   - type: the type of the credential.
     ///   - name: identifies the credential among those of the fleet.
     ///   - keys: keys of 32 secret bytes: the first key encrypts, and every key decrypts. To rotate keys, give all
-    ///     processes the new key last, then first, then alone once a credential has been stored under it.
+    ///     processes the new key as the last one, then as the first one. When a credential has been stored after that,
+    ///     give them only the new key.
     ///   - options: times and the event handler.
     /// - Returns: the vault.
     /// - Throws: `CredentialVaultError.invalidKey`, also for no key.
@@ -52,7 +53,7 @@ struct FleetCredentialStore: CredentialStore {
 
     var pollInterval: Duration { .milliseconds(25) }
 
-    /// False for a full server, for example: it still renews locks.
+    /// Returns false for the error of a full server, for example: such a server still renews locks.
     func isAbsence(_ error: any Error) -> Bool {
         guard let error = error as? FleetError else { return true }
         if case .circuitOpen = error { return true }
@@ -96,11 +97,11 @@ struct FleetCredentialStore: CredentialStore {
 
     /// Reads the credential, and takes the lock if an owner is given.
     ///
-    /// Arguments: the owner or nothing; the lease; 1 if another owner's lock was seen, 2 if its end was seen, else 0;
-    /// the minimum version; the run that is known to have lost locks. An owner that already has the lock, since a reply
-    /// was lost, gets it again. A lock without an expiry was not made here, and gets one. The reply ends with 1 for the
-    /// lock, 2 for a lock that may be lost, and else 0; the lease to wait for; and, if there is one, the run that has
-    /// lost locks.
+    /// Arguments: the owner or nothing; the lease; 1 if another owner's lock was seen, 2 if its end was seen, otherwise
+    /// 0; the minimum version; the run that is known to have lost locks. An owner that already has the lock, since a
+    /// reply was lost, gets it again. A lock without an expiry was not made here, and gets one. The reply ends with 1
+    /// for the lock, 2 for a lock that may be lost, and otherwise 0; the lease to wait for; and, if there is one, the
+    /// run that has lost locks.
     ///
     /// A server that restarts or is promoted may have the credential without the lock of a refresh in progress. One
     /// lease later, such a lock has ended, or its owner has taken it again.
@@ -149,9 +150,10 @@ struct FleetCredentialStore: CredentialStore {
             return 1
             """)
 
-    /// Checks the version by the rule of `version(_:)`: if the two rules differed, no replacement could succeed.
+    /// Replaces the credential if its version is the expected one, and then releases the lock.
     ///
-    /// The lock stays when nothing was replaced, because the vault then stores the credential again.
+    /// The version is read by the rule of `version(_:)`: if the rules differed, no replacement could succeed. The lock
+    /// stays when nothing was replaced, because the vault then stores the credential again.
     private static let replacement = RESPScript(
         common + """
             local entry = redis.call('HMGET', KEYS[1], 'version', 'sealed')
@@ -166,7 +168,7 @@ struct FleetCredentialStore: CredentialStore {
 
     private static let release = RESPScript(common + "return release(ARGV[1])")
 
-    /// Milliseconds: no lease is longer than a day.
+    /// The longest rest of a lease that is believed, in milliseconds: a day.
     private static let longestLease: Int64 = 86_400_000
 
     private func keys(_ name: String) -> [RESPArgument] {
@@ -204,7 +206,7 @@ struct FleetCredentialStore: CredentialStore {
         return look
     }
 
-    /// A number of up to 15 digits as our own code writes it; `nil` for anything else.
+    /// Reads a version, a number of up to 15 digits as our own code writes it; `nil` for any other value.
     private static func version(_ value: RESPValue) -> Int? {
         guard let text = value.text, text.utf8.allSatisfy({ (48...57).contains($0) }), text.first != "0",
             let version = Int(text), StoredCredential.versions.contains(version)
@@ -213,7 +215,7 @@ struct FleetCredentialStore: CredentialStore {
     }
 
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool {
-        // Sent even while the circuit is open: another process waits for the lock only until its lease ends.
+        // Sent even while the circuit is open, since another process takes the lock when its lease ends.
         let reply = try await fleet.evaluate(
             Self.renewal, keys: keys(name), arguments: [RESPArgument(owner), milliseconds(lease)], asksAlways: true)
         return reply.integer == 1

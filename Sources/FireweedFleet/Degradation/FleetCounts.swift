@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Counts what has happened in a fleet since it was made, in this process.
+/// Counts of events in a fleet, in this process, since the fleet was made.
 ///
 /// The numbers only grow; a service reads them as often as its metrics need.
 public struct FleetCounts: Sendable, Hashable {
@@ -14,7 +14,7 @@ public struct FleetCounts: Sendable, Hashable {
     public internal(set) var degradations = 0
 }
 
-/// Counts from any thread.
+/// Keeps the counts of a fleet, which any thread may change.
 final class FleetCounter: Sendable {
     private let state = Mutex(FleetCounts())
 

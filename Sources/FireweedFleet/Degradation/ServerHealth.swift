@@ -3,7 +3,7 @@
 import Fireweed
 import Synchronization
 
-/// Keeps the circuit breaker of a fleet, and reports its changes one after the other.
+/// Keeps the circuit breaker of a fleet, and reports its changes in their order.
 final class ServerHealth: Sendable {
     private struct State {
         var breaker = CircuitState(.fleet)
@@ -26,7 +26,7 @@ final class ServerHealth: Sendable {
 
     func admit(at now: UInt64) -> CircuitState.Admission { state.withLock { $0.breaker.admit(at: now) } }
 
-    /// The server did the work of a command.
+    /// Notes that the server did the work of a command.
     func succeeded(_ command: RESPArgument, at now: UInt64) {
         change { state in
             let isBack = state.breaker.succeeded(at: now)
@@ -36,7 +36,7 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// The server answered, but the answer does not show whether it can do its work.
+    /// Notes an answer that does not show whether the server can do its work.
     func answered(at now: UInt64) {
         change { state in
             guard case .closed(let time)? = state.breaker.succeeded(at: now) else { return nil }
@@ -44,7 +44,7 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// The server answered, and did not do the work of a command.
+    /// Notes that the server answered, and did not do the work of a command.
     func refused(_ command: RESPArgument, at now: UInt64, with error: FleetError) {
         change { state in
             let isBack = state.breaker.succeeded(at: now)
@@ -54,9 +54,9 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// A command failed that was admitted at `start` and sent at `sent`.
+    /// Notes the failure of a command that was admitted at `start` and sent at `sent`.
     ///
-    /// With the command's name, the server answered with an error. It may do the work of other commands meanwhile, so
+    /// `command` is given if the server answered with an error. The server may still do the work of other commands, so
     /// that there may never be three failures in a row: the command then counts as refused.
     func failed(
         _ command: RESPArgument? = nil, at now: UInt64, since start: UInt64, sentAt sent: UInt64? = nil,
@@ -64,7 +64,7 @@ final class ServerHealth: Sendable {
     ) {
         change { state in
             if case .opened(let pause)? = state.breaker.failed(at: now, since: start, sentAt: sent) {
-                // The circuit's `recovered` event ends the refusals too.
+                // The `recovered` event of the circuit also ends the refusals.
                 state.refusals = ServerRefusals()
                 return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
             }
@@ -75,7 +75,7 @@ final class ServerHealth: Sendable {
         }
     }
 
-    /// A command that was admitted at `start` ended without an outcome.
+    /// Notes that a command that was admitted at `start` ended without an outcome.
     func abandoned(since start: UInt64) {
         state.withLock { $0.breaker.abandoned(since: start) }
     }
@@ -85,7 +85,7 @@ final class ServerHealth: Sendable {
             guard let event = body(&state) else { return (nil, false) }
             guard handler != nil else { return (event, false) }
             state.events.append(event)
-            // A thread that already delivers delivers this event too: two threads could swap their events.
+            // If a thread already delivers events, it also delivers this one: two threads could change the order.
             defer { state.isDelivering = true }
             return (event, !state.isDelivering)
         }

@@ -14,7 +14,7 @@ struct ServerRefusals: Sendable, Equatable {
     private var last: UInt64 = 0
     private var commands: Set<RESPArgument> = []
 
-    /// A command was refused; true for the first refusal since refusals last ended.
+    /// Notes a refused command; returns true for the first refusal since refusals last ended.
     mutating func refused(_ command: RESPArgument, at now: UInt64) -> Bool {
         defer { since = since ?? now }
         last = now
@@ -22,7 +22,8 @@ struct ServerRefusals: Sendable, Equatable {
         return since == nil
     }
 
-    /// A command succeeded; returns how many nanoseconds the refusals lasted, or `nil` unless they end now.
+    /// Notes a command that succeeded; returns how many nanoseconds the refusals lasted if they end now, otherwise
+    /// `nil`.
     mutating func succeeded(_ command: RESPArgument, at now: UInt64) -> UInt64? {
         guard let since, commands.contains(command), now - min(now, last) >= Self.quietTime else { return nil }
         self = ServerRefusals()

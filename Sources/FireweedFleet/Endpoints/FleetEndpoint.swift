@@ -7,19 +7,20 @@ import Foundation
 struct FleetEndpoint: Sendable, Hashable {
     enum Route: Sendable, Hashable {
         case server(ByteConnector.Destination)
-        /// Sentinels, one of which says where the primary of this name is.
+        /// Sentinels, which know the address of the primary of this name.
         case sentinels([ByteConnector.Destination], primary: String, isSecure: Bool)
     }
 
     let route: Route
     var user: String?
     var password: String?
-    /// The user for the sentinels, which the URL does not contain.
+    /// The user for the sentinels; the URL does not contain it.
     var sentinelUser: String?
     var sentinelPassword: String?
     var database = 0
 
-    /// Reads `redis://`, `rediss://`, `redis+unix://` and `redis+sentinel://` URLs; throws `FleetError.invalidURL`.
+    /// Reads `redis://`, `rediss://`, `redis+unix://`, `unix://`, `redis+sentinel://` and `rediss+sentinel://` URLs,
+    /// also with `valkey` instead of `redis`; throws `FleetError.invalidURL`.
     init(_ text: String) throws(FleetError) {
         guard let mark = text.range(of: "://") else { throw .invalidURL(reason: "it has no scheme") }
         let scheme = text[..<mark.lowerBound].lowercased()

@@ -28,7 +28,7 @@ public enum FleetError: Error, Sendable, Hashable {
     /// replicas than it needs (`-NOREPLICAS`).
     case readOnly
     /// The key is on another server of a cluster, or cannot be served now (`-MOVED`, `-ASK`, `-TRYAGAIN`, `-CROSSSLOT`,
-    /// `-CLUSTERDOWN`): clusters are not followed.
+    /// `-CLUSTERDOWN`): the fleet does not follow a cluster's redirections.
     case moved(message: String)
     /// A key of ours has a value of another type (`-WRONGTYPE`).
     case wrongType
@@ -58,7 +58,8 @@ public enum FleetError: Error, Sendable, Hashable {
         }
     }
 
-    /// The code of an error reply; Redis before version 7 wraps the error of a script's command, as `ERR … -OOM …`.
+    /// Returns the code of an error reply; Redis before version 7 wraps the error of a script's command, as `ERR … -OOM
+    /// …`.
     private static func code(of error: RESPError) -> String {
         guard error.code == "ERR" else { return error.code }
         let wrapped = error.message.split(separator: " ").first { word in

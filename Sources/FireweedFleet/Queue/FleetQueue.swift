@@ -22,7 +22,7 @@ package struct FleetQueue: Sendable {
     package struct Progress: Sendable, Equatable {
         /// How many items were added.
         package var addedCount = 0
-        /// How many of them are finished.
+        /// How many items are finished.
         package var finishedCount = 0
         /// Whether the last item was added.
         package var isComplete = false
@@ -81,7 +81,7 @@ package struct FleetQueue: Sendable {
 
     // MARK: Adding
 
-    /// Arguments: process, lease, count and checksum before, checksum after, 1 for the end, items.
+    /// The script of `add`; arguments: process, lease, count and checksum before, checksum after, 1 for the end, items.
     private static let addition = RESPScript(
         """
         local time = redis.call('TIME')
@@ -142,7 +142,7 @@ package struct FleetQueue: Sendable {
 
     // MARK: Taking
 
-    /// Arguments: process, lease, count, 1 to look for items with ended leases before looking for new ones.
+    /// The script of `take`; arguments: process, lease, count, 1 to look for items with ended leases before new items.
     private static let taking = RESPScript(
         """
         local state = redis.call('HMGET', KEYS[2], 'added', 'finished', 'complete')
@@ -190,7 +190,7 @@ package struct FleetQueue: Sendable {
     ///   - count: how many at most, from 1.
     ///   - looksForLeftItems: true to look for items with ended leases even if there are new items.
     /// - Returns: the items, perhaps none.
-    /// - Throws: `FleetError`, `.unexpectedReply` where items have vanished from the server; `CancellationError`.
+    /// - Throws: `FleetError`, `.unexpectedReply` if items have vanished from the server; `CancellationError`.
     package func take(_ count: Int, looksForLeftItems: Bool) async throws -> Share {
         let reply = try await run(
             Self.taking, [consumer, lease, RESPArgument(max(1, count)), looksForLeftItems ? "1" : "0"])
@@ -213,7 +213,7 @@ package struct FleetQueue: Sendable {
 
     // MARK: Finishing
 
-    /// Arguments: the names of items.
+    /// The script of `finish`; arguments: the names of items.
     ///
     /// A finished list is forgotten after seven days.
     private static let finishing = RESPScript(
@@ -245,7 +245,8 @@ package struct FleetQueue: Sendable {
         try await run(Self.finishing, [RESPArgument(id)]).integer == 1
     }
 
-    /// Arguments: process, the idle time to set for the items in milliseconds, their names.
+    /// The script of `renew` and `giveBack`; arguments: process, the idle time to set in milliseconds, the names of
+    /// items.
     private static let renewal = RESPScript(
         """
         if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end

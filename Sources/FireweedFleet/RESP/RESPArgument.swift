@@ -15,7 +15,7 @@ package struct RESPArgument: Sendable, Hashable, ExpressibleByStringInterpolatio
     package init(stringLiteral text: String) { self.init(text) }
     package init(integerLiteral number: Int64) { self.init(number) }
 
-    /// The bytes of a command: an array of bulk strings, the same in RESP2 and RESP3.
+    /// Encodes a command: an array of bulk strings, the same in RESP2 and RESP3.
     package static func encode(_ arguments: [RESPArgument]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(arguments.reduce(16) { $0 + $1.bytes.count + 16 })

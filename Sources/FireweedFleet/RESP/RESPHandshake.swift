@@ -67,11 +67,12 @@ struct RESPHandshake: Sendable {
         }
         switch phase {
         case .hello:
-            // The server sends this error before it reads the first command.
+            // A server sends this error before it reads a command: the error is not a reply to `HELLO`.
             if case .error(let error) = reply, error.message.hasPrefix("max number of clients") {
                 throw FleetError(error)
             }
-            // Servers before version 6, and servers that are configured so, speak only RESP2.
+            // Servers before version 6, and servers that are configured for RESP2, refuse `HELLO`: `AUTH` is sent
+            // instead.
             if case .error(let error) = reply, error.code == "NOPROTO" || error.code == "ERR", let password {
                 phase = .authentication
                 return .send(Self.authentication(user, password))
@@ -81,7 +82,7 @@ struct RESPHandshake: Sendable {
             if case .error(let error) = reply { throw FleetError(error) }
         case .role:
             if case .error(let error) = reply { throw FleetError(error) }
-            // After a failover a sentinel may name a server that is a replica by now.
+            // After a failover, a sentinel may name a server that is now a replica.
             guard reply.elements?.first?.text == "master" else { throw .readOnly }
             return .ready
         case .discovery: break

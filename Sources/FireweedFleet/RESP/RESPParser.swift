@@ -18,7 +18,7 @@ package struct RESPParser {
     package struct Limits: Sendable {
         /// How deep arrays may be nested.
         package var depth = 16
-        /// How many values a reply may have, those inside of others included.
+        /// How many values a reply may have, including nested values.
         package var valueCount = 100_000
         /// How many bytes a reply may have.
         package var byteCount = 64 * 1024 * 1024
@@ -30,7 +30,7 @@ package struct RESPParser {
         package init() {}
     }
 
-    /// A value that has other values, some of which are still to come.
+    /// A value that contains other values, some of which have not arrived yet.
     private struct Frame {
         enum Kind {
             case array, set, map, push
@@ -79,7 +79,7 @@ package struct RESPParser {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next value, or `nil` when more bytes are needed.
+    /// Returns the next value, or `nil` when more bytes are needed.
     package mutating func next() throws(RESPSyntaxError) -> RESPValue? {
         if let failure { throw failure }
         do {
@@ -107,7 +107,7 @@ package struct RESPParser {
 
     // MARK: Bytes
 
-    /// The next line without its CRLF.
+    /// Takes the next line, without its CRLF; `nil` when more bytes are needed.
     private mutating func takeLine() throws(RESPSyntaxError) -> ArraySlice<UInt8>? {
         var index = max(searched, position)
         while index < buffer.count, buffer[index] != 0x0D { index += 1 }
@@ -136,7 +136,7 @@ package struct RESPParser {
         case .string: return .bulk(Array(bytes))
         case .error: return .error(RESPError(String(decoding: bytes, as: UTF8.self)))
         case .verbatim:
-            // Three letters for the format and a colon.
+            // The bytes begin with three letters for the format, and a colon.
             guard bytes.count >= 4, bytes[bytes.startIndex + 3] == UInt8(ascii: ":") else {
                 throw RESPSyntaxError("a verbatim string without a format")
             }
@@ -282,7 +282,7 @@ package struct RESPParser {
         case "-inf": return -.infinity
         case "nan", "-nan": return .nan
         default:
-            // `Double` also reads hexadecimal digits and words.
+            // `Double` would also accept hexadecimal digits and words.
             let characters = Set("+-.eE0123456789".utf8)
             guard text.utf8.allSatisfy(characters.contains), let value = Double(text) else {
                 throw RESPSyntaxError("a fraction that is no number")

@@ -42,7 +42,7 @@ package indirect enum RESPValue: Sendable, Equatable {
         return text.flatMap { Int64($0) }
     }
 
-    /// The elements of an array, a set or a push; for a map, keys and values in turn, as RESP2 sends a map.
+    /// The elements of an array, a set or a push; for a map, keys and values alternately, as RESP2 sends a map.
     package var elements: [RESPValue]? {
         switch self {
         case .array(let values), .set(let values), .push(let values): values

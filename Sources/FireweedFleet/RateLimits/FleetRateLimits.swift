@@ -14,16 +14,16 @@ extension Fleet {
     /// Requests leave a little after their slots, and later on a busy machine. So that the origin even then gets no
     /// more than `count + burst` requests in a period, slots are 3.5 % farther apart than the limit says, up to 35 ms
     /// in a period: at most 96.6 % of the limit is used, and more if the period is longer than a second. If a process
-    /// is late for a slot by more than a third of this reserve plus an interval (at least 10 ms), it takes another slot
-    /// instead, twice at most for each request.
+    /// is late for a slot by more than a third of the sum of this reserve and one interval (at least 10 ms), it takes
+    /// another slot instead, twice at most for each request.
     ///
-    /// A 429 or 503 with `Retry-After` that any process receives pauses the key in all processes: an origin under every
-    /// `name`, another key only under its own `name`. A process checks for such a pause 50 ms before a slot that was at
-    /// least 100 ms away.
+    /// A 429 or 503 with `Retry-After` that any process receives pauses the key in all processes. If the key is an
+    /// origin, the pause applies to the limits of every `name`; otherwise it applies only to the limit of that `name`.
+    /// A process checks for such a pause 50 ms before a slot that was at least 100 ms away.
     ///
     /// So that the limit holds, a request waits for a server that is silent for a moment: ten times
-    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. After one such wait in vain,
-    /// and while the circuit is open, no request waits longer than `commandDeadline` until the server answers.
+    /// `Configuration.commandDeadline`, up to a second, unless `maximumWait` is shorter. After one such wait without a
+    /// reply, and while the circuit is open, no request waits longer than `commandDeadline` until the server answers.
     ///
     /// Without the server, requests follow `whenUnreachable`. When an outage begins, and for some seconds when it ends,
     /// some processes still use slots of the server while others use their shares: up to twice the limit is sent.
@@ -53,7 +53,7 @@ extension Fleet {
     }
 }
 
-/// Takes slots on the server.
+/// Takes the slots of rate limits from the server.
 package struct FleetRateLimits: RateLimitBackend {
     private let fleet: Fleet
     private let name: String
@@ -176,7 +176,8 @@ package struct FleetRateLimits: RateLimitBackend {
             return (isTaken == 1 ? .after(.microseconds(wait)) : .tooLate(.microseconds(wait)), moment)
         }
         ownSlots.note(next, at: now, received: reply.arrival, of: key, longest: Self.longestWait)
-        // The task may run late; this delay is not part of the difference of the clocks.
+        // The task may run some time after the arrival: this delay belongs to the age, not to the difference of the
+        // clocks.
         let delay = ReplyAges.nanoseconds - reply.arrival
         let age = ages.age(
             of: now, asked: Int64(clamping: asked / 1000), received: Int64(clamping: reply.arrival / 1000))
@@ -184,7 +185,8 @@ package struct FleetRateLimits: RateLimitBackend {
     }
 
     package func pause(of key: String) async throws -> Duration? {
-        // No request waits for this reply, and a shorter deadline would count as a failure of the server.
+        // No request waits for this reply, so its deadline is long: after a short one, a late reply would count as a
+        // failure of the server.
         let left = try await deadline.apply(isDegraded: fleet.isDegraded) { limit in
             try await fleet.command("PTTL", pauseKey(key), deadline: limit).integer ?? 0
         }

@@ -23,7 +23,7 @@ final class OwnSlots: Sendable {
 
     private let slots = Mutex<[String: NextSlot]>([:])
 
-    /// The next slot of a key; `nil` if unknown or past.
+    /// Returns the next slot of a key; `nil` if the slot is unknown or past.
     func next(of key: String) -> NextSlot? {
         let now = SystemClock().monotonicNanoseconds
         return slots.withLock { $0[key].flatMap { $0.end > now ? $0 : nil } }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Computes how old a server's replies are, from the server's time in each reply.
 ///
-/// The two clocks may differ by any time. The fastest reply shows the difference best: the excess of a later reply over
-/// this difference is that reply's age. So the age omits the travel time of the fastest reply, and is never too great,
-/// as long as the server's clock is not set.
+/// The two clocks may differ by any time. The fastest reply shows their difference best: a later reply's age is the
+/// amount by which its own difference exceeds this one. Therefore the age omits the travel time of the fastest reply,
+/// and is never too great unless the server's clock is set.
 final class ReplyAges: Sendable {
     /// The smallest difference of the clocks seen so far, in microseconds.
     private let difference = Mutex<Int64?>(nil)
@@ -15,7 +15,7 @@ final class ReplyAges: Sendable {
     /// The time of this process's clock, which never goes back.
     static var nanoseconds: UInt64 { SystemClock().monotonicNanoseconds }
 
-    /// The age of a reply when it was received.
+    /// Returns the age that a reply had when it was received.
     ///
     /// - Parameters:
     ///   - time: the server's time in the reply.
@@ -27,7 +27,8 @@ final class ReplyAges: Sendable {
         let current = received &- time
         return difference.withLock { difference in
             var least = min(difference ?? current, current)
-            // A reply is not older than its command: the server's clock was set, or another server replied.
+            // A reply cannot be older than its command. If it seems older, the server's clock was set, or another
+            // server replied: the measurement starts again.
             if current &- least > received &- asked { least = current }
             difference = least
             return max(0, current &- least)

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Decides how long a command for slots may wait for its reply.
 ///
-/// A server that is silent for a moment still gives the slots that it was asked for. A process that used its share
-/// meanwhile would send in addition to these slots and to those of other processes: up to twice the limit together. So
-/// a command for slots waits longer than other commands. After one such wait in vain, it waits only as long as other
-/// commands, until a reply comes.
+/// A server that is silent for a moment may still give the slots that it was asked for. A process that uses its share
+/// of the limit instead would send in addition to these slots and to those of other processes: up to twice the limit
+/// together. So a command for slots waits longer than other commands. After one such wait without a reply, it waits
+/// only as long as other commands, until a reply comes.
 final class SlotDeadline: Sendable {
     private let isSilent = Atomic<Bool>(false)
     private let ordinary: Duration

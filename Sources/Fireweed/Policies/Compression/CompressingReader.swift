@@ -5,7 +5,8 @@ import Foundation
 
 /// Compresses the bytes of another reader, with one buffer of memory.
 final class CompressingReader: BodyReader, @unchecked Sendable {
-    // SAFETY: after `init` only `read` changes state, and one serial queue, or one caller, calls `read`.
+    // SAFETY: after `init` only `read` changes the state, and its calls never overlap: they come from one serial queue
+    // or one caller.
     private static let capacity = 64 * 1024
 
     /// `nil`: the length is known only at the end.

@@ -25,7 +25,7 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
         case skip
     }
 
-    /// A request has a `Content-Encoding` already.
+    /// Thrown when a request has a `Content-Encoding` already.
     public struct DuplicateHeaderError: Error, LocalizedError {
         /// The reason, and what to do about it.
         public var errorDescription: String? {
@@ -75,7 +75,7 @@ extension RequestInterceptor where Self == DeflateRequestCompressor {
     /// A compressor with its defaults.
     public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
 
-    /// A compressor.
+    /// Makes a compressor.
     ///
     /// - Parameters:
     ///   - duplicateHeaderBehavior: what happens to a request that has a `Content-Encoding` already; it fails, by

@@ -14,7 +14,7 @@ enum RequestCoding: String, Sendable {
     fileprivate var windowBits: Int32 { self == .gzip ? 15 + 16 : 15 }
 }
 
-/// zlib could not compress; the code is zlib's own.
+/// A failure of zlib to compress, with zlib's own code.
 struct DeflateError: Error, LocalizedError {
     let code: Int32
 
@@ -66,7 +66,7 @@ final class Deflater {
         return (offered - Int(stream.pointee.avail_in), room - Int(stream.pointee.avail_out))
     }
 
-    /// Compresses bytes in memory; needs a buffer of 64 KiB beside the result.
+    /// Compresses bytes in memory; needs a buffer of up to 64 KiB beside the result.
     static func compressed(_ data: Data, _ coding: RequestCoding) throws -> Data {
         let deflater = try Deflater(coding)
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(64 * 1024, data.count + 64), alignment: 16)

@@ -9,7 +9,7 @@ public import FoundationNetworking
 public struct GzipRequestCompressor: Sendable, RequestInterceptor {
     /// What happens to a request that has a `Content-Encoding` already.
     public typealias DuplicateHeaderBehavior = DeflateRequestCompressor.DuplicateHeaderBehavior
-    /// A request has a `Content-Encoding` already.
+    /// Thrown when a request has a `Content-Encoding` already.
     public typealias DuplicateHeaderError = DeflateRequestCompressor.DuplicateHeaderError
 
     /// What happens to a request that has a `Content-Encoding` already; `.error` by default.
@@ -51,7 +51,7 @@ extension RequestInterceptor where Self == GzipRequestCompressor {
     /// A compressor with its defaults.
     public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
 
-    /// A compressor.
+    /// Makes a compressor.
     ///
     /// - Parameters:
     ///   - duplicateHeaderBehavior: what happens to a request that has a `Content-Encoding` already; it fails, by

@@ -21,7 +21,7 @@ struct RequestCompression: Sendable {
         DispatchQueue.global().async { completion(Result { try compressed(request) }) }
     }
 
-    /// The request with compressed content; the same request when there is nothing to compress.
+    /// Returns the request with compressed content, or unchanged when there is nothing to compress.
     private func compressed(_ request: URLRequest) throws -> URLRequest {
         guard request.httpBody != nil || request.httpBodyStream != nil else { return request }
         if request.value(forHTTPHeaderField: "Content-Encoding") != nil {

@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// Keeps one sealed credential under each name, with a version and a lock, for several users of it.
+/// Keeps sealed credentials by name, each with a version and a lock, for several callers that share them.
 ///
 /// Nothing here is secret: names are hashes, and content is encrypted by the vault.
 package protocol CredentialStore: Sendable {
@@ -11,15 +11,16 @@ package protocol CredentialStore: Sendable {
     /// - Parameters:
     ///   - name: the hash of the credential's name.
     ///   - owner: the identity of the caller that wants the lock; `nil` only reads.
-    ///   - lease: how long the owner keeps the lock unless it renews it.
+    ///   - lease: how long the owner keeps the lock without renewing it.
     /// - Returns: the stored credential, and whether the owner has the lock.
     /// - Throws: an error of the store, which could not be reached or used.
     func look(_ name: String, owner: String?, lease: Duration) async throws -> CredentialLook
-    /// Looks for an owner, in a store that may have lost the lock of another owner.
+    /// Reads the credential and tries to take the lock, in a store that may have lost the lock of another owner.
     ///
-    /// If the store has neither a lock nor the mark of a released lock, the owner gets the lock only if nothing in
-    /// `known` shows a lost lock: a lock that is still held, a later version, or a run of the store other than the
-    /// known one.
+    /// A free lock may be lost, and is then not given to the owner: if `known` has a lock that is still held, or a
+    /// later version than the store; if the lock of another owner ended without a release, and `known` has not seen its
+    /// end; or if the store's run began after the credential was stored, and is not the run in `known`. The mark of a
+    /// released lock excludes the first two cases.
     func look(_ name: String, owner: String, lease: Duration, unlessLost known: KnownLock) async throws
         -> CredentialLook
     /// Extends the lease of a lock; false when the owner no longer has the lock.
@@ -36,8 +37,8 @@ package protocol CredentialStore: Sendable {
     func isAbsence(_ error: any Error) -> Bool
     /// The time between two look-ups of a caller that waits for a lock.
     var pollInterval: Duration { get }
-    /// How long the owner of a lock that the store has lost takes to notice the loss and to take the lock again; `nil`,
-    /// the default, for a store that loses no lock.
+    /// Longest time until the owner of a lost lock notices the loss and takes the lock again; `nil`, the default, for a
+    /// store that loses no lock.
     var lockRecovery: Duration? { get }
 }
 
@@ -53,15 +54,15 @@ extension CredentialStore {
     package func isAbsence(_ error: any Error) -> Bool { true }
 }
 
-/// The knowledge of a caller about the lock that it wants.
+/// What a caller has seen of the lock that it wants to take.
 package struct KnownLock: Sendable, Equatable {
-    /// Whether the lock of another owner was seen whose lease has not ended.
+    /// Whether the caller has seen the lock of another owner, and its lease has not ended.
     package var isHeld: Bool
-    /// Whether a lock was seen whose lease has ended, in a store that could be used all the while.
+    /// Whether the caller has seen a lock whose lease has ended, and could use the store during the whole wait.
     package var hasEnded: Bool
-    /// The version that the store must have at least.
+    /// The lowest version that the store must have.
     package var version: Int
-    /// The run of the store that lost locks, as far as the caller knows; `nil` for none.
+    /// The run of the store that is known to have lost locks; `nil` for none.
     package var run: String?
 
     package init(isHeld: Bool = false, hasEnded: Bool = false, version: Int = 0, run: String? = nil) {
@@ -95,12 +96,12 @@ package struct CredentialLook: Sendable, Equatable {
     package var hasLock: Bool
     /// Whether the lock is free and was not given, because the store may have lost the lock of another owner.
     package var isLockLost = false
-    /// The rest of another owner's lease; `nil` where the store does not say.
+    /// The rest of another owner's lease; `nil` if the store does not report it.
     ///
     /// A store that may have lost the lock gives the time for which the lease is still respected.
     package var lockLeft: Duration?
-    /// The run of the store, which began after the credential was stored and has lost the locks of the run before it;
-    /// `nil` where the store does not say.
+    /// The identifier of the store's run, if the run began after the credential was stored and has no locks of the run
+    /// before; `nil` if the store does not report it.
     package var run: String?
 
     package init(entry: StoredCredential?, hasLock: Bool) {

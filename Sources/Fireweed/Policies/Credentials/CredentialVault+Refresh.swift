@@ -9,18 +9,19 @@ extension CredentialVault {
     /// may take longer than a short lease.
     private static var lateLookLimit: Int { 3 }
 
-    /// The work of an authenticator.
+    /// Renews a credential, with the help of the authenticator.
     typealias Refresh = @Sendable (Credential) async throws -> Credential
 
     /// Returns the successor of a credential that is no longer usable: another process's new credential, or the result
     /// of `refresh`.
     ///
-    /// Callers of this process with the same credential wait for one refresh. A caller that is cancelled waits no
-    /// longer; a refresh that has begun continues, and its outcome is stored.
+    /// Callers of this process with the same credential wait for one refresh. A caller that is cancelled stops waiting;
+    /// a refresh that has begun continues, and its outcome is stored.
     ///
     /// - Parameters:
     ///   - credential: the credential that is no longer usable.
-    ///   - refresh: renews a credential; called once at most, under the lock, in a task of its own.
+    ///   - refresh: renews a credential; called once at most, in a separate task. The lock is held during the call,
+    ///     unless the store cannot be used and ``Options/whenUnreachable`` is `.alone`.
     /// - Returns: the credential to use from now on.
     /// - Throws: the error of `refresh`; `CredentialVaultError.lockNotReleased(after:)`; the store's error, as
     ///   ``Options/whenUnreachable`` says; `CancellationError`.
@@ -37,7 +38,7 @@ extension CredentialVault {
         _ credential: Credential, _ encoded: Data, _ handle: SharedRefreshes<Credential>.Handle,
         _ refresh: @escaping Refresh
     ) async throws -> Credential {
-        // The owner is this refresh, not the process: several vaults of a process may have one store.
+        // The owner is this refresh, not the process: several vaults of a process may share a store.
         var request = RefreshRequest(credential: credential, encoded: encoded, owner: UUID.random().uuidString)
         if let successor = successor(of: encoded) {
             guard successor.requiresRefresh else { return successor }
@@ -65,7 +66,8 @@ extension CredentialVault {
             try await checkAbandonment(handle, request.owner)
             if let newer = try await adoptNewer(look.entry, than: request, hasLock: look.hasLock) { return newer }
             if look.hasLock {
-                // A process that was stopped since the look began may have lost the lock to another process.
+                // If the process was stopped during the look, the lease may have ended, and another process may have
+                // the lock.
                 let isLate = ContinuousClock.now - start >= options.lease
                 guard isLate, lateLooks < Self.lateLookLimit else {
                     return try await refreshLocked(request, look.entry, refresh)
@@ -77,7 +79,7 @@ extension CredentialVault {
                 throw CredentialVaultError.lockNotReleased(after: options.maximumWait)
             }
             if lock.note(look, version: latestVersion, at: ContinuousClock.now) { options.eventHandler?(.waiting) }
-            // No store reports the release of a lock.
+            // Polls, since no store reports the release of a lock.
             try await Task.sleep(for: store.pollInterval)
         }
     }
@@ -93,11 +95,11 @@ extension CredentialVault {
             return nil
         case .wait(let pause, let isFirst):
             if isFirst { options.eventHandler?(.waitingForStore(error)) }
-            // No event reports that a store is back; cancelling the task ends the sleep.
+            // Polls, since no event reports that a store is back; cancelling the task ends the sleep.
             try await Task.sleep(for: max(pause, store.pollInterval))
             return nil
         case .fail:
-            // Unstructured, since no caller waits for it: a look that failed may have taken the lock too.
+            // The failed look may have taken the lock, so it is released. Unstructured, since no caller waits for this.
             Task { await giveBack(request.owner) }
             throw error
         case .read:
@@ -113,12 +115,12 @@ extension CredentialVault {
         }
     }
 
-    /// Ends a refresh that has not begun and that no caller waits for.
+    /// Ends a refresh that no caller waits for any more, before `refresh` is called: releases the lock and throws.
     private func checkAbandonment(_ handle: SharedRefreshes<Credential>.Handle, _ owner: String) async throws {
         do {
             try handle.checkAbandonment()
         } catch {
-            // A look that failed may have taken the lock too.
+            // A failed look may have taken the lock too.
             await giveBack(owner)
             throw error
         }
@@ -126,7 +128,7 @@ extension CredentialVault {
 
     // MARK: Newer credentials
 
-    /// The credential that an earlier refresh of this credential returned, if it could not be stored yet; else `nil`.
+    /// Returns the outcome of an earlier refresh of this credential that is not stored yet; `nil` if there is none.
     private func successor(of encoded: Data) -> Credential? {
         let hash = hash(encoded)
         return state.withLock { $0.unstored?.base == hash ? $0.unstored?.credential : nil }
@@ -143,13 +145,13 @@ extension CredentialVault {
         return newer
     }
 
-    /// The stored credential, if it was stored after the credential in use and does not need a refresh.
+    /// Returns the stored credential if it is newer than the credential in use and needs no refresh; otherwise `nil`.
     private func newer(than encoded: Data, in entry: StoredCredential?) throws -> Credential? {
         let version = version(of: encoded)
         guard let entry, entry.version > version ?? 0 else { return nil }
         // A credential that cannot be read is replaced by the refresh.
         guard let credential = decode(entry), !credential.requiresRefresh else { return nil }
-        // Encoded again: equal values, such as sets, may be encoded differently.
+        // Encoded by this process, since equal values, such as sets, may have different encodings.
         let stored = try encode(credential)
         // The stored credential is the caller's own, which is no longer usable.
         if version == nil, stored == encoded { return nil }
@@ -157,7 +159,8 @@ extension CredentialVault {
         return credential
     }
 
-    /// The stored credential, if it is newer than the credential in use: its refresh token is the valid one.
+    /// Returns the stored credential if it is newer than the credential in use: its refresh token is then the valid
+    /// one.
     private func current(_ encoded: Data, _ entry: StoredCredential?) -> Credential? {
         guard let entry, entry.version > version(of: encoded) ?? 0 else { return nil }
         return decode(entry)
@@ -177,8 +180,9 @@ extension CredentialVault {
         return await keep(locked, fresh)
     }
 
-    /// Runs a refresh, and releases the lock when the refresh fails; a refresh without the store may have the lock too,
-    /// from a look-up whose answer was lost.
+    /// Runs a refresh, and releases the lock when the refresh fails.
+    ///
+    /// A refresh without the store may have the lock too: a look-up whose answer was lost may have taken it.
     private func perform(
         _ request: RefreshRequest<Credential>, _ body: () async throws -> Credential
     ) async throws -> RefreshOutcome<Credential> {
@@ -202,7 +206,7 @@ extension CredentialVault {
                 let interval = min(lease, store.lockRecovery ?? lease) / 3
                 while true {
                     try await Task.sleep(for: interval)
-                    // A lease that cannot be renewed now can be renewed next time, or ends.
+                    // After a failure, the next renewal may succeed; otherwise the lease ends.
                     _ = try? await store.renew(name, owner: owner, lease: lease)
                 }
             }

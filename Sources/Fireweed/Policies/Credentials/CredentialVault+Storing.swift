@@ -26,7 +26,7 @@ struct RefreshRequest<Credential: Sendable>: Sendable {
     }
 }
 
-/// A refreshed credential on its way into the store.
+/// A refreshed credential that is to be stored.
 struct RefreshOutcome<Credential: Sendable>: Sendable {
     let credential: Credential
     let encoded: Data
@@ -35,11 +35,11 @@ struct RefreshOutcome<Credential: Sendable>: Sendable {
 extension CredentialVault {
     private enum Storing {
         case stored
-        /// Another process has stored a credential meanwhile.
+        /// Another process stored a credential first.
         case overtaken(by: StoredCredential)
     }
 
-    /// How often an entry that is older than the refreshed credential is replaced.
+    /// How often storing is tried while the stored version changes.
     private static var replacementLimit: Int { 4 }
 
     /// Stores the outcome of a refresh, now or later; returns the credential to use.
@@ -51,7 +51,8 @@ extension CredentialVault {
             case .stored:
                 state.withLock { $0.unstored = nil }
                 options.eventHandler?(.refreshed)
-            // The lease ended meanwhile, and another process was faster: its credential is used.
+            // The lease ended during the refresh, and another process stored its credential first: that credential is
+            // used.
             case .overtaken(let entry):
                 await giveBack(request.owner)
                 return try adopt(entry)
@@ -68,7 +69,7 @@ extension CredentialVault {
         return outcome.credential
     }
 
-    /// Replaces the credential that the refresh began with, or the caller's; any other credential stays.
+    /// Replaces the stored credential if it is the one that the refresh began with, or the caller's; any other stays.
     private func store(
         _ outcome: RefreshOutcome<Credential>, of request: RefreshRequest<Credential>
     ) async throws -> Storing {
@@ -83,7 +84,7 @@ extension CredentialVault {
                 version = 0  // the store has lost everything
                 continue
             }
-            // The stored credential is from our own write, whose answer was lost.
+            // Our own write has succeeded, but its answer was lost.
             if open(found) == outcome.encoded {
                 note(outcome.encoded, version: found.version)
                 return .stored
@@ -99,7 +100,7 @@ extension CredentialVault {
     /// Tries again to store the outcome, with growing pauses, for six leases.
     ///
     /// After six leases the outcome is no longer needed: another process has refreshed the old credential by then, or
-    /// none needs a new one.
+    /// no process needs a new one.
     private func storeLater(_ outcome: RefreshOutcome<Credential>, of request: RefreshRequest<Credential>) {
         let base = hash(request.caller)
         state.withLock {
@@ -110,13 +111,13 @@ extension CredentialVault {
             var pause = Duration.milliseconds(50)
             let end = ContinuousClock.now + options.lease * 6
             while ContinuousClock.now < end {
-                // No event reports that a store is back.
+                // Polls, since no event reports that a store is back.
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(1), options.lease / 3)
-                // A credential that was set or refreshed meanwhile is the one to store.
+                // A credential that was set or refreshed in the meantime is stored instead.
                 guard isUnstored(request) else { return await giveBack(request.owner) }
-                // Keeps the lock, since another process would refresh the old credential again. A lock that cannot be
-                // renewed now can be renewed next time.
+                // Keeps the lock, since another process would otherwise refresh the old credential again. If the
+                // renewal fails, the next one may succeed.
                 _ = try? await store.renew(name, owner: request.owner, lease: options.lease)
                 guard let storing = try? await store(outcome, of: request) else { continue }
                 forget(request)

@@ -6,11 +6,11 @@ import Synchronization
 
 /// Keeps one credential that several processes or sessions share, so that one of them refreshes it for all.
 ///
-/// A refresh takes a lock with a lease, which is renewed as long as the refresh runs, and then checks again whether
-/// another process was first. If a server loses a lock, the owner takes the lock again, and others wait for the owner.
-/// A new credential replaces the stored one only if the stored one is still the same. When a process dies while it
-/// refreshes, the lease ends and the next process refreshes. The credential is stored encrypted with AES-256-GCM, by a
-/// key that the store never sees, under a hash of its name.
+/// A refresh takes a lock with a lease, which is renewed as long as the refresh runs. Under the lock, it checks again
+/// whether another process has stored a new credential. If a server loses a lock, the owner takes the lock again, and
+/// others wait for the owner. A new credential replaces the stored one only if the stored one has not changed. When a
+/// process dies while it refreshes, the lease ends and the next process refreshes. The credential is stored encrypted
+/// with AES-256-GCM, by a key that the store never sees, under a hash of its name.
 ///
 /// When the store cannot be used, a refresh follows ``Options/whenUnreachable``. By default a refresh waits for a
 /// minute, which is longer than a failover takes, and reports `CredentialVaultEvent.waitingForStore(_:)`. A new
@@ -22,11 +22,11 @@ import Synchronization
 ///     authenticator: vault.authenticator(OAuthAuthenticator()), credential: try await vault.credential())
 /// ```
 public final class CredentialVault<Credential: AuthenticationCredential & Codable & Sendable>: Sendable {
-    /// Times of a vault.
+    /// The times of a vault, its fallback and its event handler.
     public struct Options: Sendable {
         /// How long a lock lives if its owner does not renew the lock; default: 10 seconds.
         public var lease = Duration.seconds(10)
-        /// How long to wait for the refresh of another process, at most; default: 60 seconds.
+        /// Longest wait for the refresh of another process; default: 60 seconds.
         public var maximumWait = Duration.seconds(60)
         /// The behaviour of a refresh when the store cannot be used; default: `.wait(.seconds(60))`.
         ///
@@ -49,18 +49,18 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         /// A refreshed credential that could not be stored yet.
         var unstored: Unstored?
 
-        /// The version that a credential came with; `nil` for a credential that did not come from this vault.
+        /// Returns the version of a credential by its hash; `nil` if the credential did not come from this vault.
         func version(of hash: String) -> Int? { history.last { $0.hash == hash }?.version }
 
         mutating func note(_ hash: String, version: Int) {
             self.version = max(self.version, version)
             history.append((hash, version))
-            // Requests that carry older credentials have ended long ago.
+            // Requests with a credential older than these have ended long ago.
             if history.count > 16 { history.removeFirst() }
         }
     }
 
-    /// The outcome of a refresh that the store does not have.
+    /// The outcome of a refresh that is not stored yet.
     struct Unstored {
         let owner: String
         /// The hash of the credential that was refreshed.
@@ -96,14 +96,14 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     public static func inProcess(options: Options = Options()) -> CredentialVault {
         var generator = SystemRandomNumberGenerator()
         let key = Data((0..<SealedData.keyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
-        // Throws only for a key of another length.
+        // `init` throws only for a key of a wrong length.
         // swift-format-ignore: NeverUseForceTry
         return try! CredentialVault(store: MemoryCredentialStore(), name: "credential", keys: [key], options: options)
     }
 
     // MARK: Reading and setting
 
-    /// The stored credential; `nil` when there is none.
+    /// Returns the stored credential; `nil` when there is none.
     ///
     /// - Throws: `CredentialVaultError.unreadable`; the store's error.
     public func credential() async throws -> Credential? {
@@ -149,7 +149,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     func next(after version: Int) -> Int {
         let known = latestVersion
         let next = max(version, known) + 1
-        // Nothing authenticates the version of an entry that does not open: it may be the greatest valid version.
+        // The version of an entry that cannot be decrypted is not authenticated: it may be the greatest valid version.
         return StoredCredential.versions.contains(next) ? next : known + 1
     }
 

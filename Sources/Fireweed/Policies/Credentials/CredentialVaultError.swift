@@ -38,13 +38,14 @@ public enum CredentialVaultEvent: Sendable {
     case waiting
     /// Another process has refreshed the credential, which is used here from now on.
     case adopted
-    /// This process has refreshed the credential and stored it for the others.
+    /// This process has refreshed the credential and stored it for the other processes.
     case refreshed
     /// The store cannot be used: the refresh waits until the store can be used again, as
     /// `CredentialVaultFallback.wait(_:)` says.
     case waitingForStore(any Error)
-    /// The store cannot be used: this process refreshes the credential alone, and the others may do the same.
+    /// The store cannot be used: this process refreshes the credential without a lock, and other processes may do the
+    /// same.
     case refreshingAlone(any Error)
-    /// The refreshed credential is used here, but could not be stored for the others.
+    /// The refreshed credential is used here, but could not be stored for the other processes.
     case notStored(any Error)
 }

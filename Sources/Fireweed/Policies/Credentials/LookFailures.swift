@@ -28,7 +28,7 @@ struct LookFailures {
         wait = nil
     }
 
-    /// The action after a failed look-up; `lockEnd` is when the lock of another owner ends, if one was seen.
+    /// Returns the action after a failed look-up; `lockEnd` is when the lock of another owner ends, if a lock was seen.
     mutating func next(lockEnd: ContinuousClock.Instant?) -> LookupAction {
         let now = ContinuousClock.now
         // A process that has seen another's lock does not refresh before that lock's lease has passed.

@@ -1,16 +1,16 @@
 // The lock of a credential that another owner has, or may have.
 
-/// The knowledge of a refresh about the lock that it waits for, which shows when the store has lost the lock.
+/// Tracks the lock that a refresh waits for, and shows when the store has lost the lock.
 ///
 /// A server loses locks with a restart, a failover or an eviction, while their owners refresh. Two refreshes at the
 /// same time would use a refresh token twice (RFC 9700 §4.14.2). An owner takes a lost lock again as soon as it notices
 /// the loss. So a refresh waits before it takes a lock that disappeared without a release:
 ///
 /// - until the lease of a lock that it has seen would have ended, or for one lease from now if the store could not be
-///   used meanwhile: the owner could neither renew the lock nor store the outcome, and may notice later that the store
-///   is back;
+///   used for a while: the owner could neither renew the lock nor store the outcome, and may notice later that the
+///   store is back;
 /// - for one lease if the store says that a lease ended without a release, and the refresh has not seen that itself;
-/// - for the time that the store says if it was restarted or replaced, and kept only the credentials;
+/// - for the time that the store reports, if the store was restarted or replaced and kept only the credentials;
 /// - for one lease if the store lacks a version that this process has seen there;
 /// - for `CredentialStore.lockRecovery` if this process has seen no version and the store has none, as before the very
 ///   first refresh.
@@ -18,9 +18,10 @@ struct SeenLock: Sendable {
     private let lease: Duration
     /// `CredentialStore.lockRecovery`.
     private let recovery: Duration?
-    /// When the lock of another owner ends at the earliest; `nil` if no lock was seen.
+    /// The earliest time at which the lock of another owner ends; `nil` if no lock was seen.
     private(set) var end: ContinuousClock.Instant?
-    /// The moment before which no lock counts as ended, since the store could not be reached meanwhile; `nil` for none.
+    /// No lock counts as ended before this moment, since the store could not be reached for a while; `nil` if there is
+    /// no such moment.
     private var earliestEnd: ContinuousClock.Instant?
     private var isReported = false
     private var hasDoubted = false
@@ -34,8 +35,8 @@ struct SeenLock: Sendable {
         self.recovery = recovery
     }
 
-    /// The knowledge that the next look-up gives to the store; `version` is the latest version that this process has
-    /// seen in the store.
+    /// Returns what the next look-up tells the store about the lock; `version` is the latest version that this process
+    /// has seen in the store.
     func known(version: Int, at now: ContinuousClock.Instant) -> KnownLock {
         guard recovery != nil else { return KnownLock() }
         let isHeld = isHeld(at: now) || wasAway && end != nil
@@ -69,7 +70,7 @@ struct SeenLock: Sendable {
             end = now + (look.lockLeft ?? lease)
             return false
         }
-        // The end of a seen lock is known.
+        // While a seen lock is held, its end is known. Otherwise a lost lock starts a wait only the first time.
         guard !isHeld(at: now), !hasDoubted else { return false }
         hasDoubted = true
         end = now + (look.lockLeft ?? (version > 0 ? lease : recovery))

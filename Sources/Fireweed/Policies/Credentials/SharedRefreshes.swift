@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// Runs the refresh of a credential once for all callers of this process, and to its end.
+/// Runs the refresh of a credential once for all callers of this process, and never cancels it.
 ///
-/// A caller that is cancelled waits no longer. The refresh continues without its callers: the server may have replaced
+/// A caller that is cancelled stops waiting. The refresh continues even without callers: the server may have replaced
 /// the credential already, so that dropping the outcome would lock all processes out.
 final class SharedRefreshes<Value: Sendable>: Sendable {
     private enum Caller {
@@ -57,7 +57,7 @@ final class SharedRefreshes<Value: Sendable>: Sendable {
         fileprivate let key: String
         fileprivate let run: Int
 
-        /// Ends the run when all of its callers were cancelled: later callers begin another one.
+        /// Ends the run if all of its callers were cancelled: later callers begin a new run.
         ///
         /// - Throws: `CancellationError` when the run is over.
         func checkAbandonment() throws {

@@ -20,7 +20,8 @@ public struct VaultAuthenticator<Base: Authenticator>: AsyncAuthenticator where 
         base.apply(credential, to: &urlRequest)
     }
 
-    /// Takes another process's new credential, or has the wrapped authenticator renew it for all.
+    /// Returns another process's new credential, or lets the wrapped authenticator renew the credential for all
+    /// processes.
     public func refresh(_ credential: Base.Credential, for session: Session) async throws -> Base.Credential {
         try await vault.refreshed(credential) { current in
             try await withCheckedThrowingContinuation { continuation in

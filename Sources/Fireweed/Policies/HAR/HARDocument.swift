@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// The whole archive.
+/// The root object of the archive.
 package struct HARDocument: Encodable {
     let log: Log
 
@@ -18,7 +18,7 @@ package struct HARDocument: Encodable {
         let version = AFInfo.version
     }
 
-    /// Readers group entries by page: all entries belong to one page.
+    /// The page of all entries, since readers group entries by page.
     struct Page: Encodable {
         let startedDateTime: String
         let id = HAREntry.page
@@ -36,7 +36,7 @@ package struct HARDocument: Encodable {
         log = Log(pages: pages, entries: entries)
     }
 
-    /// The archive as JSON.
+    /// Returns the archive as JSON.
     package func encoded() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

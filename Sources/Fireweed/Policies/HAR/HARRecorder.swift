@@ -36,10 +36,10 @@ public final class HARRecorder: EventMonitor {
     /// - Parameters:
     ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads
     ///     and of uploaded files and streams never is.
-    ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
-    ///   - redaction: removes secrets, besides the fields in the session's `TransportOptions.credentialFieldNames`;
-    ///     from content, the secret members of forms, JSON, XML and server-sent events, and most content of other types
-    ///     as a whole.
+    ///   - maximumContentByteCount: how many bytes of each content are recorded; 1 MiB by default.
+    ///   - redaction: the secrets to remove, besides the fields in the session's
+    ///     `TransportOptions.credentialFieldNames`. In forms, JSON, XML and server-sent events, the secret members are
+    ///     removed; most content of other types is removed as a whole.
     public init(
         includesContent: Bool = false, maximumContentByteCount: Int = 1 << 20, redaction: Redaction = .standard
     ) {
@@ -84,7 +84,7 @@ public final class HARRecorder: EventMonitor {
 
     // MARK: Events
 
-    /// The ends of tasks, and content, if it is recorded.
+    /// The events that the recorder needs: the ends of tasks, and content if it is recorded.
     public var events: MonitoredEvents { includesContent ? [.taskEnds, .content] : .taskEnds }
 
     /// Keeps content, if content is recorded.

@@ -1,4 +1,4 @@
-// From a transaction to an entry of an archive.
+// Conversion of transactions to entries of an archive.
 
 import FireweedTransport
 package import Foundation
@@ -50,7 +50,7 @@ package struct HARWriter {
 
     // MARK: Parts
 
-    /// The received reason phrase, redacted; else the status's standard phrase; empty without a status.
+    /// Returns the received reason phrase, redacted; without one, the status's standard phrase; empty without a status.
     private func statusText(of transaction: TransactionMetrics) -> String {
         guard let status = transaction.statusCode else { return "" }
         return transaction.responseReasonPhrase.map(redaction.text)
@@ -136,7 +136,7 @@ package struct HARWriter {
         }
     }
 
-    /// A date in ISO 8601, with milliseconds.
+    /// Formats a date in ISO 8601, with milliseconds.
     private static func text(of date: Date) -> String {
         date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

@@ -6,12 +6,12 @@ import Foundation
 /// Admits messages to an origin, and learns the outcome of each admitted message.
 ///
 /// Every admission is followed by one release, however the transfer ends. Methods are called on any thread, and must
-/// not wait.
+/// not block.
 protocol AdmissionGuard: AnyObject, Sendable {
-    /// What the guard knows about an admitted message.
+    /// The guard's record of an admitted message, which `noteHead` and `release` get back.
     associatedtype Permit: Sendable
 
-    /// Decides about a message that is about to be sent; `now` is in nanoseconds of the transport's clock.
+    /// Decides whether a message is sent; `now` is in nanoseconds of the transport's clock.
     func admit(_ message: borrowing RequestMessage, at now: UInt64) -> GuardAdmission<Permit>
 
     /// Called when the head of the response has come.
@@ -21,9 +21,9 @@ protocol AdmissionGuard: AnyObject, Sendable {
     func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64)
 }
 
-/// What a guard decides about a message.
+/// A guard's decision about a message.
 enum GuardAdmission<Permit: Sendable>: Sendable {
-    /// The guard has no interest in the message.
+    /// The message is sent without a permit, and is not reported to the guard.
     case pass
     /// The message is sent, and the permit is released afterwards.
     case admit(Permit)
@@ -34,9 +34,9 @@ enum GuardAdmission<Permit: Sendable>: Sendable {
 struct GuardedEnd: Sendable {
     /// Whether a head came.
     let hasHead: Bool
-    /// Why the transfer failed; a time-out if the deadline of the request cancelled the transfer, `nil` for a success.
+    /// Why the transfer failed; a time-out if the request's deadline cancelled the transfer, `nil` for a success.
     let failure: TransferFailure?
-    /// Whether the message has never left the queue of its origin.
+    /// Whether the message ended in its origin's queue, while no connection was being made for it.
     let isUnassigned: Bool
 
     /// Whether the transfer timed out.

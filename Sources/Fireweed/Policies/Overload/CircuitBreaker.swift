@@ -22,13 +22,13 @@ import Synchronization
 /// let session = Session(options: SessionOptions(guards: [.circuitBreaker(), .concurrencyLimit()]))
 /// ```
 public final class CircuitBreaker: TransportGuard {
-    /// When a circuit opens and closes.
+    /// The rules by which circuits open and close.
     public struct Policy: Sendable, Hashable {
         /// The time over which outcomes are counted; 10 seconds by default.
         public var window: Duration = .seconds(10)
-        /// With fewer outcomes than this in the window a circuit stays closed; 20 by default.
+        /// With fewer outcomes than this in the window, a circuit stays closed; 20 by default.
         public var minimumCount = 20
-        /// The share of failures among the outcomes that opens the circuit, from 0 to 1; half by default.
+        /// The share of failures, from 0 to 1, that opens the circuit; 0.5 by default.
         public var failureRatio = 0.5
         /// The first pause; 1 second by default.
         public var pause: Duration = .seconds(1)
@@ -37,7 +37,7 @@ public final class CircuitBreaker: TransportGuard {
         /// The response that opens the circuit may ask for a pause up to this length, by `Retry-After` (RFC 9110
         /// §10.2.3) with a 503, or by a `RateLimit` quota that is used up.
         public var longestPause: Duration = .seconds(30)
-        /// How many messages have to succeed after the pause; 3 by default.
+        /// How many probes must succeed after the pause to close the circuit; 3 by default.
         public var probeCount = 3
 
         /// Makes the default policy.
@@ -89,7 +89,7 @@ public final class CircuitBreaker: TransportGuard {
         set { enabled.store(newValue, ordering: .relaxed) }
     }
 
-    /// The stage of each circuit, by the origin: scheme, host and port.
+    /// The stage of each circuit; the key is the origin: scheme, host and port.
     public var stages: [String: Stage] {
         state.withLock { $0.circuits.states }.mapValues { circuit in
             switch circuit.stage {
@@ -103,7 +103,7 @@ public final class CircuitBreaker: TransportGuard {
     /// How many messages were refused.
     public var refusalCount: Int { state.withLock { $0.refusalCount } }
 
-    /// Wraps a transport in a transport that asks the breaker.
+    /// Returns a transport that asks the breaker before it sends a message.
     public func guarding(_ transport: any Transport) -> any Transport { GuardedTransport(transport, by: self) }
 }
 
@@ -140,7 +140,7 @@ extension CircuitBreaker: AdmissionGuard {
     }
 
     func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64) {
-        // The status in the head was the outcome.
+        // `noteHead` has already counted the status as the outcome.
         guard !end.hasHead else { return }
         state.withLock { state in
             state.change(permit.origin, at: now, rule) { circuit in
@@ -165,7 +165,7 @@ extension CircuitBreaker.State {
 }
 
 extension GuardedEnd {
-    /// Whether the end of a transfer without a head is a failure of the origin.
+    /// Whether the origin is responsible for a transfer that ended without a head.
     fileprivate var isFailureOfOrigin: Bool {
         // A time-out in our own queue says nothing about the origin.
         guard !isUnassigned else { return false }
@@ -184,7 +184,7 @@ extension GuardedEnd {
 }
 
 extension TransportGuard where Self == CircuitBreaker {
-    /// A circuit breaker for each origin.
+    /// Makes a circuit breaker, which has one circuit for each origin.
     ///
     /// - Parameter policy: when circuits open and close.
     /// - Returns: a new breaker.

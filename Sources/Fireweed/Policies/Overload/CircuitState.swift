@@ -9,14 +9,14 @@ import FireweedTransport
 /// pause; then a few probes are sent. When all probes succeed, the circuit closes; when one fails, the next pause is
 /// twice as long.
 package struct CircuitState: Sendable, Equatable {
-    /// When a circuit opens and closes; times are in nanoseconds.
+    /// The rules by which a circuit opens and closes; times are in nanoseconds.
     package struct Rule: Sendable, Equatable {
-        /// What opens a closed circuit.
+        /// The condition that opens a closed circuit.
         package enum Trip: Sendable, Equatable {
             /// This many failures without a success between them.
             ///
-            /// The failure of a message that was in flight when another message failed has the same cause, and does not
-            /// count. Any success closes the circuit, whenever its message was sent.
+            /// A failure does not count if its message was sent before the last counted failure: both have the same
+            /// cause. Any success closes the circuit, whenever its message was sent.
             case failuresInARow(Int)
             /// At least this share of the outcomes in a rolling window are failures; the window needs `minimumCount`
             /// outcomes.
@@ -57,7 +57,7 @@ package struct CircuitState: Sendable, Equatable {
     package struct Probes: Sendable, Equatable {
         let pause: UInt64
         let since: UInt64
-        /// The time from which on an admitted message is a probe.
+        /// Messages that are admitted at this time or later are probes.
         var begun: UInt64
         /// When the present round of probes began; probes of earlier rounds may still be in flight.
         var renewed: UInt64
@@ -74,7 +74,7 @@ package struct CircuitState: Sendable, Equatable {
     package enum Change: Sendable, Equatable {
         /// The circuit opened, for this many nanoseconds.
         case opened(nanoseconds: UInt64)
-        /// The circuit closed, this many nanoseconds after it opened first.
+        /// The circuit closed, this many nanoseconds after it first opened.
         case closed(nanoseconds: UInt64)
     }
 
@@ -102,7 +102,8 @@ package struct CircuitState: Sendable, Equatable {
             stage = .probing(probes)
             return .send
         case .probing(var probes) where now.time(since: probes.renewed) >= rule.longestPause:
-            // A probe that never ends must not keep the circuit open, and a slow probe still counts when it ends.
+            // Without a new round, a probe that never ends would keep the circuit open for ever. Slow probes of the
+            // earlier rounds still count when they end, since `begun` stays.
             (probes.renewed, probes.admitted) = (now, 1)
             stage = .probing(probes)
             return .send
@@ -117,7 +118,7 @@ package struct CircuitState: Sendable, Equatable {
         case .closed(let record):
             stage = .closed(Self.noting(record, isFailure: false, at: now, since: start ?? now))
             return nil
-        case .open: return nil  // sent before the others had failed
+        case .open: return nil  // admitted before the circuit opened
         case .probing(let probes) where start ?? now < probes.begun: return nil
         case .probing(var probes):
             probes.succeeded += 1
@@ -127,14 +128,14 @@ package struct CircuitState: Sendable, Equatable {
         }
     }
 
-    /// Notes the failure of a message, for which the server is responsible.
+    /// Notes a failure that the server is responsible for.
     ///
     /// - Parameters:
     ///   - now: the present moment.
     ///   - start: when the message was admitted, which shows whether the message is a probe.
-    ///   - sent: when the message was sent, which shows whether its failure has a cause of its own; `nil`, the default,
-    ///     means `start`. A message that was not sent, since the reply to another message is overdue, counts as sent
-    ///     one time-out ago.
+    ///   - sent: when the message was sent: a failure with a time before the last counted failure does not count.
+    ///     `nil`, the default, means `start`. A message that is not sent, since the reply to another message is
+    ///     overdue, counts as sent one time-out ago.
     ///   - requested: the pause that the server asked for; the circuit's pause is at least as long, up to the rule's
     ///     longest pause.
     /// - Returns: `.opened` if the circuit opens; `nil` otherwise.
@@ -148,7 +149,7 @@ package struct CircuitState: Sendable, Equatable {
             stage = .closed(record)
             guard trips(record, at: now) else { return nil }
             return open(at: now, for: max(rule.firstPause, requested), since: now)
-        case .open: return nil  // sent before the others had failed
+        case .open: return nil  // admitted before the circuit opened
         case .probing(let probes) where start < probes.begun: return nil  // admitted before the pause
         case .probing(let probes):
             let doubled = probes.pause.addingSaturating(probes.pause)
@@ -156,15 +157,16 @@ package struct CircuitState: Sendable, Equatable {
         }
     }
 
-    /// Notes that a message that was admitted at `start` ended without an outcome: if it is a probe, another probe may
-    /// take its place.
+    /// Notes that a message that was admitted at `start` ended without an outcome; if the message is a probe, another
+    /// probe may be sent instead.
     package mutating func abandoned(since start: UInt64) {
         guard case .probing(var probes) = stage, start >= probes.begun else { return }
         probes.admitted = max(0, probes.admitted - 1)
         stage = .probing(probes)
     }
 
-    /// Whether the circuit is closed without outcomes that count, or is open although its pause ended long ago.
+    /// Whether the circuit is closed and has no outcomes that count, or is open and its pause ended longer than
+    /// `longestPause` ago.
     package func isIdle(at now: UInt64) -> Bool {
         switch stage {
         case .closed(.row(let failures, _)): failures == 0
@@ -221,6 +223,6 @@ package struct CircuitState: Sendable, Equatable {
 }
 
 extension UInt64 {
-    /// The nanoseconds since another moment; zero if that moment is later.
+    /// Returns the nanoseconds since another moment; zero if that moment is later.
     fileprivate func time(since other: UInt64) -> UInt64 { self - Swift.min(self, other) }
 }

@@ -4,7 +4,7 @@ public import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Limits how many messages are in flight to each origin, and lets the important ones go first.
+/// Limits how many messages are in flight to each origin, and reserves a part of the limit for important messages.
 ///
 /// A message beyond the limit fails at once with ``OverloadError/limitReached(origin:limit:)``. An adaptive limit finds
 /// out how many messages the origin can handle: a round of successes adds one to the limit, and each sign of overload
@@ -33,10 +33,10 @@ public final class ConcurrencyLimit: TransportGuard {
         let initial: Int
         let bounds: ClosedRange<Int>
         let latencyTarget: Duration?
-        /// Longest time for which an origin's own fields hold messages back; 30 seconds by default.
+        /// Longest pause that an origin's `Retry-After` or `RateLimit` fields can cause; 30 seconds by default.
         public var longestPause: Duration = .seconds(30)
 
-        /// A limit that never changes.
+        /// Returns the policy of a limit that never changes.
         ///
         /// - Parameter limit: how many messages may be in flight; less than one counts as one.
         /// - Returns: the policy.
@@ -44,7 +44,8 @@ public final class ConcurrencyLimit: TransportGuard {
             Policy(initial: max(1, limit), bounds: max(1, limit)...max(1, limit), latencyTarget: nil)
         }
 
-        /// A limit that grows while the origin answers, and shrinks when the origin is overloaded.
+        /// Returns the policy of a limit that grows while the origin answers, and shrinks when the origin is
+        /// overloaded.
         ///
         /// - Parameters:
         ///   - initial: the first limit; 20 by default.
@@ -91,7 +92,7 @@ public final class ConcurrencyLimit: TransportGuard {
         set { enabled.store(newValue, ordering: .relaxed) }
     }
 
-    /// The limit of each origin and its messages in flight, by the origin: scheme, host and port.
+    /// The limit of each origin and its messages in flight; the key is the origin: scheme, host and port.
     public var usage: [String: Usage] {
         state.withLock { $0.origins.states }.mapValues { Usage(limit: $0.limit, inFlight: $0.inFlight) }
     }
@@ -99,7 +100,7 @@ public final class ConcurrencyLimit: TransportGuard {
     /// How many messages were refused.
     public var refusalCount: Int { state.withLock { $0.refusalCount } }
 
-    /// Wraps a transport in a transport that keeps to the limit.
+    /// Returns a transport that keeps to the limit.
     public func guarding(_ transport: any Transport) -> any Transport { GuardedTransport(transport, by: self) }
 }
 
@@ -107,7 +108,7 @@ extension ConcurrencyLimit: AdmissionGuard {
     struct Permit: Sendable {
         let origin: String
         let start: UInt64
-        /// Whether the place is free once the head has come.
+        /// Whether the message's place is freed when the head arrives.
         let isStream: Bool
     }
 
@@ -131,7 +132,7 @@ extension ConcurrencyLimit: AdmissionGuard {
         let now = clock.monotonicNanoseconds
         let isLate = policy.latencyTarget.map { now > permit.start.addingSaturating($0.nanoseconds) } ?? false
         let isOverload = isLate || head.status == 429 || head.status == 503
-        // Another server error does not show that the origin can handle more.
+        // A server error other than 503 does not show that the origin can handle more messages.
         let outcome: ConcurrencyState.Outcome = isOverload ? .overload : head.status >= 500 ? .unknown : .success
         let pause = min(head.requestedPause(now: clock.now), policy.longestPause)
         state.withLock { state in
@@ -167,7 +168,7 @@ extension ConcurrencyLimit.State {
 }
 
 extension OverloadError {
-    /// Whether the queue of the origin refused the message; refusals of other guards say nothing about this limit.
+    /// Whether the origin's queue refused the message; the refusal of another guard says nothing about this limit.
     fileprivate var isOfQueue: Bool {
         switch self {
         case .deadlineOutOfReach, .tooManyWaiting, .waitedTooLong: true
@@ -177,7 +178,7 @@ extension OverloadError {
 }
 
 extension TransportGuard where Self == ConcurrencyLimit {
-    /// A limit of the messages in flight to each origin.
+    /// Makes a limit on the messages in flight to each origin.
     ///
     /// - Parameter policy: how the limit is found; it adapts to the origin, by default.
     /// - Returns: a new limit.

@@ -19,7 +19,7 @@ package struct ConcurrencyState: Sendable, Equatable {
 
     package enum Admission: Sendable, Equatable {
         case send
-        /// As many messages are in flight as the limit allows for the priority.
+        /// The messages in flight have reached the limit for the priority.
         case refuse(limit: Int)
         /// The origin asked for a pause, which has this many nanoseconds left.
         case pause(nanoseconds: UInt64)
@@ -43,7 +43,8 @@ package struct ConcurrencyState: Sendable, Equatable {
     /// How many messages may be in flight.
     package var limit: Int { Int(exactLimit) }
 
-    /// The limit for messages of a priority: a message is admitted while fewer messages than this are in flight.
+    /// Returns the limit for messages of a priority: a message is admitted while fewer messages than this are in
+    /// flight.
     ///
     /// A fifth of the limit, at least one place, is reserved for important messages; sheddable messages use at most
     /// half of the limit. When nothing is in flight, every message is admitted, since the limit could never grow again
@@ -70,7 +71,8 @@ package struct ConcurrencyState: Sendable, Equatable {
     package mutating func note(_ outcome: Outcome) {
         switch outcome {
         case .success:
-            // A limit that is not used proves nothing; sheddable messages alone use half of it, rounded down.
+            // A success proves nothing about a limit that is mostly unused. The `+ 1` is for sheddable messages, which
+            // can use only half of the limit, rounded down.
             guard 2 * inFlight + 1 >= limit else { return }
             exactLimit = min(exactLimit + 1 / exactLimit, Double(bounds.upperBound))
         case .overload: exactLimit = max(exactLimit * 0.9, Double(bounds.lowerBound))
@@ -78,7 +80,7 @@ package struct ConcurrencyState: Sendable, Equatable {
         }
     }
 
-    /// Admits no message before a moment, as the origin asked.
+    /// Admits no message before a moment, because the origin asked for a pause.
     package mutating func pause(until moment: UInt64) {
         pauseEnd = max(pauseEnd, moment)
     }

@@ -2,13 +2,13 @@
 
 import FireweedTransport
 
-/// Wraps the transfers of another transport in the transfers of a guard.
+/// Wraps each transfer of another transport in a transfer of a guard.
 ///
-/// WebSockets are exempt: they last for any time, and show nothing about the server's load.
+/// WebSockets are exempt: they may last for ever, and show nothing about the server's load.
 final class GuardedTransport: TransportDecorator, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
 
-    /// Makes the transfer of one message, which is not a WebSocket, on the base.
+    /// Makes the transfer of a message on the base transport; not called for WebSockets.
     typealias MakeTransfer =
         @Sendable (consuming RequestMessage, any TransferConsumer, _ base: any Transport) -> any TransferControl
 

@@ -10,13 +10,13 @@ enum HedgeState: Sendable, Equatable {
         var other: Lane { self == .first ? .second : .first }
     }
 
-    /// The first transfer alone is under way, and no head has come.
+    /// Only the first transfer is under way, and no head has come.
     case single
-    /// Both are under way, and no head has come.
+    /// Both transfers are under way, and no head has come.
     case racing
-    /// One transfer delivers: its head came first, or the other transfer failed.
+    /// This transfer's response is delivered: its head came first, or the other transfer failed.
     case decided(Lane)
-    /// The end was reported.
+    /// The end was reported to the consumer.
     case finished
 
     enum Event: Sendable, Equatable {
@@ -29,7 +29,7 @@ enum HedgeState: Sendable, Equatable {
     }
 
     enum Effect: Sendable, Equatable {
-        /// The event is not for the consumer.
+        /// The event is not delivered to the consumer.
         case none
         /// Begin the second transfer.
         case beginSecond
@@ -45,18 +45,18 @@ enum HedgeState: Sendable, Equatable {
         case (.single, .head(.first)): return become(.decided(.first), .deliver)
         case (.single, .end(.first)): return become(.finished, .deliver)
         case (.racing, .head(let lane)): return become(.decided(lane), .deliverAndCancel(lane.other))
-        // The other transfer may still answer.
+        // The other transfer may still get a response.
         case (.racing, .end(let lane)): return become(.decided(lane.other), .none)
         case (.decided(let winner), .head(let lane)) where lane == winner: return .deliver
         case (.decided(let winner), .end(let lane)) where lane == winner: return become(.finished, .deliver)
-        // Later events of the loser, and a delay that ends too late.
+        // Events of the transfer that was not chosen, and a delay that ends after the decision.
         case (.decided, .head), (.decided, .end), (.decided, .hedge), (.finished, _): return .none
         // The owner never sends these events.
         case (.single, .head(.second)), (.single, .end(.second)), (.racing, .hedge): return .none
         }
     }
 
-    /// Whether a transfer's events before its head, and its content, are for the consumer.
+    /// Whether the consumer gets a transfer's content and its events before the head.
     func delivers(_ lane: Lane) -> Bool {
         switch self {
         case .single, .racing: lane == .first

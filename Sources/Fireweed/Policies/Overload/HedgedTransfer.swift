@@ -4,10 +4,10 @@ import Dispatch
 import FireweedTransport
 import Synchronization
 
-/// Starts a transfer, and a second one of the same message when the head is late; delivers the response of one of them.
+/// Sends a message, sends it again if the head is late, and delivers one of the two responses.
 ///
-/// Calls to the consumer must not overlap. So a transfer does not call the consumer before it is chosen: its events
-/// before the head are kept until then.
+/// Calls to the consumer must not overlap. Therefore a transfer buffers the events before its head, and calls the
+/// consumer only after this transfer is chosen.
 final class HedgedTransfer: TransferControl, @unchecked Sendable {
     private struct State {
         var race = HedgeState.single
@@ -40,8 +40,8 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
     private let origin: String
     private let clock: any SessionClock
     private let state: Mutex<State>
-    // SAFETY: touched by the thread that ends a transfer before its start, else by the chosen transfer alone, whose
-    // calls never overlap. Released at the end, since the consumer holds the control.
+    // SAFETY: used by the thread that stops the transfer before its start, otherwise only by the chosen transfer, whose
+    // calls never overlap. Set to `nil` at the end, to break a reference cycle: the consumer holds the control.
     private var consumer: (any TransferConsumer)?
     // SAFETY: written before the first transfer starts.
     private var startNanoseconds: UInt64 = 0
@@ -83,7 +83,7 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         state.withLock { $0.delay = call }
     }
 
-    /// Makes and starts the transfer of a lane; false when the transfer is no longer wanted.
+    /// Makes and starts the transfer of a lane; returns false when the transfer is no longer wanted.
     private func run(_ message: RequestMessage, in lane: HedgeState.Lane) -> Bool {
         let control = base.makeTransfer(of: message, for: HedgedLane(lane, of: self))
         let flow = state.withLock { state -> Flow? in
@@ -174,9 +174,9 @@ private final class HedgedLane: TransferConsumer, @unchecked Sendable {
 
     private let lane: HedgeState.Lane
     private let transfer: HedgedTransfer
-    // SAFETY: touched by the calls of one transfer alone, which never overlap.
+    // SAFETY: used only by the calls of one transfer, which never overlap.
     private var earlyEvents: [EarlyEvent] = []
-    /// The consumer, once this transfer was chosen.
+    /// The caller's consumer; `nil` until this transfer is chosen.
     private var consumer: (any TransferConsumer)?
 
     init(_ lane: HedgeState.Lane, of transfer: HedgedTransfer) {

@@ -12,10 +12,10 @@ import Synchronization
 ///
 /// Only messages that may be sent twice (RFC 9110 §9.2.2) are hedged: messages with an idempotent method, and messages
 /// with an `Idempotency-Key` field. A `PUT` or `DELETE` with a precondition (`If-Match`, `If-None-Match`,
-/// `If-Unmodified-Since`, `If`) is hedged only if it has that field: the first message that arrives may change the
-/// resource, so that the second message gets a 412 although the request has succeeded. Content that is read from a file
-/// or a stream, the messages of a ``DataStreamRequest``, and WebSockets are never hedged. Interim responses and the
-/// progress of content are reported together with the head.
+/// `If-Unmodified-Since`, `If`) is hedged only if it has an `Idempotency-Key`: the first message that arrives may
+/// change the resource, so that the second message gets a 412 although the request has succeeded. Content that is read
+/// from a file or a stream, the messages of a ``DataStreamRequest``, and WebSockets are never hedged. Interim responses
+/// and the progress of content are reported together with the head.
 ///
 /// Both messages pass the guards that come later in ``SessionOptions/guards``: put the hedging first, so that a
 /// ``ConcurrencyLimit`` counts both. A second message that a guard refuses takes nothing from the budget.
@@ -39,9 +39,9 @@ public final class Hedging: TransportGuard {
 
     /// How many second messages may be sent.
     public struct Budget: Sendable, Hashable {
-        /// How many second messages each message adds; a twentieth by default.
+        /// How many second messages each message adds to the budget; 0.05, one for 20 messages, by default.
         public var ratio = 0.05
-        /// How many second messages may come at once, and how many can be saved up; 10 by default.
+        /// How many second messages the budget can hold, and so how many can be sent at once; 10 by default.
         public var burst = 10.0
 
         /// Makes the default budget.
@@ -71,7 +71,7 @@ public final class Hedging: TransportGuard {
     /// Makes a hedging, which may serve several sessions.
     ///
     /// - Parameters:
-    ///   - delay: when a second message is sent; when the response is later than 95 of 100 others, by default.
+    ///   - delay: when a second message is sent; after the 95th percentile of the origin's latencies, by default.
     ///   - budget: how many second messages may be sent.
     public init(after delay: Delay = .percentile95, budget: Budget = Budget()) {
         self.delay = delay
@@ -81,16 +81,16 @@ public final class Hedging: TransportGuard {
 
     /// Whether messages are hedged; true at first.
     ///
-    /// You can change it at any time, on any thread. A second message that is due while it is false is not sent.
+    /// You can change it at any time, on any thread. While it is false, no second message is sent.
     public var isEnabled: Bool {
         get { enabled.load(ordering: .relaxed) }
         set { enabled.store(newValue, ordering: .relaxed) }
     }
 
-    /// The numbers so far.
+    /// The counts since this hedging was made.
     public var counts: Counts { state.withLock { $0.counts } }
 
-    /// Wraps a transport in a transport that hedges.
+    /// Returns a transport that hedges messages.
     public func guarding(_ transport: any Transport) -> any Transport {
         GuardedTransport(transport) { [self] message, consumer, base in
             guard mayHedge(message), let origin = message.originText else {
@@ -120,7 +120,7 @@ extension Hedging {
     func takeHedge() -> Bool {
         state.withLock { state in
             guard isEnabled, state.tokens.takeRetry(at: 0) else { return false }
-            // The second message adds nothing to the budget.
+            // Marks the second message as sent: unlike a first message, it adds nothing to the budget.
             state.tokens.noteRequest(at: 0)
             return true
         }
@@ -156,7 +156,7 @@ extension Hedging {
         }
         if message.fields.contains("Idempotency-Key") { return true }
         guard Self.idempotentMethods.contains(message.method) else { return false }
-        // The first message may change the resource that the second one's precondition is compared with.
+        // The first message may change the resource, so that the precondition of the second message fails.
         return HTTPMethod.isSafe(message.method) || !Self.preconditions.contains { message.fields.contains($0) }
     }
 
@@ -181,10 +181,10 @@ extension Hedging.State {
 }
 
 extension TransportGuard where Self == Hedging {
-    /// Sends slow messages twice.
+    /// Makes a hedging, which sends slow messages twice.
     ///
     /// - Parameters:
-    ///   - delay: when a second message is sent; when the response is later than 95 of 100 others, by default.
+    ///   - delay: when a second message is sent; after the 95th percentile of the origin's latencies, by default.
     ///   - budget: how many second messages may be sent.
     /// - Returns: a new hedging.
     public static func hedging(

@@ -2,7 +2,7 @@
 
 import FireweedTransport
 
-/// One state for each origin; when there are many, idle states that were used least recently are evicted.
+/// Keeps one state for each origin; when there are many, idle states that were used least recently are evicted.
 struct OriginStates<State: Sendable>: Sendable {
     private struct Entry: Sendable {
         var state: State
@@ -16,7 +16,7 @@ struct OriginStates<State: Sendable>: Sendable {
 
     private var entries: [String: Entry] = [:]
     private var useNumber = 0
-    /// The number of origins from which on idle origins in the least recently used half are removed.
+    /// When there are this many origins, the next new origin evicts the idle ones in the least recently used half.
     private var limit = leastLimit
 
     private static var leastLimit: Int { 256 }
@@ -24,7 +24,7 @@ struct OriginStates<State: Sendable>: Sendable {
     /// The states by origin.
     var states: [String: State] { entries.mapValues(\.state) }
 
-    /// Changes the state of an origin; `make` makes a missing state.
+    /// Changes the state of an origin; `make` makes a missing state, and `isIdle` says whether a state may be evicted.
     mutating func change<Result>(
         _ origin: String, otherwise make: () -> State, removing isIdle: (State) -> Bool,
         _ body: (inout State) -> Result
@@ -37,12 +37,12 @@ struct OriginStates<State: Sendable>: Sendable {
     private mutating func forget(_ isIdle: (State) -> Bool) {
         let middle = entries.values.map(\.lastUse).sorted()[entries.count / 2]
         entries = entries.filter { $0.value.lastUse >= middle || !isIdle($0.value.state) }
-        // The next sweep comes only after half as many origins more, which share its cost.
+        // An eviction visits all origins, so the next one waits until the number of origins has grown by half.
         limit = max(Self.leastLimit, entries.count + entries.count / 2)
     }
 }
 
 extension RequestMessage {
-    /// The origin as a text, scheme, host and port; `nil` for a URL that cannot be sent to.
+    /// The origin as text: scheme, host and port; `nil` for a URL that no message can be sent to.
     var originText: String? { (try? RequestTarget(url))?.origin }
 }

@@ -30,7 +30,7 @@ package struct OutcomeWindow: Sendable, Equatable {
         if isFailure { spans[spans.count - 1].failureCount += 1 }
     }
 
-    /// How many outcomes the window has, and how many of them are failures.
+    /// Returns the number of outcomes in the window, and the number of failures among them.
     package func counts(at now: UInt64) -> (all: Int, failures: Int) {
         let number = now / spanNanoseconds
         return spans.reduce((0, 0)) { sum, span in

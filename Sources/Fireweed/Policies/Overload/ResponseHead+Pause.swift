@@ -4,7 +4,8 @@ import FireweedTransport
 import Foundation
 
 extension ResponseHead {
-    /// The time in which nothing may be sent: the longer one of `Retry-After` and a used-up quota of `RateLimit`.
+    /// Returns the pause that the server asks for: the longer of `Retry-After` and the time to the reset of a used-up
+    /// `RateLimit` quota; zero for none.
     func requestedPause(now: Date) -> Duration {
         let fields = RateLimitFields(status: status, now: now) { value(of: $0) }
         let rest = fields.quota.map { $0.remaining == 0 ? $0.seconds : 0 } ?? 0

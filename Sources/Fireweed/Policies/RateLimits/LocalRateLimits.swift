@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Lets requests through at their slots; one queue for each key.
+/// Holds requests in queues, one for each key, and lets each request through at its slot.
 final class LocalRateLimits: Sendable {
     /// A request in a queue.
     struct Waiter: Sendable {
@@ -18,12 +18,14 @@ final class LocalRateLimits: Sendable {
 
     private struct State {
         var queues: [String: RateLimitQueue<Waiter>] = [:]
-        /// Greater than the numbers of all requests of removed queues: such a request may end when its key has a new
-        /// queue, and must match no request there.
+        /// The first number of a new queue; greater than the number of any request of a removed queue.
+        ///
+        /// A request of a removed queue may end after its key has a new queue, and its number must not match a request
+        /// there.
         var firstNumber: UInt64 = 0
-        /// The number of queues from which on idle queues are removed when a key is added.
+        /// When there are this many queues, the next new key removes the idle ones.
         var sweepCount = LocalRateLimits.keyLimit
-        /// For each key, the time of the clock's next call.
+        /// For each key, the time for which the next `drain` is scheduled.
         var scheduled: [String: UInt64] = [:]
     }
 
@@ -34,17 +36,19 @@ final class LocalRateLimits: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "fireweed.rate-limits")
 
-    /// Makes queues; without a limit only pauses and quotas of the server hold requests back.
+    /// Makes the queues; without a limit, only the server's pauses and quotas hold requests back.
     init(limit: RateLimit?) {
         self.limit = limit
     }
 
-    /// Used without a limit: its slots are a nanosecond apart.
+    /// Used instead of a missing limit: its slots are a nanosecond apart.
     private static let unlimited = RateLimit(1_000_000_000, burst: 1_000_000_000)
 
     var waitingCount: Int { state.withLock { $0.queues.values.reduce(0) { $0 + $1.waitingCount } } }
 
-    /// Calls `waiter.proceed` on the dispatch queue at the request's slot, unless the arrival is `send` or `refuse`.
+    /// Adds a request to the queue of its key, unless the request is sent or refused at once.
+    ///
+    /// `waiter.proceed` is called on the dispatch queue at the request's slot.
     ///
     /// - Returns: whether the request is sent, waits or is refused, and its number in the queue if it waits.
     func enter(
@@ -64,15 +68,15 @@ final class LocalRateLimits: Sendable {
         _ = state.withLock { $0.queues[key]?.remove(number) }
     }
 
-    /// Notes that requests have slots of the shared limit up to a moment of a key's clock: the next slot here comes
-    /// after that moment.
+    /// Makes the next slot of a key come after `moment`, on the key's clock: until then, requests have slots of the
+    /// shared limit.
     func hold(_ key: String, until moment: UInt64, clock: any SessionClock) {
-        // Without a limit nothing is counted.
+        // Without a limit, requests need no slots of this process.
         guard limit != nil else { return }
         change(key, at: clock.monotonicNanoseconds) { $0.hold(until: moment) }
     }
 
-    /// Called when the shared limit has slots again: all requests that wait here ask for those slots, in their order.
+    /// Called when the shared limit has slots again: all requests that wait here ask for those slots, in order.
     func release(_ key: String) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.queues[key]?.waitingCount ?? 0 > 0 else { return [] }
@@ -81,7 +85,7 @@ final class LocalRateLimits: Sendable {
         for waiter in waiters { (waiter.retakes ?? waiter.proceed)() }
     }
 
-    /// The nanoseconds that are left of the pause that the server asked for; zero for no pause.
+    /// Returns the nanoseconds left of the pause that the server asked for; zero for no pause.
     func pauseLeft(of key: String, clock: any SessionClock) -> UInt64 {
         let now = clock.monotonicNanoseconds
         return state.withLock { $0.queues[key]?.pauseLeft(at: now) ?? 0 }
@@ -118,7 +122,7 @@ final class LocalRateLimits: Sendable {
         }
     }
 
-    /// Schedules `drain` for the slot of a key's first request.
+    /// Schedules `drain` for the slot of a key's first waiting request.
     private func schedule(_ key: String, _ clock: any SessionClock) {
         let now = clock.monotonicNanoseconds
         let moment: UInt64? = state.withLock { state in
@@ -144,7 +148,8 @@ final class LocalRateLimits: Sendable {
                 (state.queues[key]?.next(at: now) ?? .empty, state.queues[key]?.firstNumber)
             }
             guard case .due(let waiter) = next else { break }
-            // Called outside of the lock: the request may leave its queue meanwhile, which the number shows.
+            // `isWanted` is called outside of the lock, so the request may leave the queue during the call; then
+            // `firstNumber` has changed.
             let isWanted = waiter.isWanted()
             let isFirst = state.withLock { state in
                 guard state.queues[key]?.firstNumber == number else { return false }

@@ -43,18 +43,18 @@ public struct RateLimit: Sendable, Hashable {
         RateLimit(count, per: period + reserve, burst: burst)
     }
 
-    /// How long after its slot a request that shares the limit with other processes may still use the slot.
+    /// How late a request may use a slot of a limit that processes share; a later request takes another slot.
     ///
-    /// A third of the reserve plus one interval: the other two thirds are for the way from the limiter to the wire. At
-    /// least 10 ms, since timers on a busy machine are no more exact. `Scripts/fleet-rate` measures what arrives at an
-    /// origin.
+    /// A third of the sum of the reserve and one interval; the other two thirds are for the delay from the limiter to
+    /// the wire. At least 10 ms, since timers on a busy machine are not more exact. `Scripts/fleet-rate` measures what
+    /// arrives at an origin.
     package var lateness: Duration {
         max(.milliseconds(10), (.nanoseconds(Int64(clamping: interval)) + reserve) / 3)
     }
 
     private var reserve: Duration { min(period / 1000 * 35, .milliseconds(35)) }
 
-    /// The part of the limit that one of several processes may use alone.
+    /// Returns the part of the limit that each of several processes may use.
     package func share(of processCount: Int) -> RateLimit {
         RateLimit(count, per: period * max(1, processCount), burst: max(1, burst / max(1, processCount)))
     }

@@ -7,7 +7,7 @@ package protocol RateLimitBackend: Sendable {
     /// - Returns: as many slots as were asked for, the earliest first.
     /// - Throws: when the store cannot be used; `fallback` then decides about the requests.
     func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> RateLimitReply
-    /// How long nothing may be sent for a key; `nil` for no pause.
+    /// Returns how long nothing may be sent for a key; `nil` for no pause.
     func pause(of key: String) async throws -> Duration?
     /// Stops all processes from sending for a key during `duration`.
     func setPause(_ duration: Duration, of key: String) async
@@ -47,6 +47,6 @@ package enum RateLimitSlot: Sendable, Equatable {
 public enum RateLimitFallback: Sendable, Hashable {
     /// Each process keeps to its share of the limit: the limit divided by the number of processes.
     case share(ofProcesses: Int)
-    /// Requests are sent without a limit; pauses that the server asked this process for are kept.
+    /// Requests are sent without a limit; pauses that a server requested from this process still apply.
     case open
 }

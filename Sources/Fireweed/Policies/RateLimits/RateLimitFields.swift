@@ -13,21 +13,22 @@ package struct RateLimitFields: Sendable, Equatable {
 
     /// Seconds in which nothing may be sent; `nil` when the response does not ask for a pause.
     package private(set) var pause: TimeInterval?
-    /// The strictest quota in `RateLimit`; without one, the quota of `RateLimit-…`, or else of `X-RateLimit-…`.
+    /// The strictest quota in `RateLimit`; without one, the quota in `RateLimit-…` fields; without these, in
+    /// `X-RateLimit-…` fields.
     package private(set) var quota: Quota?
 
     /// The longest time, in seconds, for which a server may hold requests back: a day.
     package static let longestPause: TimeInterval = 86_400
 
-    /// The longest `RateLimit` or `RateLimit-Policy` field that is read, in bytes: heads are read on an event loop's
-    /// thread.
+    /// The longest `RateLimit` or `RateLimit-Policy` field that is read, in bytes; a longer one is ignored, since
+    /// fields are read on an event loop's thread.
     private static let longestField = 8192
 
     /// Reads the fields of a response.
     ///
     /// - Parameters:
     ///   - status: the status; `Retry-After` counts only with 429 and 503.
-    ///   - now: the date that dates are compared with.
+    ///   - now: the current date, from which dates in fields are counted.
     ///   - value: the value of a field by its name, several lines joined with commas; `nil` for none.
     package init(status: Int, now: Date, value: (String) -> String?) {
         if status == 429 || status == 503, let text = value("Retry-After") {
@@ -65,7 +66,7 @@ package struct RateLimitFields: Sendable, Equatable {
         return quotas.min { ($0.remaining, -$0.seconds) < ($1.remaining, -$1.seconds) }
     }
 
-    /// The parts of a text, which are not split at quoted separators.
+    /// Splits a text at each separator outside of double quotes; the parts are trimmed.
     private static func split(_ text: String, at separator: Unicode.Scalar) -> [String] {
         var parts: [String.UnicodeScalarView] = [String.UnicodeScalarView()]
         var isQuoted = false
@@ -90,7 +91,7 @@ package struct RateLimitFields: Sendable, Equatable {
 
     // MARK: Single fields
 
-    /// The quota from two fields: the remaining requests, and the reset.
+    /// Reads a quota from two fields: the remaining requests, and the reset.
     private static func single(_ remaining: String?, _ reset: String?, now: Date) -> Quota? {
         guard let remaining = remaining.flatMap({ number(Substring($0)) }),
             let reset = reset.flatMap({ number(Substring($0)) })
@@ -98,7 +99,8 @@ package struct RateLimitFields: Sendable, Equatable {
         return Quota(remaining: remaining, seconds: seconds(until: reset, now: now))
     }
 
-    /// The seconds until a reset; many servers send the moment instead, as a Unix time in seconds or milliseconds.
+    /// Returns the seconds until a reset; many servers send the moment instead, as a Unix time in seconds or
+    /// milliseconds.
     private static func seconds(until reset: Int, now: Date) -> TimeInterval {
         let number = TimeInterval(reset)
         let seconds =
@@ -110,7 +112,7 @@ package struct RateLimitFields: Sendable, Equatable {
         return min(max(0, seconds), longestPause)
     }
 
-    /// A number of up to 15 digits; `nil` for anything else.
+    /// Reads a number of up to 15 digits; `nil` for any other text.
     private static func number(_ text: Substring) -> Int? {
         let digits = text.trimmingCharacters(in: .whitespaces)
         guard digits.utf8.count <= 15, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }

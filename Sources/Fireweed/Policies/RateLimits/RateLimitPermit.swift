@@ -4,14 +4,14 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// A request on its way through a limiter.
+/// A request that a limiter holds, or lets through.
 struct RateLimitPermit: Sendable {
     let urlRequest: URLRequest
     let request: Request?
     let key: String
     let clock: any SessionClock
     let completion: @Sendable (Result<URLRequest, any Error>) -> Void
-    /// Whether the request has already waited in a queue: the limit on its wait then no longer applies.
+    /// Whether the request has already waited in a queue: if so, `maximumWait` no longer applies.
     var hasWaited = false
 
     /// False for a request that has ended.
@@ -24,7 +24,7 @@ struct RateLimitPermit: Sendable {
 
     func fail(_ error: any Error) { completion(.failure(error)) }
 
-    /// Reports to monitors that the request waits.
+    /// Notifies monitors and the observer that the request waits.
     func announce(_ duration: Duration) {
         request?.noteRateLimitWait(true)
         request?.notifyMonitors(.waiting) { $0.request($1, isWaitingForRateLimit: duration) }
@@ -35,7 +35,8 @@ struct RateLimitPermit: Sendable {
     func whenRequestEnds(_ body: @escaping @Sendable () -> Void) {
         guard let request else { return }
         request.mutable.withLock { state in state.withExtras { $0.endings.append(body) } }
-        // A request that has ended calls no closure that is added later. Calling `body` twice does no harm.
+        // If the request ended before the closure was added, only this call runs `body`. Calling `body` twice does no
+        // harm.
         if !isWanted { body() }
     }
 }

@@ -18,11 +18,11 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     private var pausedUntil: UInt64 = 0
     /// The server's quota: the requests that the server still accepts until a moment.
     private var quota: (remaining: Int, until: UInt64)?
-    /// The requests from `start` on; `nil` for a request that left, except at `start`, which never has `nil`.
+    /// The waiting requests, from index `start` on; `nil` for a request that has left, but never at `start`.
     private var waiting: [Waiter?] = []
     private var start = 0
     private var goneCount = 0
-    /// The number of the first request that waits, or of the next one to wait.
+    /// The number of the first waiting request; if none waits, the number of the next request that will wait.
     private(set) var firstNumber: UInt64
 
     /// Makes an empty queue; the first request that waits gets `firstNumber`.
@@ -40,7 +40,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         waitingCount == 0 && nextSlot <= now && pausedUntil <= now && (quota?.until ?? 0) <= now
     }
 
-    /// The earliest moment at which the first request that waits may be sent.
+    /// Returns the earliest moment at which the first waiting request may be sent.
     func slot(at now: UInt64) -> UInt64 {
         var moment = max(now, pausedUntil, nextSlot > limit.tolerance ? nextSlot - limit.tolerance : 0)
         if let quota, quota.remaining <= 0, quota.until > now { moment = max(moment, quota.until) }
@@ -69,7 +69,7 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         case empty
     }
 
-    /// The next action at a moment.
+    /// Returns the next action of the queue.
     func next(at now: UInt64) -> QueueAction {
         guard waitingCount > 0 else { return .empty }
         guard let first = waiting[start] else { return .empty }
@@ -121,13 +121,13 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         if let known = quota { quota = known.until > now ? (known.remaining - 1, known.until) : nil }
     }
 
-    /// The nanoseconds that are left of the pause that the server asked for; zero for no pause.
+    /// Returns the nanoseconds left of the pause that the server asked for; zero for no pause.
     func pauseLeft(at now: UInt64) -> UInt64 {
         pausedUntil > now ? pausedUntil - now : 0
     }
 
-    /// Notes that requests have slots elsewhere up to a moment: the next slot here comes one interval after that
-    /// moment, without a burst.
+    /// Makes the next slot come one interval after `moment`, without a burst: until `moment`, requests have slots of
+    /// the shared limit.
     mutating func hold(until moment: UInt64) {
         let (next, isOver) = moment.addingReportingOverflow(limit.interval)
         nextSlot = max(nextSlot, (isOver ? .max / 2 : min(next, .max / 2)) + limit.tolerance)
@@ -148,8 +148,8 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
 
     /// Notes how many requests the server accepts until a moment.
     ///
-    /// Responses overtake each other, and the server's number may not include requests in flight: until the moment of
-    /// the first response, the number only decreases.
+    /// Responses may arrive out of order, and the server's count may not include requests in flight: until the end of
+    /// the known quota, the count only decreases.
     mutating func allow(_ count: Int, until moment: UInt64, at now: UInt64) {
         if let known = quota, known.until > now {
             quota = (min(known.remaining, count), known.until)

@@ -8,9 +8,9 @@ import Synchronization
 
 /// Holds requests back so that they keep to a rate limit and to the limits that their servers announce.
 ///
-/// Every attempt of a request takes a slot, retries included. Requests of one key wait in the order in which they came,
-/// without a thread or a task of their own; a request that is cancelled while it waits ends at once and takes no slot.
-/// Event monitors are notified of waiting requests by `request(_:isWaitingForRateLimit:)`.
+/// Every attempt of a request takes a slot, retries included. Requests of one key wait in the order in which they came;
+/// a waiting request holds no thread and no task. A request that is cancelled while it waits ends at once and takes no
+/// slot. Event monitors are notified of waiting requests by `request(_:isWaitingForRateLimit:)`.
 ///
 /// A server's fields apply to all requests of a key: a 429 or 503 with `Retry-After` holds them back for that time, and
 /// so does a used-up quota in `RateLimit` or `X-RateLimit-…` fields. The limiter retries nothing: combine it with a
@@ -55,7 +55,7 @@ public final class RateLimiter: RequestInterceptor {
     /// - Parameters:
     ///   - limit: how many requests are sent; `nil` leaves the rate to the servers' own fields.
     ///   - scope: which requests share the limit.
-    ///   - maximumWait: longest time that a request may have to wait, else it fails with
+    ///   - maximumWait: longest time that a request may have to wait; a request that would wait longer fails with
     ///     `RateLimitError.waitTooLong(_:)` inside `AFError.requestAdaptationFailed(error:)`; `nil`, the default, for
     ///     no limit.
     ///   - maximumPause: longest time for which a server's fields hold requests back, as in ``maximumPause``.
@@ -75,7 +75,7 @@ public final class RateLimiter: RequestInterceptor {
         self.scope = scope
         self.maximumWait = maximumWait
         self.maximumPause = maximumPause
-        // With a backend, the local queues apply the fallback: the limit of this process alone.
+        // The local queues apply the backend's fallback: a limit for this process only.
         let local =
             switch backend?.fallback {
             case .share(let count): LocalRateLimits(limit: limit?.share(of: count))
@@ -91,7 +91,7 @@ public final class RateLimiter: RequestInterceptor {
             }
     }
 
-    /// How many requests wait for a slot of this process.
+    /// How many requests wait in this process's queues, without those that wait for a slot of a shared limit.
     public var waitingCount: Int { local.waitingCount }
 
     // MARK: Interception
@@ -142,7 +142,7 @@ public final class RateLimiter: RequestInterceptor {
         return "\(scheme)://\(CanonicalHost.text(of: host)):\(url.port ?? (scheme == "https" ? 443 : 80))"
     }
 
-    /// Waits in a queue of this process.
+    /// Sends a request, refuses it, or lets it wait in a queue of this process.
     private func enter(_ passage: RateLimitPermit) {
         let (arrival, number) = local.enter(
             passage.key, clock: passage.clock, maximumWait: passage.hasWaited ? nil : maximumWait, waiter(for: passage))
@@ -159,7 +159,7 @@ public final class RateLimiter: RequestInterceptor {
     private func waiter(for passage: RateLimitPermit) -> LocalRateLimits.Waiter {
         var waiter = LocalRateLimits.Waiter(isWanted: { passage.isWanted }, proceed: { passage.proceed() })
         if let shared {
-            // The limiter owns the queues: this reference cycle ends with the wait.
+            // `self` owns the queues, and a queue holds this closure: the reference cycle ends when the wait ends.
             waiter.retakes = {
                 var passage = passage
                 passage.hasWaited = true
@@ -169,7 +169,7 @@ public final class RateLimiter: RequestInterceptor {
         return waiter
     }
 
-    // MARK: What servers say
+    // MARK: Fields of responses
 
     /// Reads the heads of the request's responses until the request has ended.
     private func observe(_ request: Request, key: String, clock: any SessionClock) {
@@ -184,7 +184,7 @@ public final class RateLimiter: RequestInterceptor {
     }
 
     private func note(_ head: ResponseHead, from url: URL, key: String, clock: any SessionClock) {
-        // After a redirect, the response is another origin's, and its fields apply to that origin alone.
+        // After a redirect, the response may come from another origin; its fields then apply only to that origin.
         let key = if case .origin = scope { Self.origin(of: url) ?? key } else { key }
         let fields = RateLimitFields(status: head.status, now: clock.now) { name in
             let values = head.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
@@ -213,7 +213,7 @@ extension RequestInterceptor where Self == RateLimiter {
     ///
     /// - Parameters:
     ///   - limit: how many requests are sent; `nil` leaves the rate to the servers' own fields.
-    ///   - maximumWait: longest time that a request may have to wait, else it fails with
+    ///   - maximumWait: longest time that a request may have to wait; a request that would wait longer fails with
     ///     `RateLimitError.waitTooLong(_:)`; `nil`, the default, for no limit.
     ///   - maximumPause: longest time for which a server's fields hold requests back; one day by default, and at most.
     /// - Returns: a limiter with the scope `origin`.

@@ -16,7 +16,7 @@ extension SharedRateLimits {
         let clock: any SessionClock
         private var moment: UInt64 = 0
         private var machineMoment: UInt64 = 0
-        /// How often this slot replaced a slot for which this process was late.
+        /// How many slots this process has missed before it took this one.
         var lossCount = 0
 
         init(key: String, clock: any SessionClock) {
@@ -24,7 +24,7 @@ extension SharedRateLimits {
             self.clock = clock
         }
 
-        /// The slot at a time from now, which is negative for a moment in the past.
+        /// Returns this slot, moved to a time from now; a negative time gives a moment in the past.
         func moved(to wait: Duration) -> Slot {
             var slot = self
             slot.moment = Self.moment(wait, after: clock.monotonicNanoseconds)
@@ -38,7 +38,7 @@ extension SharedRateLimits {
             return moment > now ? .nanoseconds(Int64(clamping: moment - now)) : .zero
         }
 
-        /// How long the moment has been over; zero when it has not come.
+        /// How long ago the moment passed; zero before the moment.
         ///
         /// A test clock jumps over moments: a slot is late only when it is late on the machine's clock too.
         var lateness: Duration {
@@ -57,25 +57,26 @@ extension SharedRateLimits {
     }
 
     enum Question {
-        /// New slots, instead of these slots for which this process was late.
+        /// The question asks for new slots instead of these, for which this process was late.
         case lost([Slot])
         case requests([Entry])
     }
 
-    /// The requests of all keys: requests without a slot, and requests whose slots are to come.
+    /// The requests of all keys: requests without a slot, and requests that wait for their slots.
     struct State {
         private struct Line {
             var isAsking = false
-            /// Requests without a slot, for the next questions.
+            /// Requests for which the backend has not been asked yet.
             var asking: [Entry] = []
             var lost: [Slot] = []
-            /// The numbers of requests whose slots are to come, some of which may have ended.
+            /// The numbers of requests that wait for their slots, the oldest first; some of the requests may have
+            /// ended.
             var waiting = ElementQueue<UInt64>()
             var waitingCount = 0
         }
 
         private var lines: [String: Line] = [:]
-        /// The requests whose slots are to come.
+        /// The requests that wait for their slots, by number.
         private var entries: [UInt64: Entry] = [:]
         private var lastNumber: UInt64 = 0
 
@@ -86,16 +87,18 @@ extension SharedRateLimits {
             self.batchCount = batchCount
         }
 
-        /// Notes a request that needs a slot; true when no question is under way.
+        /// Notes a request that needs a slot; returns true if no question is under way, so that the caller must begin
+        /// to ask.
         mutating func enter(_ entry: Entry, _ key: String) -> Bool {
             lines[key, default: Line()].asking.append(entry)
             return beginAsking(for: key)
         }
 
-        /// Notes a slot for which this process was late; true when no question is under way.
+        /// Notes a slot for which this process was late; returns true if no question is under way, so that the caller
+        /// must begin to ask.
         mutating func lose(_ slot: Slot) -> Bool {
             guard let line = lines[slot.key], line.waitingCount > 0 else {
-                // The request of this slot has ended.
+                // All requests of the key have ended: `next` removes their numbers.
                 _ = next(of: slot.key)
                 return false
             }
@@ -110,7 +113,7 @@ extension SharedRateLimits {
             return lines[key]?.isAsking == false
         }
 
-        /// The next question; after `nil`, for none, the next `enter` or `lose` begins to ask again.
+        /// Returns the next question; `nil` if there is none: then the next `enter` or `lose` returns true.
         mutating func nextQuestion(for key: String) -> Question? {
             guard let line = lines[key] else { return nil }
             if !line.lost.isEmpty {
@@ -126,7 +129,7 @@ extension SharedRateLimits {
             return nil
         }
 
-        // MARK: Requests whose slots are to come
+        // MARK: Requests that wait for their slots
 
         func isLineEmpty(of key: String) -> Bool { lines[key]?.waiting.isEmpty ?? true }
 

@@ -7,27 +7,27 @@ import Synchronization
 
 /// Asks a backend for slots, and lets requests through at their slots.
 ///
-/// For each key, one question at a time asks for the slots of the oldest requests: so requests take slots in the order
-/// in which they came. Each slot is used by the request that has waited longest. When this process is late for a slot
-/// by more than `RateLimit.lateness`, it takes another slot instead, twice at most, so that a machine that is always
-/// late still sends.
+/// For each key, only one question to the backend is under way, and it asks for the slots of the oldest requests:
+/// requests take slots in the order in which they came. Each slot is used by the request that has waited longest. When
+/// this process is late for a slot by more than `RateLimit.lateness`, it takes another slot instead, but only twice, so
+/// that a machine that is always late still sends.
 ///
-/// When the backend fails, the requests wait in this process's own queue, whose next slot comes after the last one that
-/// the backend gave. When the backend is back, requests that still wait in that queue ask the backend for slots: so a
-/// process never has slots of both at the same time.
+/// When the backend fails, the requests wait in this process's own queue, whose next slot comes after the last slot
+/// that the backend gave. When the backend can be used again, requests that still wait in that queue ask the backend
+/// for slots: a process never has slots of both at the same time.
 final class SharedRateLimits: Sendable {
     private let backend: any RateLimitBackend
     private let limit: RateLimit
     private let lateness: Duration
     private let maximumWait: Duration?
-    /// Knows the pauses that servers asked this process for, before the backend does, and the pauses that the backend
-    /// has reported.
+    /// The queues of this process, which also hold the known pauses: those that servers requested from this process,
+    /// and those that the backend has reported.
     private let local: LocalRateLimits
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "fireweed.shared-rate-limits")
 
-    /// Before a slot at least this far away, the process asks the backend again for a pause: another process may have
-    /// been asked for a pause meanwhile.
+    /// If a slot is at least this far away, the process asks the backend for a pause again shortly before the slot,
+    /// since a server may have requested a pause from another process.
     private static let longWait = Duration.milliseconds(100)
     /// How long before the slot the process asks for a pause.
     private static let lead = Duration.milliseconds(50)
@@ -39,8 +39,9 @@ final class SharedRateLimits: Sendable {
         self.local = local
         self.limit = limit.withReserve
         self.lateness = limit.lateness
-        // The slots of 80 ms, from 8 to 64: a process with many slots in a row would lose all of them when it is late,
-        // and would do all the work meanwhile. Fewer than 8 slots are not worth a question.
+        // The number of slots in 80 ms, but at least 8 and at most 64. A process that is late loses all slots that it
+        // took in a row, and other processes cannot use them: so it takes few. For fewer than 8 slots, a question costs
+        // too much.
         state = Mutex(State(batchCount: Int(min(64, max(8, 80_000_000 / limit.interval)))))
         self.maximumWait = maximumWait
     }
@@ -77,7 +78,7 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// Takes slots; requests that have already waited in another queue may wait for any time.
+    /// Takes slots; `maximumWait` does not apply to requests that have already waited in another queue.
     private func take(_ entries: [Entry], _ key: String) async {
         await take(entries.filter(\.passage.hasWaited), key, maximumWait: nil)
         await take(entries.filter { !$0.passage.hasWaited }, key, maximumWait: maximumWait)
@@ -95,8 +96,8 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// Takes new slots for slots that this process was late for; their requests have waited already, and may wait for
-    /// any time.
+    /// Takes new slots for slots that this process was late for; `maximumWait` does not apply, since their requests
+    /// have already waited.
     private func retake(_ slots: [Slot]) async {
         do {
             let reply = try await backend.reserve(slots[0].key, limit: limit, count: slots.count, maximumWait: nil)
@@ -119,8 +120,8 @@ final class SharedRateLimits: Sendable {
         local.hold(key, until: now &+ (last - reply.age).nanosecondCount, clock: clock)
     }
 
-    /// Whether the request needs a slot now; a request that has ended fails, and during a pause the request waits or
-    /// fails.
+    /// Returns whether the request needs a slot now; a request that has ended fails, and during a pause a request
+    /// waits, or fails if the pause is longer than `maximumWait`.
     private func isReady(_ entry: Entry) -> Bool {
         let passage = entry.passage
         guard passage.isWanted else {
@@ -160,24 +161,24 @@ final class SharedRateLimits: Sendable {
         }
     }
 
-    /// Uses a slot when its moment comes, on the queue: requests are let through in their order.
+    /// Calls `use` at the moment of a slot, on the serial queue, so that requests are let through in order.
     private func wait(for slot: Slot) {
         let wait = slot.timeLeft
         guard wait > .zero else { return queue.async { [self] in use(slot) } }
         if wait >= Self.longWait {
             slot.clock.schedule(.delay, after: wait - Self.lead, on: queue) { [self] in Task { await look(slot) } }
         }
-        // An automatic clock of tests may have been advanced by now.
+        // Reads `timeLeft` again: an automatic test clock may have advanced since the first reading.
         slot.clock.schedule(.delay, after: slot.timeLeft, on: queue) { [self] in use(slot) }
     }
 
-    /// Asks the backend for a pause that began meanwhile; a missing reply delays no request.
+    /// Asks the backend whether a pause has begun; no request waits for the reply.
     private func look(_ slot: Slot) async {
         guard let pause = try? await backend.pause(of: slot.key), pause > .zero else { return }
         local.pause(slot.key, for: pause.nanosecondCount, clock: slot.clock)
     }
 
-    /// Lets the first request through, or takes another slot.
+    /// Lets the first request through, or takes another slot if this process is late.
     private func use(_ slot: Slot) {
         if slot.lateness > lateness, slot.lossCount < Self.lossLimit {
             if state.withLock({ $0.lose(slot) }) { beginAsking(for: slot.key) }

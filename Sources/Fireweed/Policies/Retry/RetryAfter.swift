@@ -4,7 +4,7 @@ package import Foundation
 
 /// Reads a `Retry-After` field.
 package enum RetryAfter {
-    /// The wait in seconds from `now` on, never negative; `nil` when the value is neither a number nor a date.
+    /// Returns the seconds to wait from `now` on, never negative; `nil` when the value is neither a number nor a date.
     package static func seconds(in value: String, now: Date) -> TimeInterval? {
         let text = value.trimmingCharacters(in: .whitespaces)
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {

@@ -50,15 +50,17 @@ public final class RetryBudget: Sendable {
         tokens.withLock { $0.noteRefusal(ofRetry: isBudgeted) }
     }
 
-    /// The contents of a budget.
+    /// The state of a budget.
     ///
     /// Pure: the time is an argument.
     struct Tokens: Sendable {
         private let burst: Double
         private let perRequest: Double
         private let perSecond: Double
-        /// The available retries, which may exceed `burst` by what requests have added, until a retry is taken: a
-        /// refused request takes back what it added.
+        /// The available retries.
+        ///
+        /// Until a retry is taken, requests may raise the number above `burst`, so that a refused request can take back
+        /// what it added.
         private var count: Double
         private var lastRefill: TimeInterval
         /// Granted retries that have not been sent yet: they add nothing to the budget when they are sent.
@@ -123,7 +125,7 @@ extension Request {
         }
     }
 
-    /// Whether the last attempt is a retry that was taken from a budget; true once.
+    /// Returns whether the last attempt is a retry that was taken from this budget; true only once.
     fileprivate func takeBudgetedRetry(of budget: RetryBudget) -> Bool {
         mutable.withLock { state in
             guard let retry = state.extras?.budgetedRetry, retry == (ObjectIdentifier(budget), state.retryCount) else {

@@ -22,8 +22,8 @@ struct RetryDelay {
         var random: Double
     }
 
-    /// Seconds to wait; `nil`, for no retry, if `Retry-After` exceeds its limit or the retry would begin after the
-    /// deadline.
+    /// Returns the seconds to wait; `nil`, for no retry, if `Retry-After` exceeds its limit or the retry would begin
+    /// after the deadline.
     func seconds(for circumstances: RetryContext) -> TimeInterval? {
         var delay = backoff(circumstances)
         if case .obey(let limit) = options.retryAfter, let field = circumstances.retryAfter,

@@ -24,7 +24,7 @@ public struct RetryOptions: Sendable {
         case obey(upTo: Duration)
     }
 
-    /// Requests that are retried although their method is not among the policy's retryable ones.
+    /// Kinds of requests that are retried although their method is not among the policy's retryable ones.
     ///
     /// A request whose method is not idempotent (RFC 9110 §9.2.2), such as POST, might take effect twice: it is retried
     /// only when it is in this set, or when its method is added to the policy.
@@ -35,7 +35,7 @@ public struct RetryOptions: Sendable {
         /// Makes a set from its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// A request that cannot have reached the server: no address was found for it, or no connection was made.
+        /// A request that cannot have reached the server: its host has no address, or no connection was made.
         public static let unsent = Replays(rawValue: 1 << 0)
         /// A request with an `Idempotency-Key` field, by which the server recognises a repeated request.
         public static let keyed = Replays(rawValue: 1 << 1)

@@ -1,4 +1,4 @@
-// Trying again with growing delays.
+// Retries with growing delays.
 
 import FireweedTransport
 public import Foundation
@@ -38,7 +38,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// Jitter, `Retry-After`, budget, deadline and replays; all off by default.
     public let options: RetryOptions
 
-    /// Makes a policy as Alamofire has it: the delay before retry n is base^n × scale seconds, n from 0.
+    /// Makes a policy with Alamofire's options: the delay before retry n is base^n × scale seconds, with n from 0.
     ///
     /// - Parameters:
     ///   - retryLimit: how often a request is retried; 2 by default.
@@ -94,7 +94,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         self.options = options
     }
 
-    /// Changes nothing; counts the request for the budget, if there is one.
+    /// Passes the request on unchanged, and counts it for the budget, if there is one.
     @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, for session: Session,
@@ -151,7 +151,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         return code.map(retryableURLErrorCodes.contains) ?? false
     }
 
-    /// Whether a second request does no harm, judging by method, failure and fields.
+    /// Whether the request may be sent again without harm, judging by its method, its failure and its fields.
     private func mayReplay(_ request: Request, after code: URLError.Code?) -> Bool {
         guard let urlRequest = request.request else { return false }
         if let method = urlRequest.method, retryableHTTPMethods.contains(method) { return true }
@@ -175,7 +175,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     // SAFETY: the class adds no stored property.
 
-    /// Makes a policy as Alamofire has it.
+    /// Makes a policy with Alamofire's options.
     ///
     /// - Parameters:
     ///   - retryLimit: how often a request is retried; 2 by default.
@@ -227,7 +227,7 @@ extension RequestInterceptor where Self == RetryPolicy {
     /// The default policy.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
-    /// A policy as Alamofire has it.
+    /// Makes a policy with Alamofire's options.
     ///
     /// - Parameters:
     ///   - retryLimit: how often a request is retried; 2 by default.
@@ -251,7 +251,7 @@ extension RequestInterceptor where Self == RetryPolicy {
             retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes)
     }
 
-    /// A policy with options that Alamofire does not have.
+    /// Makes a policy with options that Alamofire does not have.
     ///
     /// - Parameters:
     ///   - retryLimit: how often a request is retried; 2 by default.
@@ -283,7 +283,7 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
     /// The default policy for lost connections.
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
-    /// A policy for lost connections, as Alamofire has it.
+    /// Makes a policy for lost connections, with Alamofire's options.
     ///
     /// - Parameters:
     ///   - retryLimit: how often a request is retried; 2 by default.
@@ -302,7 +302,7 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
             exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
     }
 
-    /// A policy for lost connections with options that Alamofire does not have.
+    /// Makes a policy for lost connections, with options that Alamofire does not have.
     ///
     /// - Parameters:
     ///   - retryLimit: how often a request is retried; 2 by default.

@@ -1,7 +1,7 @@
 // A clock that all processes of a machine share.
 
 #if SQLite
-import CLinux  // `timespec` is of CLinux or of Glibc: it depends on the files that are compiled together
+import CLinux  // `timespec` comes from CLinux or from Glibc, depending on which files are compiled together
 import Foundation
 import Glibc
 
@@ -9,8 +9,8 @@ import Glibc
 ///
 /// No program can set this time.
 ///
-/// Leases and slots in files use this clock: with the date, they would last longer when the date is set back. Entries
-/// from before a restart of the machine have another identifier, and count as over.
+/// Leases and slots in files use this clock, since a lease by the date would last longer when the date is set back.
+/// Entries from before a restart of the machine have another identifier, and count as ended.
 enum BootClock {
     /// Nanoseconds since the machine started, including suspended time.
     static var nanoseconds: UInt64 {

@@ -1,4 +1,4 @@
-// The file of a database, which SQLite alone opens.
+// The file of a database, which only SQLite opens.
 
 #if SQLite
 import FireweedTransport
@@ -8,12 +8,12 @@ import Glibc
 /// Makes and protects the file of a database by its path.
 ///
 /// This process opens the file through SQLite only. Closing any descriptor of a file releases all locks that the
-/// process holds on that file (fcntl(2)): a descriptor beside SQLite's would release the locks of every connection of
+/// process holds on that file (fcntl(2)): closing a second descriptor would release the locks of every connection of
 /// this process, and other processes would then write at the same time, or delete the log that is in use.
 struct DatabaseFile {
     let path: String
 
-    /// Makes the file for its owner alone, if it is missing; throws `SQLiteFailure`.
+    /// Makes the file for its owner only, if it is missing; throws `SQLiteFailure`.
     ///
     /// `becomesPrivate` also takes the permissions of other users away from a file that exists, and from its companion
     /// files. SQLite gives the companion files that it makes the mode of the database.

@@ -5,12 +5,12 @@ import CLinux
 import FireweedTransport
 import Glibc
 
-/// The inode and the birth time of a file, which no other file of its file system has.
+/// The inode and the birth time of a file; no other file of the same file system has this pair.
 struct DatabaseIdentity: Equatable {
     private let inode: UInt64
-    /// When the file was made, in nanoseconds since 1970; 0 where the file system does not say.
+    /// When the file was made, in nanoseconds since 1970; 0 if the file system does not record this time.
     ///
-    /// A new file may get the inode of a removed one.
+    /// The inode is not enough: a new file may get the inode of a removed file.
     private let birth: UInt64
 
     /// Reads the identity of the file at the path; `nil` when there is no file; a symbolic link is not followed.
@@ -21,7 +21,7 @@ struct DatabaseIdentity: Equatable {
         (self.inode, self.birth) = (inode, birth)
     }
 
-    /// Reads the format of `text`, without the spaces around it; `nil` for any other text.
+    /// Parses the format of the property `text`; `nil` for any other text.
     init?(text: String) {
         let numbers = text.split(separator: " ").map { UInt64($0) }
         guard numbers.count == 2, let inode = numbers[0], let birth = numbers[1] else { return nil }

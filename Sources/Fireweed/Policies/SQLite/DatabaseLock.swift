@@ -7,14 +7,14 @@ import Glibc
 /// The lock file of a database, whose name ends in `-lock`; for one thread at a time.
 ///
 /// Each use of the database takes the lock shared. A process takes the lock exclusively when it replaces the database,
-/// or when the file at the path is not the file that the lock file names. Then no transaction is under way, and a
-/// journal beside the database was left by a dead process. The lock file names the database that this journal belongs
-/// to (`DatabaseIdentity`), and its own inode, so that a copy of the lock file is not trusted.
+/// or when the file at the path is not the file that the lock file names. During an exclusive lock, no transaction is
+/// under way: a journal beside the database was left by a dead process. The lock file names the database that this
+/// journal belongs to (`DatabaseIdentity`), and its own inode, so that a copy of the lock file is not trusted.
 final class DatabaseLock: Sendable {
     enum Failure: Error {
         /// Another process kept the lock for longer than the wait, or there is no descriptor or memory for the file.
         case busy
-        /// The lock file cannot be opened or locked, or is another program's.
+        /// The lock file cannot be opened or locked, or belongs to another program.
         case unusable
     }
 
@@ -24,11 +24,11 @@ final class DatabaseLock: Sendable {
     private let descriptor: Int32
     private let path: String
 
-    /// Opens the lock file of the database at a path, which is not a symbolic link.
+    /// Opens the lock file of the database at a path, or makes it; the path must not be a symbolic link.
     init(besideDatabaseAt database: String) throws(Failure) {
         BlockingCall.check("open")
         path = "\(database)-lock"
-        // A link could name any file, which would be overwritten.
+        // `O_NOFOLLOW`: a symbolic link could name any file, and that file would be overwritten.
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         let code = errno
         descriptor = opened
@@ -55,7 +55,7 @@ final class DatabaseLock: Sendable {
 
     func release() { FileLock.release(descriptor) }
 
-    /// Whether the open file is the one at its path: another file there is another lock.
+    /// Whether the open file is still at its path: a new file at that path is another lock.
     var isAtPath: Bool { FileLock.isFile(descriptor, at: path) }
 
     /// The identity in the lock file; `nil` if the file has none, or is a copy.

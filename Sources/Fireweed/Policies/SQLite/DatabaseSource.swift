@@ -9,7 +9,7 @@ import Glibc
 ///
 /// A database has a lock file, `…-lock`, beside it, and a journal, `…-journal`, while something is written. Write-ahead
 /// logging (`PRAGMA journal_mode = WAL`) is not used: connections to a moved file and to the file that replaced it
-/// would share the log's index, which belongs to a path.
+/// would share the log's index, since SQLite finds the index by the path.
 struct DatabaseSource: Sendable {
     /// Makes tables and sets options on a new connection.
     typealias Preparation = @Sendable (SQLiteConnection, Waiting) throws(SQLiteFailure) -> Void
@@ -18,7 +18,7 @@ struct DatabaseSource: Sendable {
     struct Waiting: Sendable, Equatable {
         /// The longest wait for a lock on the database.
         let milliseconds: Int32
-        /// The longest wait for the lock beside the database.
+        /// The longest wait for the lock file beside the database.
         let lockMilliseconds: Int
     }
 
@@ -27,10 +27,10 @@ struct DatabaseSource: Sendable {
     private let becomesPrivate: Bool
     private let prepare: Preparation
 
-    /// How often opening is tried when the file is replaced meanwhile.
+    /// How often opening is tried while other processes replace the file.
     static let tryCount = 3
 
-    /// Takes the path of the file; a symbolic link stands for its target.
+    /// Makes a source for the file at a path; a symbolic link stands for its target.
     ///
     /// All paths to one file share one lock and one journal, except for hard links.
     ///
@@ -46,7 +46,7 @@ struct DatabaseSource: Sendable {
         self.prepare = prepare
     }
 
-    /// The path of the file itself now, with symbolic links resolved.
+    /// The present path of the file, with symbolic links resolved.
     private var target: String {
         switch try? FileDestination(at: URL(fileURLWithPath: path)) {
         case .file(let target, _), .vacant(let target): target
@@ -54,10 +54,10 @@ struct DatabaseSource: Sendable {
         }
     }
 
-    /// Whether the path, which may be a symbolic link, stands for this file's path now.
+    /// Whether the path of this source, which may be a symbolic link, leads to `file` now.
     func leads(to file: String) -> Bool { path == file || target == file }
 
-    /// A connection to the file that is at the path, or to a new one.
+    /// Opens a connection to the file at the path, and makes the file if it is missing.
     func connect(_ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection {
         for _ in 0..<Self.tryCount {
             let target = target
@@ -67,14 +67,14 @@ struct DatabaseSource: Sendable {
             } catch  where error.isDamage {
                 try replace(seen, after: error, waiting)
             } catch  where error.isUnopened && DatabaseIdentity(path: target) != seen {
-                continue  // moved away just now
+                continue  // another process has just moved the file
             }
         }
-        throw .busy  // replaced all the time
+        throw .busy  // the file was replaced during each try
     }
 
-    /// Opens a connection under the lock, if the lock file can be used; `nil` when the file, or the lock, was replaced
-    /// meanwhile.
+    /// Opens a connection under the lock, if the lock file can be used; `nil` when the database or the lock file was
+    /// replaced during the call.
     private func connect(to path: String, _ waiting: Waiting) throws(SQLiteFailure) -> CheckedConnection? {
         guard let lock = try makeLock(path) else { return try makeConnection(path, nil, nil, waiting) }
         for kind in [FileLock.Kind.shared, .exclusive] {
@@ -85,7 +85,8 @@ struct DatabaseSource: Sendable {
             if kind == .exclusive {
                 identity = try claim(path, lock)
             } else {
-                // The journal there may be another file's.
+                // If the lock file names another file, a journal may belong to that file: go on with the exclusive
+                // lock.
                 identity = DatabaseIdentity(path: path)
                 guard identity != nil, lock.identity == identity else { continue }
             }
@@ -94,7 +95,7 @@ struct DatabaseSource: Sendable {
         return nil
     }
 
-    /// Opens a file while the caller holds the lock that names the file; `nil` if another file is at the path by now.
+    /// Opens a file while the caller holds the lock that names the file; `nil` if another file is now at the path.
     private func makeConnection(
         _ path: String, _ expected: DatabaseIdentity?, _ lock: DatabaseLock?, _ waiting: Waiting
     ) throws(SQLiteFailure) -> CheckedConnection? {
@@ -112,13 +113,13 @@ struct DatabaseSource: Sendable {
         do throws(DatabaseLock.Failure) {
             return try DatabaseLock(besideDatabaseAt: path)
         } catch {
-            // A database of another user can be used without its lock file.
+            // The lock file beside another user's database may be unusable: the database is then used without a lock.
             guard error == .unusable else { throw .busy }
             return nil
         }
     }
 
-    /// Takes a lock; false where it cannot be used.
+    /// Takes a lock; false if the lock file cannot be used, and `.busy` is thrown if another process keeps the lock.
     static func take(_ lock: DatabaseLock, _ kind: FileLock.Kind, _ waiting: Waiting) throws(SQLiteFailure) -> Bool {
         do throws(DatabaseLock.Failure) {
             try lock.take(kind, waitingMilliseconds: waiting.lockMilliseconds)
@@ -137,11 +138,10 @@ struct DatabaseSource: Sendable {
     /// Writes the identity of the file at the path into the lock file, which the caller holds exclusively; makes a
     /// missing file.
     ///
-    /// Removes or renames a journal of another file.
-    ///
     /// When a process was killed and its file is then replaced by rename(2), the journal stays in place, and SQLite
-    /// would write the old file's pages into the new file. If nothing shows which file the journal belongs to, the file
-    /// and the journal are set aside, if the content is expendable.
+    /// would write the old file's pages into the new file. Therefore a journal of another file is removed or renamed.
+    /// If nothing shows which file the journal belongs to, the file and the journal are set aside, if the content is
+    /// expendable.
     private func claim(_ path: String, _ lock: DatabaseLock) throws(SQLiteFailure) -> DatabaseIdentity {
         let (present, known) = (DatabaseIdentity(path: path), lock.identity)
         if let present, present == known { return present }
@@ -158,7 +158,7 @@ struct DatabaseSource: Sendable {
     }
 
     /// Sets aside a journal, log or index of an earlier database at this path: removes it if its content is expendable,
-    /// else renames it to `…-other`, and removes it if the renaming fails.
+    /// otherwise renames it to `…-other`, and removes it if the renaming fails.
     private func removeCompanion(_ companion: String) {
         if replacesDamaged || rename(companion, "\(companion)-other") != 0 { unlink(companion) }
     }
@@ -177,8 +177,8 @@ struct DatabaseSource: Sendable {
     /// Renames a damaged database to `…-damaged`, so that the next connection makes an empty one; throws `error` if
     /// this source does not replace databases.
     ///
-    /// Two processes that find the damage at once must not rename each other's new file. A reader does not wait for the
-    /// uses under way: it throws `.busy`.
+    /// The exclusive lock keeps two processes that find the damage at the same time from renaming each other's new
+    /// file. A reader does not wait until other uses end: it throws `.busy`.
     func replace(
         _ damaged: DatabaseIdentity?, after error: SQLiteFailure, _ waiting: Waiting
     ) throws(SQLiteFailure) {
@@ -196,7 +196,7 @@ struct DatabaseSource: Sendable {
 
     /// Renames the damaged file for inspection.
     ///
-    /// An older database with the name `…-damaged` is removed. A file that is no database stays, since it may be a
+    /// An older database with the name `…-damaged` is removed. A file that is not a database stays, since it may be a
     /// document whose path was given by mistake: the damaged file then gets the next free name.
     private func setAside(_ path: String) throws(SQLiteFailure) {
         let names = (1...).lazy.map { $0 == 1 ? "\(path)-damaged" : "\(path)-damaged-\($0)" }
@@ -209,7 +209,7 @@ struct DatabaseSource: Sendable {
         }
     }
 
-    /// Whether the path has something other than a database, damaged or not.
+    /// Whether something other than a database is at the path; a damaged database counts as a database.
     private static func isForeign(_ path: String) -> Bool {
         BlockingCall.check("lstat")
         var status = stat()

@@ -5,8 +5,8 @@ import Foundation
 
 /// A connection to the database that is at a path now; for one thread at a time.
 ///
-/// Someone may remove or replace the file while it is open: SQLite would use the old file, which no other process
-/// finds, for as long as the connection lives. So each use checks, under the lock beside the database and with five
+/// Another process may remove or replace the file while it is open. SQLite would then use the old file, which no other
+/// process finds, until the connection is closed. So each use checks, under the lock beside the database and with five
 /// system calls, whether the open file is still at its path, and otherwise opens the new file. A damaged database is
 /// replaced if its source says so.
 struct FollowedDatabase {
@@ -24,9 +24,9 @@ struct FollowedDatabase {
     /// - Parameters:
     ///   - source: the database.
     ///   - waiting: how long a use waits for locks of other connections.
-    ///   - opening: how long this first opening waits instead; as `waiting` by default.
-    ///   - busyPause: nanoseconds for which uses fail without waiting, after a wait in vain for a lock; one second by
-    ///     default.
+    ///   - opening: how long this first opening waits; `nil`, the default, means `waiting`.
+    ///   - busyPause: after a wait for a lock has failed, uses fail without waiting for this many nanoseconds; one
+    ///     second by default.
     /// - Throws: `SQLiteFailure`.
     init(
         _ source: DatabaseSource, waiting: DatabaseSource.Waiting, opening: DatabaseSource.Waiting? = nil,
@@ -43,10 +43,11 @@ struct FollowedDatabase {
         current?.connection.wait(waiting.milliseconds)
     }
 
-    /// Calls `body` with the connection, and once more after the file was moved, or after damage, on an empty database.
+    /// Calls `body` with the connection; calls `body` again if the file was moved, or if a damaged database was
+    /// replaced by an empty one.
     ///
-    /// While another process keeps the database locked, one call waits, and later calls throw `.busy` without waiting
-    /// for a while: callers would otherwise wait one after the other.
+    /// When a call has waited for a lock without success, calls during the next `busyPause` throw `.busy` at once:
+    /// callers would otherwise wait one after another.
     mutating func use<Value>(
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(SQLiteFailure) -> Value {

@@ -6,8 +6,8 @@ import FireweedTransport
 import Glibc
 import Synchronization
 
-/// Keeps unused connections to a file open while the process uses another connection to the file; a caller that opens
-/// the file meanwhile gets an unused connection.
+/// Keeps unused connections to a file open while the process uses another connection to the file; the next caller that
+/// opens the file gets an unused connection.
 ///
 /// SQLite 3.40 checks whether another connection of the process has a lock on the file, and closes its descriptor a
 /// moment later (`unixClose` in os_unix.c). A lock that another thread takes in between is lost, since closing any
@@ -22,7 +22,7 @@ final class OpenDatabase: Sendable {
     struct Spare: @unchecked Sendable {
         // SAFETY: nothing else has the connection; SQLite does not care which thread calls.
         let handle: OpaquePointer
-        /// The path that the connection was opened with, after which its journal is named.
+        /// The path with which the connection was opened; SQLite makes the name of the journal from it.
         let path: String
     }
 
@@ -30,13 +30,13 @@ final class OpenDatabase: Sendable {
         /// The number of connections that are in use.
         var count = 0
         var spares: [Spare] = []
-        /// Whether the last connection was closed: a new object then stands for the file.
+        /// Whether the last connection was closed; later connections to the file use a new object.
         var isOver = false
     }
 
     private struct Table {
         var files: [File: OpenDatabase] = [:]
-        /// Identifies the process of the connections, which cannot be used in a child of fork(2).
+        /// The fork count of the process that opened the connections: a child of fork(2) cannot use them.
         var forkCount = 0
     }
 
@@ -49,7 +49,7 @@ final class OpenDatabase: Sendable {
         self.file = file
     }
 
-    /// The object of the file at a path, which counts one more connection; `nil` if there is no file.
+    /// Returns the object of the file at a path, and adds one to its number of connections; `nil` if there is no file.
     static func adding(path: String) -> OpenDatabase? {
         BlockingCall.check("stat")
         ForkCount.watch()
@@ -89,7 +89,7 @@ final class OpenDatabase: Sendable {
             if let spare { state.spares.append(spare) }
             state.count -= 1
             guard state.count == 0 else { return false }
-            // Under the lock: a new connection waits until all are closed.
+            // Closed under the lock, so that a new connection waits until all are closed.
             for spare in state.spares { sqlite3_close_v2(spare.handle) }
             state = State(isOver: true)
             return true

@@ -6,7 +6,7 @@ import Glibc
 
 /// Why a store's database could not be used.
 ///
-/// Only `SQLiteResponseStore.init` and the store's own methods throw it; a session then works as with an empty cache.
+/// `SQLiteResponseStore.init` and the store's methods throw this error; a session then works as with an empty cache.
 public enum ResponseStoreError: Error, Sendable, Equatable {
     /// The file cannot be opened or made; the text is SQLite's or the system's.
     case cannotOpen(path: String, reason: String)
@@ -20,12 +20,12 @@ public enum ResponseStoreError: Error, Sendable, Equatable {
     case failed(code: Int, reason: String)
 }
 
-/// A result code that is not success.
+/// A failure of SQLite or of a database's file: SQLite's result code, and the reason.
 struct SQLiteFailure: Error {
-    /// A row that contradicts itself, or belongs to another key, which SQLite does not notice.
+    /// A row that contradicts itself, or belongs to another key; SQLite does not notice this.
     static let damagedRow = SQLiteFailure(code: SQLITE_CORRUPT, reason: "a row is damaged")
 
-    /// The database cannot be used now, mostly since another connection holds a lock.
+    /// The database cannot be used now, usually because another connection holds a lock.
     static let busy = SQLiteFailure(code: SQLITE_BUSY, reason: "database is locked")
 
     /// A disk without space for the lock file.
@@ -35,7 +35,7 @@ struct SQLiteFailure: Error {
     static let irreplaceable = SQLiteFailure(
         code: SQLITE_NOTADB, reason: "the file is damaged, or is no database, and could not be replaced")
 
-    /// A file that cannot be opened, or made.
+    /// Returns the failure for a file that cannot be opened or made.
     static func cannotOpen(_ reason: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CANTOPEN, reason: reason) }
 
     let code: Int32
@@ -43,7 +43,7 @@ struct SQLiteFailure: Error {
 
     init(code: Int32, reason: String) { (self.code, self.reason) = (code, reason) }
 
-    /// The failure of the last call of a connection; the system's error is a part of the reason of an I/O error.
+    /// The failure of the last call of a connection; for an I/O error, the reason includes the system's error.
     init(of connection: OpaquePointer) {
         code = sqlite3_extended_errcode(connection)
         let text = String(cString: sqlite3_errmsg(connection))
@@ -75,13 +75,13 @@ struct SQLiteFailure: Error {
     /// Whether the file cannot be opened, or made.
     var isUnopened: Bool { code & 0xFF == SQLITE_CANTOPEN }
 
-    /// The error of a response store at a path, as users see it.
+    /// Returns the public error for a response store at a path.
     func storeError(at path: String) -> ResponseStoreError {
         if isUnopened { return .cannotOpen(path: path, reason: reason) }
         return isDamage ? .damaged(path: path) : storeError
     }
 
-    /// The error as users see it.
+    /// The public error: `.busy`, or `.failed` for any other failure.
     var storeError: ResponseStoreError {
         isBusy ? .busy : .failed(code: Int(code), reason: reason)
     }

@@ -9,14 +9,14 @@ import Foundation
 /// They protect against flipped bits and misplaced pages. They do not protect against an attacker, who could write the
 /// checksum too.
 enum RowCheck {
-    /// The checksum of an encoded head, and of the key that it is stored for.
+    /// Returns the checksum of an encoded head together with its key.
     static func head(_ head: some ContiguousBytes, of key: String) -> Int {
         var key = key
         let seed = key.withUTF8 { sum(UnsafeRawBufferPointer($0), after: 0) }
         return Int(head.withUnsafeBytes { sum($0, after: seed) })
     }
 
-    /// The checksum of a content.
+    /// Returns the checksum of a content.
     static func content(_ content: some ContiguousBytes) -> Int {
         Int(content.withUnsafeBytes { sum($0, after: 0) })
     }

@@ -16,7 +16,7 @@ final class SQLiteConnection: @unchecked Sendable {
     private let busyWait = BusyWait()
     private var statements: [String: SQLiteStatement] = [:]
 
-    /// Opens a file, or makes it for its owner alone; throws `SQLiteFailure`.
+    /// Opens a file, or makes it for its owner only; throws `SQLiteFailure`.
     ///
     /// A call waits up to `busyMilliseconds` for a lock of another connection. `becomesPrivate` takes the permissions
     /// of other users away from a file that exists.
@@ -52,11 +52,11 @@ final class SQLiteConnection: @unchecked Sendable {
             handle, { context, count in BusyWait.pause(context, count) }, context)
     }
 
-    /// Whether the open file is no longer the one at its path.
+    /// Whether the open file is no longer at its path.
     var hasMoved: Bool {
         BlockingCall.check("stat")
         var hasMoved: Int32 = 0
-        // SQLite compares inodes: no descriptor of the file is opened beside its own.
+        // SQLite compares inodes, so this check opens no second descriptor of the file.
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK && hasMoved != 0
     }
 
@@ -74,10 +74,11 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     deinit {
-        statements = [:]  // before the connection that they belong to
+        statements = [:]  // finalised before their connection is closed
         sqlite3_busy_handler(handle, nil, nil)
-        // Closing may wait for the disk. The last owner may be a request that ends on a loop's thread.
-        nonisolated(unsafe) let handle = handle  // SAFETY: nothing else has it any more.
+        // Closing may wait for the disk, and the last owner may be released on an event loop's thread, which must not
+        // wait.
+        nonisolated(unsafe) let handle = handle  // SAFETY: nothing else uses the handle any more.
         let close = { @Sendable [path, database] in database.remove(handle, path: path) }
         if LoopThread.isCurrent { DispatchQueue.global(qos: .utility).async(execute: close) } else { close() }
     }
@@ -88,7 +89,7 @@ final class SQLiteConnection: @unchecked Sendable {
         try check(sqlite3_exec(handle, text, nil, nil, nil))
     }
 
-    /// The statement of this text, compiled at the first call, ready to be bound.
+    /// Returns the statement with this text, ready to be bound; it is compiled at the first call.
     func statement(_ text: String) throws(SQLiteFailure) -> SQLiteStatement {
         if let statement = statements[text] { return statement }
         var compiled: OpaquePointer?
@@ -104,7 +105,7 @@ final class SQLiteConnection: @unchecked Sendable {
         try statement(text).rows(values) { (_: SQLiteStatement) throws(SQLiteFailure) in }
     }
 
-    /// The number in the first column of the first row; zero without a row.
+    /// Runs a query; returns the number in the first column of its last row, or zero without a row.
     func number(_ text: String, _ values: SQLiteValue...) throws(SQLiteFailure) -> Int {
         var number = 0
         try statement(text).rows(values) { (row: SQLiteStatement) throws(SQLiteFailure) in number = row.number(0) }
@@ -116,7 +117,7 @@ final class SQLiteConnection: @unchecked Sendable {
         try transaction(beginning: "BEGIN IMMEDIATE", body)
     }
 
-    /// Runs queries on a snapshot, which does not change when others write.
+    /// Runs queries on a snapshot, which does not change when other connections write.
     func snapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
         try transaction(beginning: "BEGIN", body)
     }
@@ -146,7 +147,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 }
 
-/// The wait for a lock of another connection, in short pauses.
+/// Waits for a lock of another connection, in short pauses.
 ///
 /// SQLite's own pauses grow to a tenth of a second, which is longer than locks are held, and longer than a reader
 /// waits.
@@ -167,7 +168,7 @@ private final class BusyWait {
     }
 }
 
-/// The value of a question mark in a statement.
+/// The value of a placeholder (`?`) in a statement.
 enum SQLiteValue {
     case number(Int)
     case text(String)
@@ -186,7 +187,7 @@ final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Runs the statement with values for its question marks and calls `body` for each row.
+    /// Runs the statement with values for its placeholders, and calls `body` for each row.
     func rows(
         _ values: [SQLiteValue], _ body: (SQLiteStatement) throws(SQLiteFailure) -> Void
     ) throws(SQLiteFailure) {
@@ -207,7 +208,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// A column of the present row as a number.
+    /// Returns a column of the present row as a number.
     func number(_ column: Int32) -> Int {
         Int(sqlite3_column_int64(handle, column))
     }
@@ -217,7 +218,7 @@ final class SQLiteStatement {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    /// A column of the present row as text.
+    /// Returns a column of the present row as text.
     func text(_ column: Int32) -> String {
         withBytes(column) { String(decoding: $0, as: UTF8.self) }
     }

@@ -8,18 +8,18 @@ import Synchronization
 /// Keeps sealed credentials in an SQLite file.
 ///
 /// Leases use `BootClock`, and an owner's name begins with `BootClock.identifier`: a lock from before a restart of the
-/// machine is over. A damaged file is an error and stays where it is: it may be all that is left of the credentials.
+/// machine has ended. A damaged file is an error and stays where it is: it may be all that is left of the credentials.
 final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
-    // SAFETY: the database is touched on the serial queue alone.
+    // SAFETY: the database is used only on the serial queue.
     private var database: FollowedDatabase
     private let queue = DispatchQueue(label: "fireweed.credentials")
 
-    /// Longest time that callers wait for the other processes, all together.
+    /// Longest time that a call waits for the locks of other processes.
     private static let waiting = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
 
     var pollInterval: Duration { .milliseconds(20) }
 
-    /// Opens a file, or makes it for its owner alone.
+    /// Opens a file, or makes it for its owner only.
     init(file: URL) throws(CredentialVaultError) {
         let source = DatabaseSource(path: file.path, replacesDamaged: false) {
             (connection, _) throws(SQLiteFailure) in

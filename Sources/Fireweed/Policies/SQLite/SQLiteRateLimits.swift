@@ -5,31 +5,31 @@ import Dispatch
 import FireweedTransport
 package import Foundation
 
-/// Takes slots in an SQLite file.
+/// Keeps the slots of rate limits in an SQLite file.
 ///
 /// A damaged file is renamed to `…-damaged` and replaced by an empty one: slots and pauses are short-lived.
 package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
-    // SAFETY: the database and the count are touched on the serial queue alone.
+    // SAFETY: the database and the count are used only on the serial queue.
     private var database: FollowedDatabase
     private var changeCount = 0
     private let queue = DispatchQueue(label: "fireweed.sqlite.rate-limits")
     private let name: String
     package let fallback: RateLimitFallback
 
-    /// Longest time that a request waits for the other processes.
+    /// Longest time that a request waits for the locks of other processes.
     private static let waiting = DatabaseSource.Waiting(milliseconds: 1000, lockMilliseconds: 1000)
     private static let opening = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
     /// The longest pause in nanoseconds, whatever a damaged row says: one day, the maximum of
     /// `RateLimiter.maximumPause`.
     private static let longestPause: UInt64 = 86_400_000_000_000
-    /// After this many changes, keys without anything to remember are removed.
+    /// After this many changes, keys without a future slot or a pause are removed.
     private static let sweepInterval = 1024
 
-    /// Opens a file, or makes it for its owner alone.
+    /// Opens a file, or makes it for its owner only.
     ///
     /// - Parameters:
     ///   - file: the database.
-    ///   - name: tells limits apart that have the same keys.
+    ///   - name: distinguishes limits that have the same keys.
     ///   - fallback: what a request does while the file cannot be used.
     /// - Throws: `RateLimitError.cannotOpen(path:reason:)`.
     package init(file: URL, name: String, fallback: RateLimitFallback) throws(RateLimitError) {
@@ -38,7 +38,8 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         let source = DatabaseSource(path: file.path, replacesDamaged: true) {
             (connection, _) throws(SQLiteFailure) in
             try connection.leaveWriteAheadLog()
-            // After a power failure, the slots are from before the restart, and do not count.
+            // A power failure restarts the machine, and slots from before a restart do not count: writes need not reach
+            // the disk.
             try connection.run("PRAGMA synchronous = OFF")
             try connection.run(
                 """
@@ -46,7 +47,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                     key TEXT PRIMARY KEY, boot TEXT NOT NULL, planned INTEGER NOT NULL, paused INTEGER NOT NULL)
                     WITHOUT ROWID
                 """)
-            // Even a `DELETE` without matching rows would wait for all readers.
+            // A `DELETE` waits for all readers, even if no row matches: so the rows are counted first.
             let earlier = "FROM slots WHERE boot <> ?"
             if try connection.number("SELECT count(*) \(earlier)", .text(BootClock.identifier)) > 0 {
                 try connection.run("DELETE \(earlier)", .text(BootClock.identifier))
@@ -74,14 +75,15 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         return RateLimitReply(slots: slots.map(\.slot), age: .nanoseconds(Int64(clamping: age)))
     }
 
-    /// The slots, and their moments on the machine's clock in microseconds.
+    /// Takes slots, and returns them with their moments in microseconds of `BootClock`; 0 for a slot that was not
+    /// taken.
     package func reserveMoments(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
     ) async throws -> [(slot: RateLimitSlot, moment: Int64)] {
         try await take(key, limit: limit, count: count, maximumWait: maximumWait).slots
     }
 
-    /// The slots with their moments, and the time in nanoseconds from which their waits count.
+    /// Takes slots; returns them with their moments, and the time in nanoseconds from which their waits count.
     private func take(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
     ) async throws -> (slots: [(slot: RateLimitSlot, moment: Int64)], now: UInt64) {
@@ -107,7 +109,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     }
 
     package func setPause(_ duration: Duration, of key: String) async {
-        // If this fails, the process that was asked for the pause still keeps it.
+        // If this fails, this process still keeps the pause, in its local queues.
         try? await change(key) { row, now in
             row.pausedUntil = max(row.pausedUntil, min(now &+ duration.nanosecondCount, UInt64(Int64.max)))
         }
@@ -125,7 +127,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                 do throws(SQLiteFailure) {
                     let result = try database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
                         try connection.transaction { () throws(SQLiteFailure) in
-                            // Read under the lock: of two processes the later one has the later time.
+                            // Read under the lock, so that a later transaction of any process has a later time.
                             let now = BootClock.nanoseconds
                             var row = try Self.row(key, connection, now)
                             let result = body(&row, now)
@@ -161,12 +163,12 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
             .number(Int(clamping: row.planned)), .number(Int(clamping: row.pausedUntil)))
     }
 
-    /// Now and then, removes keys without anything to remember.
+    /// After every `sweepInterval` changes, removes keys without a future slot or a pause.
     private func sweep() {
         changeCount += 1
         guard changeCount.isMultiple(of: Self.sweepInterval) else { return }
         let now = Int(clamping: BootClock.nanoseconds)
-        // Rows that are not removed now are removed later.
+        // A failure is ignored: a later sweep removes the rows.
         try? database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run("DELETE FROM slots WHERE planned < ? AND paused < ?", .number(now), .number(now))
         }

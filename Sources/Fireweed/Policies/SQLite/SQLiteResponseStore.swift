@@ -12,19 +12,19 @@ import Synchronization
 ///
 /// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
 /// exceed the limit, or one URL has more than 128 responses, the least recently used ones are removed. The file, which
-/// only its owner can read, grows to a little more than the limit; beside it there is a journal while something is
-/// written, and a small lock file.
+/// only its owner can read, grows to a little more than the limit. Beside it are a small lock file and, during a write,
+/// a journal.
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
-/// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
-/// noticed. An older database with that name is removed; a file that is no database is kept, under the next free name
-/// (`…-damaged-2`).
+/// This also happens when only one row is damaged: a cache can be filled again, and further damage might not be
+/// noticed. An older database with that name is removed. Another file with that name is kept: the damaged database then
+/// gets the next free name (`…-damaged-2`).
 ///
 /// ```swift
 /// let session = Session(options: SessionOptions(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite"))))
 /// ```
 public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
-    // SAFETY: each connection is used under its own lock alone.
+    // SAFETY: each connection is used only under its own lock.
     private let reader: Mutex<FollowedDatabase>
     private let writer: Mutex<FollowedDatabase>
     private let path: String
@@ -42,12 +42,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
     private static let smallContent = 64 * 1024
-    /// The most responses of one URL (`Vary`, users, cookies): each look-up reads the heads of all.
+    /// The most responses of one URL, which differ by `Vary`, user or cookies; each look-up reads the heads of all.
     static let variantLimit = 128
 
     /// Opens a store, or makes one.
     ///
-    /// Missing folders above the file are made, readable by their owner alone.
+    /// Missing folders above the file are made, readable by their owner only.
     ///
     /// - Parameters:
     ///   - url: the file.
@@ -76,7 +76,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     deinit {
-        // A request that ends on a loop's thread may release the store, and the release must not take long anywhere.
+        // Writes the collected uses. The store may be released on an event loop's thread, which must not wait: the
+        // write then runs on a queue. The write itself waits only for a short time.
         let noted = uses.withLock { $0 }
         guard !noted.isEmpty else { return }
         let database = writer.withLock { $0 }
@@ -90,7 +91,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         if LoopThread.isCurrent { useQueue.async(execute: write) } else { write() }
     }
 
-    /// An eighth of the limit.
+    /// The most bytes that one response may have: an eighth of the limit.
     public var maximumEntryByteCount: Int { maximumByteCount / 8 }
 
     /// How many bytes the stored responses have together.
@@ -104,10 +105,10 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     // MARK: The store
 
-    /// Reads one response; a small one with a single query.
+    /// Reads one response; a small response takes a single query.
     public func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         let found = try read { (connection: SQLiteConnection) throws(SQLiteFailure) -> (Row, Data)? in
-            // The head and a large content, which has a query of its own, are of one moment.
+            // A large content is read by a second query; the snapshot makes the head and the content match.
             try connection.snapshot { () throws(SQLiteFailure) in
                 let rows = try Self.rows(of: key, connection)
                 guard let index = choose(rows.map(\.head)), rows.indices.contains(index) else { return nil }
@@ -176,10 +177,10 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var content: Data?
     }
 
-    /// The query for the rows of a key: the index only finds the rows, and everything, their keys too, is read from the
-    /// rows themselves.
+    /// The query for the rows of a key; the index only finds the rows, and all columns, including the key, are read
+    /// from the rows.
     ///
-    /// Otherwise SQLite would read the key from the index, and a damaged index would give the response of another key.
+    /// Otherwise SQLite would read the key from the index, and a damaged index could yield the response of another key.
     ///
     /// The content is read here if it is small, and the key has only one response.
     private static let rowQuery = """
@@ -191,7 +192,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         WHERE entry.key = ?1
         """
 
-    /// The variants of a key, the last one stored first; throws at a row that is damaged or another key's.
+    /// Reads the variants of a key, the last one stored first; throws if a row is damaged or belongs to another key.
     private static func rows(of key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> [Row] {
         var rows: [Row] = []
         try connection.statement(rowQuery).rows([.text(key)]) { (row: SQLiteStatement) throws(SQLiteFailure) in
@@ -201,7 +202,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             let content = try row.isNull(5) ? nil : Self.content(in: 5, check: row.number(4), of: row)
             rows.append(Row(number: row.number(6), head: head, content: content))
         }
-        // Sorted here: the query would sort in a temporary table, even a single row.
+        // Sorted here, since the query would sort in a temporary table, even a single row.
         if rows.count > 1 { rows.sort { $0.number > $1.number } }
         return rows
     }
@@ -210,7 +211,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         SELECT content, content_check FROM \(StoreDatabase.responses) WHERE rowid = ? AND tag = ?
         """
 
-    /// The content of a row whose head was read in the same snapshot.
+    /// Reads the content of a row whose head was read in the same snapshot.
     private static func content(of row: Row, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Data {
         var found: Data?
         try connection.statement(contentQuery).rows([.number(row.number), .number(row.head.tag)]) {
@@ -248,12 +249,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         while try connection.number("SELECT byte_count FROM \(StoreDatabase.totals)") > maximumByteCount {
             let oldest = try connection.number(
                 "SELECT rowid FROM \(StoreDatabase.responses) ORDER BY used_at, rowid LIMIT 1")
-            guard oldest != 0 else { throw .damagedRow }  // without rows, the total is zero
+            guard oldest != 0 else { throw .damagedRow }  // without rows, the total would be zero
             try connection.run("DELETE FROM \(StoreDatabase.responses) WHERE rowid = ?", .number(oldest))
         }
     }
 
-    /// About how many bytes a row takes in the file: a large row takes whole pages.
+    /// Estimates how many bytes a row takes in the file: a large row takes whole pages.
     private static func size(of key: String, _ head: Data, _ content: Data) -> Int {
         let bytes = 2 * key.utf8.count + head.count + content.count + 160
         return bytes <= 1024 ? bytes : (bytes + 4095) / 4096 * 4096
@@ -278,7 +279,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     private static func write(_ noted: [Int: Int], _ connection: SQLiteConnection) throws(SQLiteFailure) {
-        // If a row was replaced meanwhile, its number marks another row as used, which does no harm.
+        // If a row was replaced since its use, another row may have its number and is marked as used: this does no
+        // harm.
         for (row, time) in noted {
             try connection.run(
                 "UPDATE \(StoreDatabase.responses) SET used_at = ? WHERE rowid = ?", .number(time), .number(row))
@@ -321,7 +323,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 }
 
 extension StoredHead {
-    /// The identifier in SQLite's type of numbers.
+    /// The identifier as a number that SQLite can store.
     fileprivate var tag: Int { Int(truncatingIfNeeded: identifier) }
 }
 

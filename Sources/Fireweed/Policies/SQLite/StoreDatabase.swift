@@ -6,17 +6,17 @@ import Foundation
 
 /// Names and makes the tables of stored responses.
 enum StoreDatabase {
-    /// Short limits, for uses that must not delay a request: reads, and the last write of a store that is released.
+    /// Short waits, for uses that must not delay a request: reads, and the last write of a store that is released.
     static let reading = DatabaseSource.Waiting(milliseconds: 50, lockMilliseconds: 0)
     static let writing = DatabaseSource.Waiting(milliseconds: 5000, lockMilliseconds: 5000)
 
     /// The version of the format in which responses are stored and found.
     ///
     /// The tables of each version have their own names, so that programs of different versions can use a file at the
-    /// same time: none reads or changes the responses of another. Raise the version when the columns, an encoding or
-    /// the keys of stored responses change, and add the former table to `formerResponses`. The first two versions had
-    /// their number in `user_version`, which stays unchanged: a program of that time removes its own tables when that
-    /// number differs.
+    /// same time: no version reads or changes the responses of another, except that former responses are removed after
+    /// a week without use. Raise the version when the columns, an encoding or the keys of stored responses change, and
+    /// add the former table to `formerResponses`. The first two versions wrote their number into `user_version`. It
+    /// stays unchanged, since a program of those versions removes its own tables when that number differs.
     private static let form = 4
     static let responses = "responses_\(form)"
     static let totals = "totals_\(form)"
@@ -24,13 +24,13 @@ enum StoreDatabase {
     /// Nanoseconds without use after which a response of a former version is removed, to free its space: one week.
     private static let formerLifetime = 7 * 86_400 * 1_000_000_000
 
-    /// The database of a store at a path.
+    /// Returns the source of a store's database at a path.
     static func source(path: String) -> DatabaseSource {
         DatabaseSource(path: path, replacesDamaged: true, becomesPrivate: true) {
             (connection, waiting) throws(SQLiteFailure) in
             try connection.leaveWriteAheadLog()
-            // A write is done as a whole or not at all, whenever the process dies. After a power failure the file may
-            // be damaged; the damage is detected, and a cache can be filled again.
+            // Each write takes effect as a whole or not at all, even if the process dies. After a power failure the
+            // file may be damaged; the damage is detected, and a cache can be filled again.
             try connection.run("PRAGMA synchronous = OFF")
             if try !has(totals, connection) {
                 try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) }
@@ -44,7 +44,7 @@ enum StoreDatabase {
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", .text(table)) > 0
     }
 
-    /// Removes responses of former versions that no program has used for long; their tables stay for these programs.
+    /// Removes responses of former versions after a week without use; the tables stay for programs of those versions.
     private static func removeUnusedFormer(_ connection: SQLiteConnection) throws(SQLiteFailure) {
         let end = Int(WallClock.nanoseconds) - formerLifetime
         for table in formerResponses where try has(table, connection) {
@@ -53,7 +53,7 @@ enum StoreDatabase {
     }
 
     private static func makeTables(_ connection: SQLiteConnection) throws(SQLiteFailure) {
-        // Asked again under the lock: another process may have been first.
+        // Checked again under the lock, since another process may have made the tables.
         guard try !has(totals, connection) else { return }
         try connection.run(
             """
