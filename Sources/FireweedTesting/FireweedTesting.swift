@@ -1,3 +1,3 @@
-// The module that comes with FireweedTesting: the library that is tested.
+// Re-export of Fireweed: tests need only `import FireweedTesting`.
 
 @_exported public import Fireweed

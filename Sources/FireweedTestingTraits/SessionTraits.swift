@@ -49,13 +49,13 @@ extension Trait where Self == SessionTrait {
     /// Gives each test a session whose requests are answered by stubs.
     ///
     /// - Parameters:
-    ///   - clock: makes the session's clock, for each test a new one.
+    ///   - clock: makes a new clock for each test's session.
     ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
     ///   - allowsUnmatchedRequests: whether the test may send requests that no stub matches, and handles their errors
     ///     itself; false, the default, fails such a test.
     ///   - filePath: the file of the trait, for errors.
     ///   - line: the line of the trait, for errors.
-    ///   - stubs: makes the stubs, for each test anew; the first one that matches answers.
+    ///   - stubs: makes new stubs for each test; the first one that matches answers.
     /// - Returns: a trait for a test or a suite; every test gets a session of its own.
     public static func stubbed(
         clock: @escaping @Sendable () -> any SessionClock = { SystemClock() }, expectsAllCalls: Bool = false,
@@ -77,8 +77,8 @@ extension Trait where Self == SessionTrait {
     ///
     /// - Parameters:
     ///   - name: the archive's name, without `.har`; slashes make folders.
-    ///   - mode: what is replayed, and what is sent and recorded; by default what `FIREWEED_RECORDING` says, else
-    ///     `RecordingMode.replay`.
+    ///   - mode: the choice between replaying, recording and sending; by default the mode that `FIREWEED_RECORDING`
+    ///     names, else `RecordingMode.replay`.
     ///   - match: how requests are matched with recorded exchanges.
     ///   - redaction: the secrets that are left out of the archive.
     ///   - maximumAge: an older recording is reported as a warning of the test; `nil`, the default, reports none.

@@ -8,8 +8,8 @@ public import HTTPTypes
 extension HTTPHeaders {
     /// Makes the fields of a request, in their order and with the case of their names.
     ///
-    /// Fields of one name become one, at the place of the first: their values are joined by a comma (RFC 9110 §5.3),
-    /// those of `Cookie` by a semicolon (RFC 9113 §8.2.3).
+    /// Fields of one name become one field, at the place of the first: values are joined by a comma (RFC 9110 §5.3),
+    /// values of `Cookie` by a semicolon (RFC 9113 §8.2.3).
     public init(_ fields: HTTPFields) {
         self.init()
         for field in fields {
@@ -22,7 +22,7 @@ extension HTTPHeaders {
         }
     }
 
-    /// The name of a field in the case of its first occurrence.
+    /// Returns the name of a field in the case of its first occurrence.
     private func name(of name: String) -> String {
         first { $0.name.isEqualIgnoringASCIICase(name) }?.name ?? name
     }
@@ -38,7 +38,7 @@ extension HTTPFields {
         }
     }
 
-    /// Makes the fields of a response; those whose names HTTPTypes refuses are left out.
+    /// Makes the fields of a response; fields whose names HTTPTypes refuses are left out.
     init(_ head: ResponseHead) {
         self.init()
         head.forEachLine { name, value in
@@ -49,7 +49,7 @@ extension HTTPFields {
         }
     }
 
-    /// Makes the fields of a section; those whose names HTTPTypes refuses are left out.
+    /// Makes the fields of a header or trailer section; fields whose names HTTPTypes refuses are left out.
     init(_ section: FieldBlock) {
         self.init()
         for field in section.fields {

@@ -30,7 +30,8 @@ public struct LoggingOptions: Sendable {
         ///   - success: an attempt whose response has a status below 400; `debug` by default.
         ///   - clientError: an attempt whose response has a status from 400 to 499; `notice` by default.
         ///   - serverError: an attempt whose response has a status of 500 or more; `warning` by default.
-        ///   - failure: an attempt without a whole response; `warning` by default.
+        ///   - failure: an attempt without a whole response, and a request that could not be sent; `warning` by
+        ///     default.
         ///   - cancellation: an attempt that the caller cancelled; `debug` by default.
         ///   - retry: a request that is retried; `notice` by default.
         ///   - detail: earlier messages of an attempt, and waits; `trace` by default.
@@ -72,23 +73,23 @@ public struct LoggingOptions: Sendable {
 }
 
 extension SessionOptions {
-    /// Logs each attempt of each of the session's requests, with the `ServiceContext` of the caller.
+    /// Logs each attempt of the session's requests, with the `ServiceContext` of the code that made or resumed the
+    /// request.
     ///
     /// ```swift
     /// let session = Session(options: SessionOptions().logged(to: Logger(label: "client")))
     /// ```
     ///
-    /// The messages of entries are constant: `request completed`, `request failed`, `request cancelled`,
+    /// The messages of the entries are constant: `request completed`, `request failed`, `request cancelled`,
     /// `request is retried`, `request not sent`; and for details `message answered`,
     /// `request waits for its rate limit`, `request waits for a route`. All else is metadata, under OpenTelemetry's
     /// names: `http.request.method`, `url.full` without secrets, `url.template`, `server.address`, `server.port`,
     /// `http.response.status_code`, `error.type`, `http.request.resend_count`, `http.response.body.size`,
     /// `network.protocol.version`; and `fireweed.request.id`, `fireweed.duration_ms`, `fireweed.redirects`,
-    /// `fireweed.response.source` (`cache`), `fireweed.retries`, `fireweed.wait_ms`.
+    /// `fireweed.response.source` (`cache` or `none`), `fireweed.retries`, `fireweed.wait_ms`.
     ///
-    /// The logger's metadata provider runs with the `ServiceContext` that the caller had when the request was made or
-    /// resumed. The entries of attempts are written where the response is validated: on the awaiting task or the
-    /// serialisation queue, not on the transport's thread.
+    /// The logger's metadata provider runs with this `ServiceContext`. The entries of attempts are written where the
+    /// response is validated: on the awaiting task or the serialisation queue, not on the transport's thread.
     ///
     /// - Parameters:
     ///   - logger: gets the entries, with its own metadata. A request can have another logger
@@ -107,7 +108,7 @@ extension SessionOptions {
 }
 
 extension Request {
-    /// Logs each attempt of this request, with the `ServiceContext` of the caller.
+    /// Logs each attempt of this request, with the `ServiceContext` captured by the session, else that of this call.
     ///
     /// The entries are those of `SessionOptions.logged(to:options:)`; the session's logger gets none for this request.
     /// Call this method before the request is resumed.

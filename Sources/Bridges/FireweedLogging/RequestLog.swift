@@ -56,7 +56,8 @@ struct RequestLog: RequestObserver {
         let message: Logger.Message =
             isCancelled ? "request cancelled" : failure == nil ? "request completed" : "request failed"
         write(level, message, of: request) {
-            // All of one message: after a redirect, the server that has answered is not the first one.
+            // Everything is from the last message: after a redirect, its method, URL and server may differ from the
+            // request's.
             let last = metrics?.transactionMetrics.last
             var metadata = target(of: last?.method ?? attempt.method, last?.url ?? attempt.url)
             describe(last, in: &metadata)
@@ -90,7 +91,7 @@ struct RequestLog: RequestObserver {
         return Double(number) < options.successRatio * 0x1p32
     }
 
-    /// Writes the entry of a message that another message of the attempt followed.
+    /// Writes the entry of an attempt's earlier message, such as a message that was redirected.
     private func write(_ transaction: TransactionMetrics, of request: Request) {
         write(options.levels.detail, "message answered", of: request) {
             var metadata = target(of: transaction.method, transaction.url)
@@ -156,7 +157,7 @@ struct RequestLog: RequestObserver {
     }
 }
 
-/// Text without control characters, so that a server cannot forge lines.
+/// Removes control characters, so that a server cannot forge lines of the log.
 private func visible(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
 }

@@ -102,7 +102,8 @@ public final class ConnectionMetrics: ConnectionObserver {
 
     // MARK: Gauges
 
-    /// Sets the gauges to the present numbers of sessions; the gauges of origins that are gone become 0.
+    /// Sets the gauges to the current connections and waiting requests of sessions; gauges of origins that are gone
+    /// become 0.
     ///
     /// The call does not wait for an event loop. It replaces the values of the previous call: pass all sessions that
     /// share these metrics.
@@ -110,9 +111,9 @@ public final class ConnectionMetrics: ConnectionObserver {
     /// - Parameter sessions: the sessions.
     public func update(from sessions: Session...) { update(from: sessions.flatMap(\.statistics.origins)) }
 
-    /// Sets the gauges to statistics of any number of sessions.
+    /// Sets the gauges to the statistics of origins, from any number of sessions.
     ///
-    /// - Parameter origins: the statistics of origins; those of one address are added.
+    /// - Parameter origins: the statistics of origins; numbers of the same address are added.
     public func update(from origins: [OriginStatistics]) {
         var sums: [Address: (active: Int, idle: Int, waiting: Int)] = [:]
         var gauges = state.withLock { state in

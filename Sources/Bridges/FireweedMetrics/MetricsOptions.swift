@@ -6,8 +6,8 @@ public import Fireweed
 
 /// Settings of a ``MetricsTransport``, and of ``ConnectionMetrics``.
 ///
-/// Every use of a metric has the same label names, since some backends, such as swift-prometheus, otherwise end the
-/// process; a label without a value is empty. Give all sessions of a process the same settings.
+/// A metric always has the same label names, since some backends, such as swift-prometheus, otherwise end the process;
+/// a label without a value has an empty one. Give all sessions of a process the same settings.
 public struct MetricsOptions: Sendable {
     /// The metrics of a message.
     public struct Measures: OptionSet, Sendable, Hashable {
@@ -30,7 +30,7 @@ public struct MetricsOptions: Sendable {
         /// `fireweed.client.connection.wait`: how long a message was queued for a connection, in seconds.
         public static let connectionWait = Measures(rawValue: 1 << 4)
 
-        /// All of them.
+        /// All metrics.
         public static let all: Measures = [
             .duration, .activeRequests, .requestBodySize, .responseBodySize, .connectionWait,
         ]
@@ -40,15 +40,15 @@ public struct MetricsOptions: Sendable {
     ///
     /// `nil`, the default, takes the factory that `MetricsSystem` has when an instrument is made.
     public var factory: (any MetricsFactory)?
-    /// What is measured; durations and active requests by default.
+    /// The metrics to record; durations and active requests by default.
     public var measures: Measures
-    /// How many addresses have labels of their own, 100 by default; all further ones share the address `_OTHER`, with
-    /// the port 0.
+    /// The number of addresses with labels of their own, 100 by default; further addresses share `_OTHER` with the port
+    /// 0.
     public var addressLimit: Int
-    /// How many URL templates have labels of their own, 100 by default; all further ones share the template `_OTHER`.
+    /// The number of URL templates with labels of their own, 100 by default; further templates share `_OTHER`.
     public var templateLimit: Int
-    /// How many sets of labels a metric has, 2000 by default; all further messages share one set, in which each label
-    /// is `_OTHER` and the port 0.
+    /// The number of sets of labels that a metric has, 2000 by default; further messages share one set, in which each
+    /// label is `_OTHER` and the port 0.
     public var seriesLimit: Int
     /// Whether there is a label `url.scheme`; false by default.
     public var hasScheme: Bool
@@ -61,10 +61,10 @@ public struct MetricsOptions: Sendable {
     ///
     /// - Parameters:
     ///   - factory: makes the instruments; `nil`, the default, takes the factory of `MetricsSystem`.
-    ///   - measures: what is measured; durations and active requests by default.
-    ///   - addressLimit: how many addresses have labels of their own; 100 by default.
-    ///   - templateLimit: how many URL templates have labels of their own; 100 by default.
-    ///   - seriesLimit: how many sets of labels a metric has; 2000 by default.
+    ///   - measures: the metrics to record; durations and active requests by default.
+    ///   - addressLimit: the number of addresses with labels of their own; 100 by default.
+    ///   - templateLimit: the number of URL templates with labels of their own; 100 by default.
+    ///   - seriesLimit: the number of sets of labels that a metric has; 2000 by default.
     ///   - hasScheme: whether there is a label `url.scheme`; false by default.
     ///   - omitsEmptyLabels: whether labels without a value are left out; false by default.
     public init(
@@ -81,10 +81,10 @@ public struct MetricsOptions: Sendable {
         self.omitsEmptyLabels = omitsEmptyLabels
     }
 
-    /// The factory at this moment.
+    /// The factory to use now: `factory`, else that of `MetricsSystem`.
     var effectiveFactory: any MetricsFactory { factory ?? MetricsSystem.factory }
 
-    /// The labels to give to an instrument.
+    /// Returns the labels for an instrument, without the empty ones if `omitsEmptyLabels` is set.
     func labels(_ labels: [(String, String)]) -> [(String, String)] {
         omitsEmptyLabels ? labels.filter { !$0.1.isEmpty } : labels
     }
@@ -100,7 +100,7 @@ extension SessionOptions {
     /// let session = Session(options: SessionOptions().measured())
     /// ```
     ///
-    /// - Parameter options: the factory, and what is measured.
+    /// - Parameter options: the factory, the metrics and their labels.
     /// - Returns: the options with metrics.
     public func measured(_ options: MetricsOptions = MetricsOptions()) -> SessionOptions {
         var measured = self
@@ -109,7 +109,7 @@ extension SessionOptions {
     }
 }
 
-/// Wraps a session's transport in one that measures.
+/// Wraps a session's transport in a ``MetricsTransport``.
 private struct MetricsGuard: TransportGuard {
     let options: MetricsOptions
 

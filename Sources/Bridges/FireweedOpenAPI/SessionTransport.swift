@@ -48,8 +48,8 @@ public struct SessionTransport: ClientTransport {
     /// Makes a transport.
     ///
     /// - Parameters:
-    ///   - session: sends the operations. By default a session of this transport alone, which keeps no cookies and
-    ///     stores no responses, and sends no `Accept-Language`: a generated client is not a browser.
+    ///   - session: sends the operations. By default a new session, which keeps no cookies, stores no responses and
+    ///     sends no `Accept-Language`, since a generated client is not a browser.
     ///   - configuration: the settings.
     public init(session: Session = SessionTransport.makeSession(), configuration: Configuration = Configuration()) {
         self.session = session
@@ -68,7 +68,7 @@ public struct SessionTransport: ClientTransport {
         return Session(configuration: configuration)
     }
 
-    /// Sends an operation, and returns the response once its head has come.
+    /// Sends an operation, and returns the response once its head has arrived.
     ///
     /// The URL is the text of `baseURL`, without query and fragment, followed by the request's path: a base URL that
     /// ends in `/` gives a double slash, as with the other transports.
@@ -109,7 +109,7 @@ public struct SessionTransport: ClientTransport {
     }
 }
 
-/// An operation with its whole URL.
+/// An operation as a request, with its complete URL.
 private struct OperationMessage: PlainRequestConvertible {
     let url: URL
     let method: HTTPMethod
@@ -118,7 +118,7 @@ private struct OperationMessage: PlainRequestConvertible {
     init(_ request: HTTPRequest, body: HTTPBody?, baseURL: URL) throws {
         let path = request.path ?? ""
         let text = baseURL.absoluteString.prefix { $0 != "?" && $0 != "#" } + path
-        // Any other path would continue the host of the base URL.
+        // Any other text would continue the host or the last path segment of the base URL.
         guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), let url = URL(string: String(text)) else {
             throw AFError.invalidURL(url: String(text))
         }
@@ -157,7 +157,7 @@ private struct ResponseBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// The body of a response; `nil` if no content can follow the head (RFC 9110 §6.4.1).
+    /// Makes the body of a response; `nil` if no content can follow the head (RFC 9110 §6.4.1).
     func body(of head: ResponseHead, for method: HTTPRequest.Method) -> HTTPBody? {
         guard method != .head, head.status != 204, head.status != 304 else { return nil }
         // `Content-Length` counts the coded bytes, but the reader gets decoded bytes.
@@ -167,7 +167,7 @@ private struct ResponseBytes: AsyncSequence, Sendable {
 }
 
 extension Error {
-    /// `CancellationError` if the task and with it the request was cancelled; else this error.
+    /// `CancellationError` if the request was cancelled because its task was; else this error.
     fileprivate var ofCancelledTask: any Error {
         guard let error = self as? AFError, error.isExplicitlyCancelledError, Task.isCancelled else { return self }
         return CancellationError()

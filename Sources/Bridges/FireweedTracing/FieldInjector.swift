@@ -13,7 +13,7 @@ struct FieldInjection: Sendable {
         self.original = original
     }
 
-    /// All fields; `nil` when none was added.
+    /// The original and the added fields; `nil` when no field was added.
     var fields: [Field]? {
         guard !added.isEmpty else { return nil }
         return original.fields.filter { field in !added.contains { $0.name.isEqualIgnoringASCIICase(field.name) } }

@@ -4,7 +4,7 @@
 public import FireweedTransport
 public import Tracing
 
-/// The key of the `ServiceContext` that the spans of a request have as their parent.
+/// The key of the `ServiceContext` that is the parent of a request's spans.
 ///
 /// A session with ``capture`` captures the context of the caller. `Request.value(_:for:)` sets another context:
 ///

@@ -8,8 +8,8 @@ public import Tracing
 public struct TracingOptions: Sendable {
     /// Makes the spans.
     ///
-    /// `nil`, the default, asks `InstrumentationSystem` for its tracer and its instrument at each message,
-    /// which takes longer than all else where spans are not recorded.
+    /// `nil`, the default, asks `InstrumentationSystem` for its tracer and its instrument at each message, which is the
+    /// largest cost of tracing where spans are not recorded.
     public var tracer: (any Tracer)?
     /// Removes secrets from URLs and fields; ``Redaction/standard`` by default.
     public var redaction: Redaction
@@ -57,7 +57,7 @@ extension SessionOptions {
     }
 }
 
-/// Wraps a session's transport in one that traces.
+/// Wraps a session's transport in a ``TracingTransport``.
 private struct TracingGuard: TransportGuard {
     let options: TracingOptions
 

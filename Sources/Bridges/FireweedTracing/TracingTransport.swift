@@ -6,13 +6,13 @@ public import FireweedTransport
 
 /// Makes a client span for each message that another transport sends, by OpenTelemetry's stable conventions for HTTP.
 ///
-/// Redirects, answers to challenges and retries are messages of their own, with `http.request.resend_count`. A request
+/// A redirect, an answer to a challenge and a retry are separate messages, with `http.request.resend_count`. A request
 /// that is answered from a cache, or by sharing the response of a request in flight, has no span. A span begins when
 /// the message is sent, and ends with the response's content; the span of a WebSocket ends with the response's head.
 ///
 /// The span's context is injected into the fields of the message, and replaces fields of the same names: a
-/// `TracePropagator` in the same session does not change the fields that a tracer injects. The parent is the value of
-/// ``RequestServiceContext`` that the message's request has; without a value, the span begins a trace.
+/// `TracePropagator` in the same session does not change the fields that a tracer injects. The span's parent is the
+/// request's value for ``RequestServiceContext``; without a value, the span begins a trace.
 ///
 /// `SessionOptions.traced(_:)` adds this transport to a session. With a transport of your own:
 ///
@@ -33,7 +33,7 @@ public final class TracingTransport: TransportDecorator, @unchecked Sendable {
     ///   - options: the tracer, and the attributes of spans.
     public init(_ base: any Transport, options: TracingOptions = TracingOptions()) {
         var tracing = options
-        // The session's own fields of credentials are among the secrets.
+        // The values of the session's own credential fields are secrets too.
         tracing.redaction = options.redaction.hiding(
             fields: CredentialFields.ownHiddenNames(base.options.credentialFieldNames))
         settings = SpanSettings(tracing)

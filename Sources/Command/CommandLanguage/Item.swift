@@ -2,7 +2,7 @@
 
 /// One item of a command line: a header field, a parameter, or a field of the content.
 package struct Item: Sendable, Equatable {
-    /// What an item is.
+    /// The kind of an item, which its separator decides.
     package enum Kind: Sendable, Equatable {
         case header, headerFromFile, emptyHeader, removedHeader
         case query, queryFromFile
@@ -66,7 +66,7 @@ package struct Item: Sendable, Equatable {
         (Array("@"), .file),
     ]
 
-    /// The characters without the backslashes before separators, and which characters were escaped.
+    /// Returns the characters without the backslashes before separators, and whether each character was escaped.
     ///
     /// Every other backslash stays, since JSON and Windows paths contain backslashes.
     private static func unescaped(_ word: String) -> (characters: [Character], isEscaped: [Bool]) {

@@ -1,6 +1,6 @@
-// A JSON value that is made of fields.
+// Building of a JSON value from fields.
 
-/// A JSON value that is built field by field; the cost of a field does not depend on the number of fields.
+/// Builds a JSON value field by field; the cost of a field does not depend on the number of fields.
 package final class JSONBuilder {
     private let root = Branch()
 
@@ -10,7 +10,7 @@ package final class JSONBuilder {
     /// The value; an empty object before the first field.
     package var value: JSONNode { root.isEmpty ? .object([]) : root.node }
 
-    /// Sets the value at the path of a name; throws `UsageError` when a value of another type is there.
+    /// Sets the value at the path of a name; throws `UsageError` when the path leads through a value of another type.
     package func set(_ value: JSONNode, at name: NestedName) throws {
         var branch = root
         for (depth, part) in name.parts.enumerated() {
@@ -56,7 +56,7 @@ private final class Branch {
         become(node)
     }
 
-    /// Whether nothing has been set here: the value is then `null`, and can still become an array or an object.
+    /// Whether no value has been set here: it is then written as `null`, and can still become an array or an object.
     var isEmpty: Bool { if case .empty = kind { true } else { false } }
 
     var node: JSONNode {
@@ -73,7 +73,7 @@ private final class Branch {
         (elements, members, places) = ([], [], [:])
     }
 
-    /// The member with a name, created if missing; `nil` when this value is not an object.
+    /// Returns the member with a name, created if missing; `nil` when this value is not an object.
     func member(_ name: String) -> Branch? {
         switch kind {
         case .object: break
@@ -94,7 +94,9 @@ private final class Branch {
         return value
     }
 
-    /// The element at an index, created if missing, or a new last element for `nil`; `nil` when this is not an array.
+    /// Returns the element at an index, created if missing, or a new last element for `nil`.
+    ///
+    /// Returns `nil` when this value is not an array.
     func element(_ index: Int?) -> Branch? {
         switch kind {
         case .array: break

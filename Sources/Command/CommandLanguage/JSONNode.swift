@@ -40,7 +40,7 @@ package indirect enum JSONNode: Equatable, Sendable {
         }
     }
 
-    /// The value of a member; of duplicate names the last, as in most JSON parsers.
+    /// Returns the value of a member; of duplicate members the last one, as most JSON parsers do.
     package func member(_ name: String) -> JSONNode? {
         guard case .object(let members) = self else { return nil }
         return members.last { JSONEscapes.unescaped($0.name) == name }?.value
@@ -88,7 +88,7 @@ package indirect enum JSONNode: Equatable, Sendable {
 
 /// The escapes of JSON strings (RFC 8259 §7).
 package enum JSONEscapes {
-    /// Plain text, escaped for the inside of quotes.
+    /// Escapes plain text for use between quotes.
     package static func escaped(_ text: String) -> String {
         guard text.utf8.contains(where: isEscaped) else { return text }
         var bytes: [UInt8] = []
@@ -126,7 +126,7 @@ package enum JSONEscapes {
         }
     }
 
-    /// The plain text of an escaped string; an unpaired surrogate becomes U+FFFD.
+    /// Returns the plain text of an escaped string; an unpaired surrogate becomes U+FFFD.
     package static func unescaped(_ string: String) -> String {
         guard string.utf8.contains(UInt8(ascii: "\\")) else { return string }
         var units: [UInt16] = []

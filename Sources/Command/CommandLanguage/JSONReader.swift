@@ -1,6 +1,6 @@
-// Reads JSON strictly.
+// A strict reader of JSON.
 
-/// Why a text is not JSON: what was expected, and where.
+/// The reason why a text is not JSON, and its position.
 package struct JSONReadingError: Error, Equatable {
     package let message: String
     /// The position of the error, in bytes of UTF-8.
@@ -35,7 +35,7 @@ package struct JSONReader {
         var values: [JSONNode] = []
         reader.skipSpace()
         while reader.position < reader.bytes.count {
-            // Two values on one line are not a sequence.
+            // Each value after the first one must begin on a new line.
             if !values.isEmpty, !reader.bytes[..<reader.position].hasLineBreakAtEnd { return nil }
             guard let value = try? reader.value() else { return nil }
             values.append(value)
@@ -116,7 +116,7 @@ package struct JSONReader {
         return .array(elements)
     }
 
-    /// The text between the quotes, with its escapes.
+    /// Takes a string, and returns the text between the quotes, with its escapes.
     private mutating func string() throws -> String {
         position += 1
         let start = position

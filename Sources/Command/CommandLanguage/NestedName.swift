@@ -6,11 +6,11 @@ package struct NestedName: Equatable {
     package enum Component: Equatable {
         case member(String)
         case index(Int)
-        /// After the last element of an array.
+        /// `[]`: a new element after the last one of an array.
         case end
     }
 
-    /// A step, and its range in the name in characters.
+    /// A step, and its range in the name, counted in characters.
     package struct Part: Equatable {
         package var step: Component
         package var range: Range<Int>
@@ -19,12 +19,12 @@ package struct NestedName: Equatable {
     package let parts: [Part]
     package let text: String
 
-    /// The largest index, since setting an element creates all elements before it.
+    /// The largest index; limited since setting an element creates all elements before it.
     package static let maximumIndex = 9_999
-    /// The largest number of brackets, since recursive functions build and write the values.
+    /// The largest number of brackets; limited since recursive functions build and write the values.
     private static let maximumDepth = 512
 
-    /// Parses `a[b][0][]`, `[0][x]` or `[]`; a backslash makes a bracket literal, or a number a name.
+    /// Parses `a[b][0][]`, `[0][x]` or `[]`; after a backslash, a bracket is literal, and a number is a member's name.
     ///
     /// Throws `UsageError` with the position of the error.
     package init(_ text: String) throws {
@@ -83,7 +83,7 @@ package struct NestedName: Equatable {
         return (literal, position)
     }
 
-    /// An error that shows the name, with the faulty part marked.
+    /// Makes an error that shows the name, with the faulty part marked.
     package static func error(_ message: String, _ text: String, _ range: Range<Int>) -> UsageError {
         let marks = String(repeating: " ", count: range.lowerBound) + String(repeating: "^", count: max(1, range.count))
         return UsageError(message: "\(message):\n  \(text)\n  \(marks)")

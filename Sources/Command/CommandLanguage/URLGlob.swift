@@ -53,7 +53,8 @@ package struct URLGlob: Sendable, Equatable {
         var rest = word[...]
         while let character = rest.popFirst() {
             let end: Character? = character == "{" ? "}" : character == "[" ? "]" : nil
-            // A pattern cannot contain its own opening bracket: the search stops there, which keeps the parse linear.
+            // A pattern cannot contain its own opening bracket. The search stops at the next one, which keeps parsing
+            // linear.
             guard let end, let close = rest.firstIndex(where: { $0 == end || $0 == character }), rest[close] == end,
                 let part = Self.part(rest[..<close], in: character)
             else {
@@ -78,7 +79,7 @@ package struct URLGlob: Sendable, Equatable {
         self.count = count
     }
 
-    /// The URL with this number, and the texts of its variable parts.
+    /// Returns the URL with this number, from 0, and the texts of its variable parts.
     ///
     /// The last part varies fastest.
     package func url(at index: Int) -> (text: String, values: [String]) {
@@ -102,7 +103,7 @@ package struct URLGlob: Sendable, Equatable {
         return .choices(text.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
     }
 
-    /// `1-9`, `a-z` and `0-100:10`, or `1..9`, `a..z` and `0..100..10`; `nil` for any other text.
+    /// Parses `1-9`, `a-z` and `0-100:10`, or `1..9`, `a..z` and `0..100..10`; `nil` for any other text.
     private static func range(_ text: Substring, separator: String, stepSeparator: String) -> Part? {
         guard let middle = text.firstRange(of: separator) else { return nil }
         let first = text[..<middle.lowerBound]

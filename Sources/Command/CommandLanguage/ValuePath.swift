@@ -60,7 +60,7 @@ package struct ValuePath: Equatable, Sendable {
         return name.isEmpty ? nil : String(name)
     }
 
-    /// The values at the path, in order; `nil` when a member or an element of the path does not exist.
+    /// Returns the values at the path, in order; `nil` when a member or an element of the path does not exist.
     package func values(in root: JSONNode) -> [JSONNode]? {
         var values = [root]
         for step in steps {
@@ -84,8 +84,8 @@ package struct ValuePath: Equatable, Sendable {
         return values
     }
 
-    /// The values at the path in a text of JSON values; throws `UsageError` when the text is not JSON, or a JSON value
-    /// has nothing at the path.
+    /// Returns the values at the path in each JSON value of a text; throws `UsageError` when the text is not JSON, or
+    /// when a JSON value has nothing at the path.
     package func selected(from text: String) throws -> [JSONNode] {
         guard let roots = JSONReader.sequence(text), !roots.isEmpty else {
             throw UsageError(message: "--select: the content is not JSON")

@@ -1,4 +1,4 @@
-// The program: parsing, then the run.
+// The program: it parses the command line, then runs it.
 
 import CommandLanguage
 import Fireweed
@@ -71,7 +71,8 @@ enum Program {
             return try await SeveralRequests(invocation, standardInput: input).run()
         }
         let runner = try RequestRunner(invocation, standardInput: input)
-        // The process ends after this run: deallocating the session first would take a twelfth of a short run.
+        // Never released: the process ends after this run, and deallocating the session would take a twelfth of a short
+        // run.
         _ = Unmanaged.passRetained(runner)
         return await runner.run()
     }

@@ -4,7 +4,8 @@ import Foundation
 import Glibc
 
 // A socket or file that is opened later must not get the number of a closed standard stream: messages for standard
-// error would be written to it. Standard output stays unwritable, so that writing fails and the exit code tells.
+// error would be written to it. Standard output stays unwritable, so that writing fails and the exit code shows the
+// failure.
 for (stream, mode) in [(STDIN_FILENO, O_RDONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
 where fcntl(stream, F_GETFD) < 0 {
     _ = open("/dev/null", mode)
@@ -14,7 +15,7 @@ signal(SIGPIPE, SIG_IGN)
 Interruption.prepare()
 
 // The main thread waits for signals, and nothing uses the main queue. An asynchronous main program would end this
-// thread instead, with a library that is loaded only for that, which takes a tenth of a short run.
+// thread instead; for that it loads a library, which takes a tenth of a short run.
 Task.detached {
     let code = await Program.run()
     Interruption.end(with: code)

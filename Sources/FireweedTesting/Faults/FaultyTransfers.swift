@@ -1,4 +1,4 @@
-// Wrappers of transfers and consumers that carry out faults.
+// Wrappers of transfers and consumers that inject faults.
 
 import Dispatch
 import Fireweed
@@ -38,7 +38,7 @@ final class LateTransfer: TransferControl {
     func discard() { end(base.discard) }
     func cancel() { end(base.cancel) }
 
-    /// Cancels a start that is pending, and ends the transfer by `command`.
+    /// Cancels a pending start, and then ends the transfer with `command`.
     private func end(_ command: () -> Void) {
         let start = state.withLock { state in
             state.isOver = true
@@ -49,7 +49,7 @@ final class LateTransfer: TransferControl {
     }
 }
 
-/// Passes on half of a response's first piece of content, and then fails with `networkConnectionLost`.
+/// Passes on half of the first piece of a response's content, and then fails with `networkConnectionLost`.
 final class CuttingConsumer: TransferConsumer {
     private let base: any TransferConsumer
     private let state = Mutex(State())
@@ -64,7 +64,7 @@ final class CuttingConsumer: TransferConsumer {
         self.base = base
     }
 
-    /// Sets the transfer that is cancelled at the cut.
+    /// Sets the transfer to cancel at the first piece of content.
     func attach(_ control: any TransferControl) {
         state.withLock { $0.control = control }
     }

@@ -5,7 +5,7 @@ public import Fireweed
 import Foundation
 import Synchronization
 
-/// Passes messages on to another transport, and injects faults at random and repeatably.
+/// Sends messages through another transport, and injects random but repeatable faults.
 ///
 /// ```swift
 /// let transport = FaultyTransport(wrapping: EngineTransport(), faults: [.drop: 0.05, .delay(.seconds(1)): 0.1], seed: 7)
@@ -15,7 +15,7 @@ import Synchronization
 /// The seed and the order of the messages decide which message gets which fault. The seed is printed when the transport
 /// is made, so that a run can be repeated.
 public final class FaultyTransport: Transport {
-    /// A fault of one message.
+    /// A fault that is injected into one message.
     public enum Fault: Sendable, Hashable {
         /// The message is not sent, and fails with `networkConnectionLost`.
         case drop
@@ -23,15 +23,16 @@ public final class FaultyTransport: Transport {
         case delay(Duration)
         /// The response's content ends after half of its first piece, with `networkConnectionLost`.
         case cut
-        /// The message is sent twice, and one of the responses is discarded. A WebSocket, and content from a file or a
-        /// stream, is sent once.
+        /// The message is sent twice, and one of the responses is discarded. WebSockets, and messages whose content is
+        /// read from a file or a stream, are sent once.
         case duplicate
         /// The message is not sent, and is answered with this status.
         case status(Int)
-        /// The response's content comes at this many bytes a second, in some ten pieces a second.
+        /// The response's content arrives at this many bytes a second: in about ten pieces a second, or below 20 bytes
+        /// a second byte by byte.
         case slow(bytesPerSecond: Int)
-        /// The end is held until another message of the transport has ended, for one second at most; when no other
-        /// message is in flight, the end is not held.
+        /// The message's end is reported after the end of another message, or after one second; without delay when no
+        /// other message is in flight.
         case reorder
     }
 
@@ -40,15 +41,16 @@ public final class FaultyTransport: Transport {
     private let base: any Transport
     private let faults: [(fault: Fault, probability: Double)]
     private let random: Mutex<SeededGenerator>
-    /// The order of ends; `nil` without the fault `reorder`.
+    /// Holds back the ends of messages with the fault `reorder`; `nil` when `faults` has no `reorder`.
     private let order: CompletionOrder?
 
     /// Wraps a transport.
     ///
     /// - Parameters:
     ///   - base: the transport that sends the messages.
-    ///   - faults: the faults and their probabilities, from 0 to 1; a negative probability is 0. A message gets at most
-    ///     one fault. When the probabilities add up to more than 1, the faults whose descriptions sort last get less.
+    ///   - faults: the faults and their probabilities, from 0 to 1; a negative probability counts as 0. A message gets
+    ///     at most one fault. When the probabilities add up to more than 1, the faults whose descriptions sort last get
+    ///     less.
     ///   - seed: the seed of the random numbers that choose the faults; random by default.
     ///   - isPrinted: whether the seed is printed on standard error.
     public convenience init(

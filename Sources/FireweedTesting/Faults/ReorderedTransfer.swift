@@ -5,12 +5,12 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Counts the running transfers of a faulty transport, and holds ends until another transfer has ended.
+/// Counts the running transfers of a ``FaultyTransport``, and holds a transfer's end until another transfer has ended.
 final class CompletionOrder: Sendable {
     private struct State {
         var runningCount = 0
         var held: [ObjectIdentifier: TransferEnd] = [:]
-        /// The consumers of held ends, in the order of these ends.
+        /// The consumers whose ends are held, oldest end first.
         var consumers: [ReorderingConsumer] = []
     }
 
@@ -26,7 +26,9 @@ final class CompletionOrder: Sendable {
 
     func begin() { state.withLock { $0.runningCount += 1 } }
 
-    /// Reports an end to its consumer: at once, or, when the end is to be held, after the next end of another transfer.
+    /// Reports an end to its consumer.
+    ///
+    /// A held end is reported after the next end of another transfer, or after `longestHold`.
     func finish(_ consumer: ReorderingConsumer, _ end: TransferEnd) {
         let isHeld = state.withLock { state in
             state.runningCount -= 1
@@ -45,7 +47,7 @@ final class CompletionOrder: Sendable {
         for consumer in state.withLock(\.consumers) { release(consumer) }
     }
 
-    /// Ends a hold early; the consumer is called on a queue, never inside a method of a control.
+    /// Reports a held end early, on `queue`: a `TransferControl` must not call the consumer inside its own methods.
     func releaseSoon(_ consumer: ReorderingConsumer) {
         queue.async { self.release(consumer) }
     }
@@ -85,7 +87,7 @@ final class ReorderedTransfer: TransferControl {
     }
 }
 
-/// Passes a transfer's events on; the ``CompletionOrder`` decides when the end follows.
+/// Passes a transfer's events on; the ``CompletionOrder`` decides when the end is passed on.
 final class ReorderingConsumer: TransferConsumer {
     private let hold: Atomic<Bool>
     private let base: any TransferConsumer

@@ -1,11 +1,11 @@
-// Content that comes slowly.
+// Transfers whose content arrives slowly.
 
 import Dispatch
 import Fireweed
 import Foundation
 import Synchronization
 
-/// Controls a transfer whose content comes slowly.
+/// Controls a transfer whose content arrives slowly.
 final class SlowTransfer: TransferControl {
     private let base: any TransferControl
     private let consumer: SlowConsumer
@@ -33,7 +33,7 @@ final class SlowTransfer: TransferControl {
     }
 }
 
-/// Receives a response from a transport, and delivers its content at a number of bytes a second, by a clock.
+/// Delivers a response's content to the session's consumer at a limited number of bytes a second.
 ///
 /// All events pass through one queue, so that calls to the session's consumer do not overlap. The transport is paused
 /// while content waits here.
@@ -52,7 +52,7 @@ final class SlowConsumer: TransferConsumer {
         var events: [Event] = []
         /// The flow that the session wants.
         var wanted = Flow.undecided
-        /// The last flow given to the transport, which knows only our revision numbers, not those of the session.
+        /// The last flow given to the transport; its revision numbers are counted here, and differ from the session's.
         var told = Flow(.running, revision: 1)
         /// The wrapped transfer, between its start and its end.
         var control: (any TransferControl)?
@@ -69,7 +69,7 @@ final class SlowConsumer: TransferConsumer {
             }
         }
 
-        /// The next flow for the transport; `nil` when the level does not change.
+        /// Returns the next flow for the transport; `nil` when the level does not change.
         mutating func nextFlow() -> Flow? {
             let level: Flow.Level =
                 wanted.level == .running && hasContent && !isUnwanted ? .receivingPaused : wanted.level
@@ -78,7 +78,7 @@ final class SlowConsumer: TransferConsumer {
             return told
         }
 
-        /// Takes the next event, or the next piece of content; `nil` when nothing can be passed on now.
+        /// Removes and returns the next event or piece of content; `nil` when nothing can be passed on now.
         mutating func next(_ pieceByteCount: Int) -> Event? {
             guard let first = events.first else { return nil }
             switch first {
@@ -102,7 +102,7 @@ final class SlowConsumer: TransferConsumer {
     private let queue = DispatchQueue(label: "fireweed.faults.slow")
     private let state = Mutex(State())
 
-    /// Makes a consumer that delivers some ten pieces a second; below 20 bytes a second, a piece is one byte.
+    /// Makes a consumer that delivers about ten pieces a second; below 20 bytes a second, a piece is one byte.
     init(_ base: any TransferConsumer, bytesPerSecond: Int, clock: any SessionClock) {
         self.base = base
         self.clock = clock
@@ -113,7 +113,7 @@ final class SlowConsumer: TransferConsumer {
 
     // MARK: From the session
 
-    /// Notes that a transfer starts, and returns its first flow; `nil` when the transfer was started before.
+    /// Stores the transfer, and returns its first flow; `nil` when a transfer was stored before.
     func attach(_ control: any TransferControl, _ flow: Flow) -> Flow? {
         state.withLock { state in
             guard state.control == nil else { return nil }

@@ -2,7 +2,7 @@
 
 /// Compares JSON values and names the places that differ.
 struct JSONDifference {
-    /// The differences, one line each; empty when `actual` is as expected.
+    /// Returns one line for each difference; empty when `actual` is as expected.
     ///
     /// With `isPartial`, objects in `actual` may have further members. An expected string that contains `wildcard`
     /// matches every value.

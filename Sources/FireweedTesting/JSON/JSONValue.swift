@@ -22,7 +22,7 @@ public enum JSONValue: Sendable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object. When a name is repeated, a JSON text's first member is kept, and a literal's last.
+    /// An object. Of members with the same name, parsing keeps the first one, and a Swift literal the last one.
     case object([String: JSONValue])
 
     /// Reads a JSON text.
@@ -85,13 +85,13 @@ public enum JSONValue: Sendable {
     public var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Fails for infinity and NaN, which JSON lacks: parsing never gives them, and a test that writes them is wrong.
+        // Encoding fails only for infinity and NaN, which JSON does not have: only a wrong test can have written them.
         return (try? encoder.encode(self)) ?? Data("null".utf8)
     }
 }
 
 extension JSONValue: Hashable {
-    /// Compares as JSON does: numbers by value, objects without order.
+    /// Whether both are the same JSON: numbers are compared by value, objects regardless of order.
     public static func == (one: JSONValue, other: JSONValue) -> Bool {
         switch (one, other) {
         case (.null, .null): true
@@ -119,7 +119,7 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue: Codable {
-    /// The maximum number of nesting levels: each takes stack, and a thread of Dispatch has only 512 KiB.
+    /// The maximum number of nesting levels: each level uses stack, and a Dispatch thread has only 512 KiB.
     private static let depthLimit = 64
 
     /// Decodes any JSON of up to 64 levels.

@@ -143,7 +143,7 @@ extension RequestMatcher {
     }
 }
 
-/// Compares pairs of names and values without order.
+/// Compares the names and values of a query or a form, regardless of order.
 enum PairDifference {
     static func lines(expected: [String: String], actual: [URLQueryItem], kind: String) -> [String] {
         var lines: [String] = []

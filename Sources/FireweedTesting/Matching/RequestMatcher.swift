@@ -12,9 +12,9 @@ import Foundation
 public struct RequestMatcher: Sendable, CustomStringConvertible {
     /// The condition in a few words, for messages.
     public let description: String
-    /// Returns one line for each difference; none when the request meets the condition.
+    /// Returns one line for each difference; empty when the request meets the condition.
     let differences: @Sendable (RecordedRequest) -> [String]
-    /// Whether the condition needs only the head, so that a server can check it before the content has come.
+    /// Whether the condition needs only the head, so that a server can check it before the content arrives.
     private(set) var isOfHead = false
 
     /// Makes a condition.
@@ -28,7 +28,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         self.differences = differences
     }
 
-    /// A condition that a closure decides.
+    /// Matches requests for which a closure returns true.
     ///
     /// - Parameters:
     ///   - description: the closure's condition in a few words, for messages.
@@ -48,7 +48,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A condition on the request's head.
+    /// Makes a condition that needs only the request's head.
     static func ofHead(
         _ description: String, differences: @escaping @Sendable (RecordedRequest) -> [String]
     ) -> RequestMatcher {
@@ -91,7 +91,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - name: the name; case does not matter.
-    ///   - value: the value of one of the fields of this name; `nil`, the default, allows any value.
+    ///   - value: the value that at least one field of this name has; `nil`, the default, allows any value.
     /// - Returns: the condition.
     public static func header(_ name: String, _ value: String? = nil) -> RequestMatcher {
         ofHead("\(name): \(value ?? "any value")") { request in

@@ -60,7 +60,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         authority = anyOrigin ? nil : target.origin
         segments = target.segments.map { segment in
             let text = String(segment).removingPercentEncoding ?? String(segment)
-            // The archive does not have the redacted secret, so any segment matches.
+            // The archive has a mark instead of the secret, so any segment matches.
             return text.contains(Redaction.mark) ? .any : .text(text)
         }
         hasRest = false
@@ -88,8 +88,8 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         }
     }
 
-    /// The differences between a request's URL and the pattern, none when it matches, and the values of the
-    /// placeholders.
+    /// Returns the differences between a request's URL and the pattern (none when the URL matches), and the values of
+    /// the placeholders.
     func match(_ target: TargetText) -> (differences: [String], parameters: [String: String]) {
         var differences: [String] = []
         if let difference = originDifference(target) { differences.append(difference) }

@@ -13,7 +13,7 @@ final class ArchiveBuilder: Sendable {
         self.redaction = redaction
     }
 
-    /// The entries of an archive, with all their members unchanged.
+    /// Returns the entries of an archive, with all their members unchanged.
     static func entries(of har: Data) throws -> [JSONValue] {
         guard case .array(let entries)? = try JSONValue(parsing: har.withoutByteOrderMark)["log"]?["entries"] else {
             throw RecordingError("This is no HTTP archive (HAR), at log.entries: an array is missing")
@@ -25,14 +25,14 @@ final class ArchiveBuilder: Sendable {
 
     var count: Int { exchanges.withLock { $0.count } }
 
-    /// The entries of all exchanges except the first `droppedCount` that ended, in the order in which they began.
+    /// Returns an entry for each exchange except the `droppedCount` that ended first, in the order in which they began.
     func entries(droppingFirst droppedCount: Int = 0) -> [JSONValue] {
         let exchanges = exchanges.withLock { $0.dropFirst(droppedCount) }
-        // Sorting is stable: exchanges that began at the same time stay in the order of their ends.
+        // Sorting is stable, so exchanges that began at the same time stay in the order in which they ended.
         return exchanges.sorted { $0.startDate < $1.startDate }.map { entry(of: $0) }
     }
 
-    /// An archive as JSON.
+    /// Returns the JSON of an archive with these entries.
     static func archive(of entries: [JSONValue]) throws -> Data {
         let archive: JSONValue = [
             "log": [
@@ -142,29 +142,30 @@ final class ArchiveBuilder: Sendable {
 
     // MARK: Content
 
-    /// Content without secrets; `nil` when it cannot be searched for secrets.
+    /// Returns the content without secrets; `nil` when it cannot be searched for secrets.
     private func sentContent(_ content: Data, _ type: String?) -> Data? {
         let clean = redaction.content(content, type: type)
         return clean == Data(Redaction.mark.utf8) && clean != content ? nil : clean
     }
 
-    /// A response's content without secrets; `nil` when its type requires a search, and the content cannot be searched.
+    /// Returns a response's content without secrets; `nil` when its type requires a search, but it cannot be searched.
     ///
     /// Content of other types is searched only when it is JSON.
     private func receivedContent(_ content: Data, _ type: String?) -> Data? {
-        // SVG is not searched like other XML, so that an image that cannot be searched is not left out.
+        // An SVG image is not searched as XML: an image that cannot be searched would be left out.
         let isDrawing = (type ?? "").lowercased().hasPrefix("image/")
         return Redaction.isSearched(type: type) && !isDrawing ? sentContent(content, type) : messageContent(content)
     }
 
-    /// Content without secrets if the content is JSON, whatever its type, else the unchanged content; messages have no
-    /// type.
+    /// Returns JSON without secrets, and other content unchanged; no type is needed, since WebSocket messages have
+    /// none.
     private func messageContent(_ content: Data) -> Data {
         guard (try? JSONValue(parsing: content)) != nil else { return content }
         return redaction.content(content, type: "application/json")
     }
 
-    /// The content as text, which readers take for UTF-8 whatever the type says; `nil` when the content must be Base64.
+    /// Returns the content as UTF-8 text; `nil` when it must be written in Base64, since it is not UTF-8 or its type
+    /// names another charset.
     private func text(of content: Data, _ type: String?) -> String? {
         let type = (type ?? "").lowercased()
         let isOther = type.contains("charset=") && !type.contains("utf-8") && !content.allSatisfy { $0 < 0x80 }

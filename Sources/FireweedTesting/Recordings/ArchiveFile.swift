@@ -1,18 +1,18 @@
-// The file that recording transports write.
+// The file to which recording transports write.
 
 import Foundation
 import Synchronization
 
-/// An archive into which several tests of a process may record, even at the same time.
+/// An archive file into which several tests of a process may record, even at the same time.
 struct ArchiveFile: Sendable {
     let url: URL
 
-    /// The paths of archives that this process has renewed: all entries in them were recorded by this process.
+    /// The paths of archives that this process has renewed, and whose entries were all recorded by this process.
     ///
     /// The lock is held while a file is read and written, so that no exchange of another test is lost.
     private static let renewed = Mutex<Set<String>>([])
 
-    /// Appends entries to those that the file has.
+    /// Appends entries to the file; creates the file if it is missing.
     func append(_ entries: [JSONValue]) throws {
         try Self.renewed.withLock { _ in
             let isThere = FileManager.default.fileExists(atPath: url.path)
@@ -22,7 +22,7 @@ struct ArchiveFile: Sendable {
 
     /// Replaces the entries that the file had before this process first renewed it.
     ///
-    /// Entries that were added since then by other tests stay, except those for the same requests.
+    /// Entries that other tests have added since then stay, except entries for the same requests.
     func renew(_ entries: [JSONValue]) throws {
         try Self.renewed.withLock { renewed in
             let path = url.standardizedFileURL.path

@@ -4,10 +4,10 @@ import Fireweed
 import Foundation
 
 extension ArchivedExchange {
-    /// A stub that answers with exchanges of one key, one after the other.
+    /// Makes a stub that answers with the exchanges of one key, one after the other.
     ///
-    /// With `comparesContent`, the request's content must be that of the archive. `hosts` are the archive's hosts,
-    /// given when requests may go to another server; with `nil`, origins are compared.
+    /// With `comparesContent`, the request's content must equal the archived content. `hosts` are the archive's hosts
+    /// if requests may go to another server; with `nil`, origins are compared.
     static func stub(of entries: [ArchivedExchange], comparesContent: Bool, hosts: Set<String>?) -> Stub {
         let first = entries[0]
         var matchers = [RequestMatcher.archivedQuery(of: first.request.url)]
@@ -24,7 +24,7 @@ extension ArchivedExchange {
             .reply(responses: entries.map { $0.answer(hosts: hosts) }).recorded(entries.count)
     }
 
-    /// The response, without the fields about a content coding, since recorded content is decoded.
+    /// Returns the response to replay, without the fields about a content coding, since recorded content is decoded.
     ///
     /// A response to HEAD, a 204 and a 304 have no content (RFC 9110 §9.3.2, §15.3.5, §15.4.5). Content that an archive
     /// has for such a response was not on the wire, and is ignored: browsers write the content of their cache into a
@@ -48,7 +48,7 @@ extension ArchivedExchange {
         }
         if let hosts { answer.keepOnServer(hosts) }
         if response.content?.isText == true { answer.declareUTF8() }
-        // The writer of the archive has left the content out: an empty response would differ from the recorded one.
+        // The archive's writer has left the content out, so an empty response would differ from the recorded one.
         // Redirects may be empty, since browsers leave their content out.
         if hasContent, !(300...399).contains(status), let content = response.content, content.data == nil,
             content.byteCount ?? 0 > 0
@@ -65,11 +65,11 @@ extension ArchivedExchange {
         }
     }
 
-    /// Fields of the connection.
+    /// Names of fields that apply only to one connection (RFC 9110 §7.6.1), in lower case.
     private static let connectionNames: Set<String> = [
         "transfer-encoding", "connection", "keep-alive", "proxy-connection", "trailer", "upgrade",
     ]
-    /// Fields about a content coding; recorded content is decoded.
+    /// Names of fields that describe encoded content, in lower case.
     private static let contentNames: Set<String> = ["content-encoding", "content-length"]
 
     /// The response's fields, without HTTP/2's pseudo-header fields (RFC 9113 §8.3); each line of a value is a field.
@@ -90,16 +90,16 @@ extension ArchivedExchange {
 
     // MARK: WebSockets
 
-    /// The answer that opens a WebSocket, or refuses the WebSocket as the recorded server did.
+    /// Returns an answer that opens the WebSocket, or the response with which the recorded server refused it.
     private func webSocketAnswer(hosts: Set<String>?) -> MockResponse {
         let messages = messages ?? []
-        // Some writers leave the status out, and over HTTP/2 a WebSocket begins with a 200 (RFC 8441 §5).
+        // Some writers leave the status out. Over HTTP/2, the response that opens a WebSocket is a 200 (RFC 8441 §5).
         let isOpen = response?.status.map { (100...299).contains($0) } ?? true
         guard isOpen || !messages.isEmpty else { return answer(hosts: hosts) }
         return .webSocket { try await Self.play(messages, on: $0) }
     }
 
-    /// Sends the messages that the server sent, and expects the messages that the client sent.
+    /// Sends the recorded messages of the server, and expects the recorded messages of the client.
     private static func play(_ messages: [ArchivedMessage], on socket: MockWebSocket) async throws {
         for message in messages {
             switch (message.isSent, message.content) {
@@ -147,7 +147,7 @@ enum WebSocketDifference {
 }
 
 extension MockResponse {
-    /// Changes a `charset` to UTF-8, in which an archive has text; on the wire the text may have had another charset.
+    /// Changes a `charset` to UTF-8: an archive has text in UTF-8, whatever the charset was on the wire.
     fileprivate mutating func declareUTF8() {
         guard case .data(let data) = content, !data.allSatisfy({ $0 < 0x80 }) else { return }
         for index in fields.indices where fields[index].name.isEqualIgnoringASCIICase("Content-Type") {

@@ -1,12 +1,12 @@
-// An exchange as an HTTP archive has it.
+// An exchange in an HTTP archive.
 
 import Fireweed
 import Foundation
 
 /// One entry of an archive (HAR 1.2), with the additions and omissions of the programs that write archives.
 ///
-/// Only the request's method and URL are required. A member that cannot be read is an error: a recording that answers
-/// with other bytes than were recorded is worse than none.
+/// Only the request's method and URL are required. A member that cannot be read is an error, except the size of
+/// content: a replay with other bytes than were recorded is worse than no replay.
 struct ArchivedExchange: Decodable, Sendable {
     struct Archive: Decodable {
         let log: Log
@@ -33,7 +33,7 @@ struct ArchivedExchange: Decodable, Sendable {
         let content: ArchivedContent?
     }
 
-    /// The identity of an exchange in a recording.
+    /// The properties of a request that select its exchanges in a recording.
     struct Key: Hashable {
         let method: String
         let url: String
@@ -41,9 +41,10 @@ struct ArchivedExchange: Decodable, Sendable {
         let isWebSocket: Bool
     }
 
-    /// How the exchange ended, in a key that ``RecordingTransport`` writes; a response without this key is complete.
+    /// Why a response is incomplete, in a key that ``RecordingTransport`` writes; a response without the key is
+    /// complete.
     enum Termination: String, Decodable {
-        /// The exchange failed within the content; the replay loses the connection.
+        /// The exchange failed after the response's head; the replay fails with a lost connection.
         case lost
         /// The client cancelled before the content's end, as with an endless stream.
         case left

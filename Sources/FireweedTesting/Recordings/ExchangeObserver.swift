@@ -34,7 +34,7 @@ final class ExchangeObserver: TransferConsumer {
     init(_ message: RequestMessage, _ base: any TransferConsumer, _ archive: ArchiveBuilder, startedAt date: Date) {
         self.base = base
         self.archive = archive
-        // The stub transport in front has already read content from a reader into memory.
+        // The `StubTransport` that passed the message on has already read its content into memory.
         let body = if case .data(let data) = message.body { data } else { Data() }
         state = Mutex(
             ObservedExchange(
@@ -80,7 +80,7 @@ final class ExchangeObserver: TransferConsumer {
     }
 }
 
-/// Notes the messages of a WebSocket on their way to the session.
+/// Records the messages that a WebSocket receives.
 final class WebSocketObserver: WebSocketListener {
     private let base: any WebSocketListener
     private let exchange: ExchangeObserver
@@ -102,7 +102,7 @@ final class WebSocketObserver: WebSocketListener {
     func webSocketDidClose(code: UInt16, reason: Data) { base.webSocketDidClose(code: code, reason: reason) }
 }
 
-/// Notes the messages of a WebSocket on their way to the server.
+/// Records the messages that a WebSocket sends.
 private final class ObservedChannel: WebSocketChannel {
     private let base: any WebSocketChannel
     private let exchange: ExchangeObserver

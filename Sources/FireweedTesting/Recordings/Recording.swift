@@ -1,4 +1,4 @@
-// Exchanges that were recorded, as stubs.
+// Recorded exchanges, and stubs made from them.
 
 public import Fireweed
 import FireweedTransport
@@ -22,7 +22,7 @@ public import Foundation
 public struct Recording: Sendable {
     /// The number of exchanges.
     public var count: Int { entries.count }
-    /// The time at which the earliest exchange was recorded; `nil` when the archive does not say.
+    /// The time at which the earliest exchange was recorded; `nil` when the archive has no dates.
     public let date: Date?
     let entries: [ArchivedExchange]
 
@@ -73,7 +73,7 @@ public struct Recording: Sendable {
         throw StubExpectationError(text, at: SourcePlace(filePath: filePath, line: line))
     }
 
-    /// The warning about a recording that is older than a limit; `nil` when it is not older.
+    /// Returns the warning about a recording that is older than a limit; `nil` when it is not older.
     func ageReport(limit: Duration, now: Date) -> String? {
         guard let date, now.timeIntervalSince(date) > limit.seconds else { return nil }
         return "The recording is of \(date), and is to be no older than \(limit): record it again."
@@ -122,7 +122,7 @@ public struct Recording: Sendable {
         ArchivedExchange.stub(of: entries, comparesContent: comparesContent, hosts: hosts)
     }
 
-    /// The exchanges grouped by key; groups with known content come before those that match any content.
+    /// Returns the exchanges grouped by key; groups with known content come before groups that match any content.
     private func grouped(by key: (ArchivedExchange) -> ArchivedExchange.Key) -> [[ArchivedExchange]] {
         var groups: [(key: ArchivedExchange.Key, entries: [ArchivedExchange])] = []
         var places: [ArchivedExchange.Key: Int] = [:]
@@ -139,7 +139,7 @@ public struct Recording: Sendable {
             + groups.filter { $0.key.body == nil }.map(\.entries)
     }
 
-    /// One stub for each exchange; a stub answers once, after the stubs before it have answered.
+    /// Returns one stub for each exchange; each stub answers once, after all earlier stubs have answered.
     private func ordered(_ hosts: Set<String>?) -> [Stub] {
         let order = UUID.random()
         return entries.indices.map { index in
@@ -164,7 +164,7 @@ extension Session {
     ///   - clock: the session's clock; a ``TestClock`` advances when the test says so.
     ///   - interceptor: adapts and retries every request.
     ///   - eventMonitors: are notified of every event; none by default.
-    /// - Returns: a session with cookies, credentials and a cache of its own, all in memory.
+    /// - Returns: a session with its own cookies, credentials and cache, all in memory.
     public static func replaying(
         _ recording: Recording, matching match: RecordingMatch = .request, clock: any SessionClock = SystemClock(),
         interceptor: (any RequestInterceptor)? = nil,

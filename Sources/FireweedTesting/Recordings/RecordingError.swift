@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// An HTTP archive cannot be read, or does not have what a request needs; the description says which and where.
+/// An HTTP archive cannot be read, or lacks the response to a request; the description names the fault and its place.
 public struct RecordingError: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// The reason, with the place in the archive, such as `log.entries[3].response.content.text`.
     public let description: String

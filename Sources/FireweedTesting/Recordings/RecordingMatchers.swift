@@ -46,8 +46,9 @@ extension RequestMatcher {
         }
     }
 
-    /// Matches requests with these lines: JSON Lines with redacted values are compared as JSON, and other lines, such
-    /// as those of XML, as text.
+    /// Matches requests with the same lines: two lines of JSON are compared as JSON, other lines as text.
+    ///
+    /// A redacted value matches every value.
     private static func archivedLines(_ data: Data) -> RequestMatcher {
         let expected = lines(data)
         return RequestMatcher("content of \(expected.count) lines") { request in
@@ -100,7 +101,7 @@ extension RequestMatcher {
         }
     }
 
-    /// Compares parts without their boundary, which is new in every request.
+    /// Compares the parts of forms, but not the boundary, which is new in every request.
     private static func archivedParts(_ expected: [RecordedPart]) -> RequestMatcher {
         let names = expected.map(\.name).joined(separator: ", ")
         return RequestMatcher("multipart form of \(names)") { request in

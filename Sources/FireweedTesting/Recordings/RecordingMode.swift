@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The way in which a session with a recording treats requests.
+/// Whether a session with a recording replays, records or only sends requests.
 public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     /// Answers from the recording; other requests fail with ``UnmatchedRequestError``, and nothing is sent.
     case replay
@@ -13,8 +13,8 @@ public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     /// Sends every request, and records nothing.
     case passThrough = "pass-through"
 
-    /// The mode that the environment variable `FIREWEED_RECORDING` names, by the raw values above; ``replay`` without
-    /// it.
+    /// The mode whose raw value is in the environment variable `FIREWEED_RECORDING`; ``replay`` when it is unset or
+    /// empty.
     ///
     /// `FIREWEED_RECORDING=rerecord swift test` renews every recording whose test does not choose a mode itself.
     ///
@@ -22,12 +22,12 @@ public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     /// throw a ``RecordingError``.
     public static var environment: RecordingMode { (try? ofEnvironment.get()) ?? .replay }
 
-    /// The mode of the environment, or an error for an unknown value of the variable.
+    /// The mode that `FIREWEED_RECORDING` names, or an error for an unknown value.
     static var ofEnvironment: Result<RecordingMode, RecordingError> {
         named(ProcessInfo.processInfo.environment["FIREWEED_RECORDING"] ?? "")
     }
 
-    /// The mode that a value of the variable names.
+    /// Returns the mode with this raw value; ``replay`` for an empty text.
     package static func named(_ text: String) -> Result<RecordingMode, RecordingError> {
         guard !text.isEmpty else { return .success(.replay) }
         if let mode = RecordingMode(rawValue: text) { return .success(mode) }

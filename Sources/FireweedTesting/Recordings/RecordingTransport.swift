@@ -14,20 +14,20 @@ import Synchronization
 /// ```
 ///
 /// `withRecording` makes a session on such a transport, and saves the archive. Messages are recorded as they are on the
-/// wire, after adapters and cookies: each exchange, also of a redirect, is an entry with decoded content, and each
-/// WebSocket is an entry with its messages.
+/// wire, after adapters and cookies: each exchange, including those of redirects, is an entry with decoded content, and
+/// each WebSocket is an entry with its messages.
 ///
 /// `redaction` defines the secrets that are left out: the values of fields, of parameters and segments in URLs, and of
 /// members in JSON, forms, XML and server-sent events. Requests' content that cannot be searched for secrets, such as
-/// text and multipart forms, is not recorded; such a request is found again by method and URL. Responses' content of
-/// such types is recorded unchanged unless it is JSON, since it is needed for the replay: look at an archive before you
-/// share it.
+/// text and multipart forms, is not recorded; in a replay, such a request is found by method and URL. Responses'
+/// content of such types is recorded unchanged unless it is JSON, since it is needed for the replay: look at an archive
+/// before you share it.
 ///
 /// The content of a request is read whole into memory before it is sent, in every mode.
 public final class RecordingTransport: Transport {
     /// The choice between replaying, recording and sending.
     public let mode: RecordingMode
-    /// The archive's exchanges as stubs, and all requests that came.
+    /// The archive's exchanges as stubs, and all requests of the session.
     public let stubs: Stubs
     /// The exchanges that the archive had; `nil` when there was no archive, or when the mode does not replay.
     public let recording: Recording?
@@ -120,7 +120,7 @@ public final class RecordingTransport: Transport {
     /// Closes the wrapped transport's idle connections.
     public func closeIdleConnections() { base.closeIdleConnections() }
 
-    /// Ends every transfer as cancelled, later ones too.
+    /// Ends every transfer as cancelled, including transfers that start later.
     public func shutDown() {
         stubTransport.shutDown()
         base.shutDown()

@@ -1,14 +1,14 @@
-// The connection of a request that came to a server.
+// The connection on which a server received a request.
 
 public import Fireweed
 
-/// The connection over which a request came to a ``MockServer``.
+/// The connection on which a ``MockServer`` received a request.
 ///
-/// Requests with equal numbers came over one connection.
+/// Requests with the same `number` were received on the same connection.
 public struct RecordedConnection: Sendable, Hashable {
     /// The number of the connection, counted from 1 in the order in which the server accepted connections.
     public let number: Int
-    /// The version of HTTP in which the request came: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
+    /// The HTTP version of the request: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
     public internal(set) var httpVersion: String
     /// The version of TLS; `nil` in clear text.
     public internal(set) var tlsVersion: TLSVersion?

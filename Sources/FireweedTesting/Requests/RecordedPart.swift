@@ -1,4 +1,4 @@
-// The parts of a multipart form, read back.
+// Parsing of a multipart form.
 
 public import Foundation
 
@@ -39,7 +39,7 @@ public struct RecordedPart: Sendable, Hashable {
         return parts
     }
 
-    /// Whether a delimiter begins a line, and is not the beginning of a longer word.
+    /// Whether a delimiter is at the start of a line, and is not the start of a longer boundary.
     private static func isLine(_ delimiter: Range<Data.Index>, of body: Data) -> Bool {
         let isAtStart =
             delimiter.lowerBound == body.startIndex || body[..<delimiter.lowerBound].suffix(2) == Data("\r\n".utf8)
@@ -65,7 +65,7 @@ public struct RecordedPart: Sendable, Hashable {
             contentType: fields["content-type"], body: Data(bytes[end.upperBound...]))
     }
 
-    /// The value of a parameter, without quotes.
+    /// Returns the value of a field's parameter, without quotes; `nil` when there is none.
     private static func parameter(_ name: String, of field: String) -> String? {
         for parameter in parameters(of: field) {
             let pair = parameter.split(separator: "=", maxSplits: 1)
@@ -79,7 +79,7 @@ public struct RecordedPart: Sendable, Hashable {
         return nil
     }
 
-    /// The parameters of a field, split at semicolons outside quotes, without the field's first value.
+    /// Returns the parameters after a field's first value, which are separated by semicolons outside quotes.
     private static func parameters(of field: String) -> [String] {
         var parts = [""]
         var (isQuoted, isEscaped) = (false, false)

@@ -1,9 +1,9 @@
-// A request as a stub or a server received it.
+// A request that a stub or a server received.
 
 public import Fireweed
 public import Foundation
 
-/// A request message that came to a ``StubTransport`` or a ``MockServer``.
+/// A request message that a ``StubTransport`` or a ``MockServer`` received.
 ///
 /// The message is recorded as it would be on the wire, after adapters, cookies and cache. Each exchange is recorded: a
 /// retry and a redirect each add a request.
@@ -22,13 +22,13 @@ public struct RecordedRequest: Sendable {
     public internal(set) var parameters: [String: String] = [:]
     /// Whether the request asks for a WebSocket.
     public let isWebSocket: Bool
-    /// The bytes that came to a ``MockServer``: head and content, with its framing; empty in a stubbed session.
+    /// The bytes that a ``MockServer`` received: head and content, with its framing; empty in a stubbed session.
     ///
     /// An HTTP/2 request is shown in the form of HTTP/1.1, since its head is compressed on the wire.
     public let wireBytes: Data
     /// The trailers, fields after the content (RFC 9110 §6.5), in order; empty in a stubbed session.
     public let trailers: [Field]
-    /// The connection over which the request came to a ``MockServer``; `nil` in a stubbed session.
+    /// The connection on which a ``MockServer`` received the request; `nil` in a stubbed session.
     public let connection: RecordedConnection?
     let target: TargetText
 
@@ -62,12 +62,12 @@ public struct RecordedRequest: Sendable {
         HTTPHeaders(fields.map { HTTPHeader(name: $0.name, value: $0.value) })
     }
 
-    /// The first value of this name in the query; `nil` when there is none.
+    /// Returns the first value of this name in the query; `nil` when there is none.
     public func query(_ name: String) -> String? {
         queryItems.first { $0.name == name }?.value
     }
 
-    /// The value of the first field of this name; case does not matter.
+    /// Returns the value of the first field of this name, regardless of case; `nil` when there is none.
     public func header(_ name: String) -> String? {
         fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
     }
@@ -82,7 +82,7 @@ public struct RecordedRequest: Sendable {
         get throws { try JSONValue(parsing: body) }
     }
 
-    /// The content decoded from JSON.
+    /// Decodes the content from JSON.
     ///
     /// - Parameters:
     ///   - type: the type of the value.
@@ -121,25 +121,25 @@ extension RecordedRequest: CustomStringConvertible {
     /// Method and URL.
     public var description: String { "\(method.rawValue) \(urlText)" }
 
-    /// The request in readable form: method and URL, fields, and the start of its content.
+    /// Returns the request in readable form: method and URL, fields, and the start of its content.
     func detail(_ redaction: Redaction) -> String {
         var lines = [description]
-        // Redacted, since the text gets into CI logs; a matcher of such a field still shows how its value differs.
+        // Redacted, since the text is written to CI logs. A matcher for such a field still shows how its value differs.
         lines += fields.map { "\($0.name): \(redaction.value($0.value, ofField: $0.name))" }
         if !body.isEmpty { lines += ["", ContentText.excerpt(body)] }
         return lines.joined(separator: "\n")
     }
 }
 
-/// Content in the form for messages.
+/// Content as text for failure messages.
 enum ContentText {
     /// The maximum number of bytes that are shown.
     private static let limit = 1000
 
-    /// The text of content, or its size where it is not text.
+    /// Returns the start of content as text, or the size of content that is not UTF-8.
     static func excerpt(_ body: Data) -> String {
         guard body.count > limit else { return String(data: body, encoding: .utf8) ?? "<\(body.count) bytes>" }
-        // The limit may cut a UTF-8 character, of which at most three bytes are then there.
+        // The limit may cut a UTF-8 character after one to three bytes, which are left out.
         for count in (limit - 3...limit).reversed() {
             guard let text = String(data: body.prefix(count), encoding: .utf8) else { continue }
             return "\(text)… <\(body.count) bytes in all>"

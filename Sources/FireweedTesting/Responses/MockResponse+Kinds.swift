@@ -23,7 +23,7 @@ extension MockResponse {
     ///   - data: the content.
     ///   - contentType: the media type; `application/octet-stream` by default.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `contentType`.
     /// - Returns: the response.
     public static func data(
         _ data: Data, contentType: String = "application/octet-stream", status: Int = 200,
@@ -38,7 +38,7 @@ extension MockResponse {
     ///   - text: the content.
     ///   - contentType: the media type; `text/plain; charset=utf-8` by default.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `contentType`.
     /// - Returns: the response.
     public static func text(
         _ text: String, contentType: String = "text/plain; charset=utf-8", status: Int = 200,
@@ -52,7 +52,7 @@ extension MockResponse {
     /// - Parameters:
     ///   - value: the content.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `application/json`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `application/json`.
     /// - Returns: the response.
     public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:])
         -> MockResponse
@@ -65,7 +65,7 @@ extension MockResponse {
     /// - Parameters:
     ///   - value: the value, which is encoded at once.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `application/json`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `application/json`.
     ///   - encoder: encodes the value.
     /// - Returns: the response. For a value that cannot be encoded, a failure: the request fails with the encoder's
     ///   error.
@@ -83,13 +83,13 @@ extension MockResponse {
 
     /// A response with the content of a file.
     ///
-    /// The file is read when a request comes; a file that cannot be read fails the request.
+    /// The file is read when the request arrives; a file that cannot be read fails the request.
     ///
     /// - Parameters:
     ///   - url: the file.
     ///   - contentType: the media type; `nil`, the default, derives it from the extension of the file's name.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `contentType`.
     /// - Returns: the response.
     public static func file(
         _ url: URL, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
@@ -108,13 +108,13 @@ extension MockResponse {
         MockResponse(status: status, headers: ["Location": location])
     }
 
-    /// A response whose content comes piece by piece: `.stream("one", .pause(.seconds(1)), "two")`.
+    /// A response whose content is sent piece by piece: `.stream("one", .pause(.seconds(1)), "two")`.
     ///
     /// - Parameters:
     ///   - pieces: bytes and pauses, in their order.
     ///   - contentType: the media type; `application/octet-stream` by default.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `contentType`.
     /// - Returns: the response.
     public static func stream(
         _ pieces: Piece..., contentType: String = "application/octet-stream", status: Int = 200,
@@ -129,7 +129,7 @@ extension MockResponse {
     ///   - feed: the feed by which the test sends and ends the content.
     ///   - contentType: the media type; `application/octet-stream` by default.
     ///   - status: the status code; 200 by default.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `contentType`.
     /// - Returns: the response.
     public static func stream(
         from feed: ResponseFeed, contentType: String = "application/octet-stream", status: Int = 200,
@@ -138,11 +138,11 @@ extension MockResponse {
         MockResponse(status: status, headers, .feed(feed), type: contentType)
     }
 
-    /// A response with server-sent events (WHATWG HTML §9.2), each in a piece of its own.
+    /// A response with server-sent events (WHATWG HTML §9.2), each sent in a separate piece.
     ///
     /// - Parameters:
     ///   - events: the events, in their order.
-    ///   - headers: further fields; a `Content-Type` of theirs replaces `text/event-stream`.
+    ///   - headers: further fields; a `Content-Type` among them replaces `text/event-stream`.
     /// - Returns: the response, with status 200.
     public static func serverSentEvents(_ events: ServerSentEvent..., headers: HTTPHeaders = [:])
         -> MockResponse
@@ -161,7 +161,7 @@ extension MockResponse {
         failure(URLError(code))
     }
 
-    /// An error instead of a response, with the effects of `failure(_:)` with a code.
+    /// An error instead of a response, with the same effects as a `URLError.Code`.
     public static func failure(_ error: any Error) -> MockResponse {
         MockResponse(status: 200).changed {
             $0.hasHead = false
@@ -179,7 +179,7 @@ extension MockResponse {
 }
 
 extension ServerSentEvent {
-    /// The event as it is on the wire.
+    /// The event's text on the wire.
     var eventStreamText: String {
         var lines: [String] = []
         if event != "message" { lines.append("event: \(event)") }

@@ -123,7 +123,7 @@ public struct MockResponse: Sendable {
 
     /// The same answer, after a delay.
     ///
-    /// The time-outs of a stubbed session run meanwhile, on the session's clock.
+    /// During the delay, the time-outs of a stubbed session run on the session's clock.
     public func delayed(by delay: Duration) -> MockResponse {
         changed { $0.delay += delay }
     }
@@ -139,7 +139,7 @@ public struct MockResponse: Sendable {
         return changed { $0.interim.append(ResponseHead(status: status, fields: fields)) }
     }
 
-    /// The same head and content; then the exchange fails instead of ending.
+    /// The same head and content; the exchange then fails, and does not end normally.
     ///
     /// - Parameter error: the error of a stubbed session's request; a ``MockServer`` closes the connection instead, or
     ///   over HTTP/2 resets the stream.
@@ -148,7 +148,7 @@ public struct MockResponse: Sendable {
         changed { $0.ending = .failure(error) }
     }
 
-    /// The same head and content; then nothing more comes, and the exchange does not end.
+    /// The same head and content; then nothing more is sent, and the exchange does not end.
     public func stalling() -> MockResponse {
         changed { $0.ending = .stall }
     }

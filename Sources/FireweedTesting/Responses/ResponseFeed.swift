@@ -13,8 +13,8 @@ import Synchronization
 /// feed.finish()
 /// ```
 ///
-/// Every method may be called from any thread. Content that is sent before the request comes is buffered. A feed is for
-/// one request: a second request fails, in a stubbed session with `URLError.resourceUnavailable`.
+/// Every method may be called from any thread. Content that is sent before the request arrives is buffered. A feed is
+/// for one request: a second request fails, in a stubbed session with `URLError.resourceUnavailable`.
 public final class ResponseFeed: Sendable {
     enum Event: Sendable {
         case data(Data)
@@ -58,7 +58,7 @@ public final class ResponseFeed: Sendable {
         listener?(event)
     }
 
-    /// Passes every event to a listener, also the earlier ones; false when another response has the feed.
+    /// Passes buffered and later events to a listener; false when another response already uses the feed.
     func listen(_ listener: @escaping @Sendable (Event) -> Void) -> Bool {
         let waiting = state.withLock { state -> [Event]? in
             guard !state.isTaken else { return nil }
@@ -67,7 +67,8 @@ public final class ResponseFeed: Sendable {
         }
         guard let waiting else { return false }
         for event in waiting { listener(event) }
-        // Events that were sent meanwhile follow; when none is left, later events go to the listener directly.
+        // During this call, other threads may buffer further events. When none is left, later events go to the listener
+        // directly.
         var count = waiting.count
         while true {
             let more = state.withLock { state -> [Event] in

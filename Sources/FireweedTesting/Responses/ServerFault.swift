@@ -7,11 +7,11 @@ public import Foundation
 /// A stubbed session has no connection: its request fails with the error that the real transport reports for the fault.
 /// There, ``throttle(bytesPerSecond:)`` uses the session's clock. A count below 0 is the same as 0.
 public enum ServerFault: Sendable, Hashable {
-    /// Closes the connection when the request's head has come.
+    /// Closes the connection when the request's head has arrived.
     case closeAfterRequestHead
-    /// Closes the connection when this many bytes of the request's content have come.
+    /// Closes the connection when this many bytes of the request's content have arrived.
     case closeInRequestBody(after: Int)
-    /// Closes the connection when the request has come, instead of answering.
+    /// Closes the connection when the request has arrived, instead of answering.
     case closeBeforeHead
     /// Closes the connection after this many bytes of the response's head.
     case closeInHead(after: Int)
@@ -19,7 +19,7 @@ public enum ServerFault: Sendable, Hashable {
     case closeAfterHead
     /// Closes the connection after this many bytes of the response's content.
     case closeInBody(after: Int)
-    /// Resets the connection (RST) when the request has come, instead of answering.
+    /// Resets the connection (RST) when the request has arrived, instead of answering.
     case reset
     /// Resets the connection (RST) after this many bytes of the response's content.
     case resetInBody(after: Int)
@@ -38,11 +38,11 @@ public enum ServerFault: Sendable, Hashable {
     /// Over HTTP/2, resets the stream (RST_STREAM) after this many bytes of the response's content; over HTTP/1.1, the
     /// same as ``resetInBody(after:)``.
     case resetStreamInBody(after: Int, code: UInt32 = 2)
-    /// Sends the response's content at this many bytes a second.
+    /// Sends the response's content at this many bytes a second; in a stubbed session, a feed is not slowed down.
     case throttle(bytesPerSecond: Int)
 
-    /// The effect of the fault in a stubbed session: whether a head comes, the bytes of content, and the end; `nil` for
-    /// throttling.
+    /// The effect in a stubbed session: whether a head is delivered, the number of bytes of content, and the end; `nil`
+    /// for throttling.
     var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Termination)? {
         let lost = MockResponse.Termination.failure(URLError(.networkConnectionLost))
         return switch self {

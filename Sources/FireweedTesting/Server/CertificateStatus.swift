@@ -27,7 +27,7 @@ struct CertificateStatus {
         }
     }
 
-    /// An OCSP response in DER which says that a certificate was revoked yesterday (RFC 6960 §4.2).
+    /// Makes an OCSP response in DER which says that a certificate was revoked yesterday (RFC 6960 §4.2).
     func response(about certificate: GeneratedCertificate) throws -> Data {
         let (times, basic) = (Times(), OCSP_BASICRESP_new())
         defer { OCSP_BASICRESP_free(basic) }
@@ -46,7 +46,7 @@ struct CertificateStatus {
         return GeneratedCertificate.der { i2d_OCSP_RESPONSE(response, $0) }
     }
 
-    /// A revocation list in DER with one certificate (RFC 5280 §5).
+    /// Makes a revocation list in DER with one certificate (RFC 5280 §5).
     private func list(of certificate: GeneratedCertificate) throws -> Data {
         let (times, list, entry) = (Times(), X509_CRL_new(), X509_REVOKED_new())
         defer { X509_CRL_free(list) }

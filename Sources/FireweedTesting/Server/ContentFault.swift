@@ -7,7 +7,7 @@ struct ContentFault {
     /// The result of sending a piece.
     enum Progress {
         case sent
-        /// All bytes before the fault are sent, so the fault comes now.
+        /// All bytes before the fault are sent, so the fault takes effect now.
         case due
         /// The client or the connection is gone.
         case lost
@@ -15,7 +15,7 @@ struct ContentFault {
 
     private var byteCount: Int?
     private let bytesPerSecond: Int?
-    /// The time that the previous part takes at the rate.
+    /// The pause before the next part, which follows from the rate and the size of the previous part.
     private var pause = Duration.zero
 
     init(_ fault: ServerFault?) {

@@ -1,11 +1,11 @@
-// The queue of the parts of an answer, for the thread that sends them.
+// The queue of a feed's events, for the thread that sends the answer.
 
 import Foundation
 
 /// Lets a thread wait for a feed's events and for pauses, until its client is gone.
 final class FeedQueue: @unchecked Sendable {
-    // SAFETY: the condition's lock guards the events.
-    // A condition, since the reader is a thread of its own, which may block, and not a task.
+    // SAFETY: the condition's lock guards the events. A condition variable: the waiting thread is not a thread of
+    // Swift's concurrency, so it may block.
     private let condition = NSCondition()
     private var events: [ResponseFeed.Event] = []
     private var isClosed = false
@@ -25,7 +25,7 @@ final class FeedQueue: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// The next event; `nil` when the client is gone.
+    /// Waits for the next event, and returns it; `nil` when the client is gone.
     ///
     /// `isGone` is polled five times a second, for connections that do not call `close()` when their client is gone.
     func next(isGone: () -> Bool = { false }) -> ResponseFeed.Event? {

@@ -1,4 +1,4 @@
-// Frames of a WebSocket as they come to a server (RFC 6455 §5).
+// Reading of a WebSocket client's frames (RFC 6455 §5).
 
 import Fireweed
 package import Foundation
@@ -36,7 +36,7 @@ package struct FrameReader {
     /// The maximum size of a message, which is held in memory: 1 GiB.
     private static let messageLimit = 1 << 30
 
-    /// Makes a reader; `rest` are bytes that were read already.
+    /// Makes a reader; `rest` has the bytes that were already read from the stream.
     package init(_ stream: any ServerStream, after rest: Data) {
         self.stream = stream
         buffer = rest
@@ -72,7 +72,7 @@ package struct FrameReader {
         return .text(text)
     }
 
-    /// The event for a close frame with this content (RFC 6455 §5.5.1).
+    /// Parses the content of a close frame (RFC 6455 §5.5.1).
     private func close(_ content: Data) throws(Refusal) -> Event {
         guard content.count != 1 else { throw .protocolError }
         guard content.count >= 2 else { return .close(code: 1005, reason: Data()) }
@@ -87,7 +87,7 @@ package struct FrameReader {
 
     // MARK: Frames
 
-    /// The next frame (RFC 6455 §5.2) of a message that has `byteCount` bytes already; `nil` at the end of the
+    /// Reads the next frame (RFC 6455 §5.2) of a message that already has `byteCount` bytes; `nil` at the end of the
     /// connection.
     private mutating func frame(behind byteCount: Int) throws(Refusal) -> Frame? {
         guard let head = bytes(2) else { return nil }
@@ -105,7 +105,8 @@ package struct FrameReader {
         return Frame(isFinal: isFinal, opcode: opcode, content: content)
     }
 
-    /// The length of a frame's content, from its 7 bits and the bytes after them; `nil` at the end of the connection.
+    /// Reads the length of a frame's content from its 7 bits and the bytes after them; `nil` at the end of the
+    /// connection.
     private mutating func length(_ bits: UInt8) throws(Refusal) -> UInt64? {
         guard bits > 125 else { return UInt64(bits) }
         guard let more = bytes(bits == 126 ? 2 : 8) else { return nil }

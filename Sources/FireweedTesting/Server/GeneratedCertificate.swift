@@ -98,7 +98,7 @@ final class GeneratedCertificate: @unchecked Sendable {
         return bytes.map { Data(bytes: $0, count: count) } ?? Data()
     }
 
-    /// The output of one of OpenSSL's `i2d` functions; empty when it fails.
+    /// Returns the output of one of OpenSSL's `i2d` functions; empty when it fails.
     static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {
         var bytes: UnsafeMutablePointer<UInt8>?
         let count = write(&bytes)

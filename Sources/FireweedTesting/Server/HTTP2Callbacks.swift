@@ -77,7 +77,7 @@ enum HTTP2Callbacks {
 struct HTTP2FieldArray {
     private let pairs: [(name: [UInt8], value: [UInt8])]
 
-    /// The fields of a head, without connection-specific ones (RFC 9113 §8.2.2), and with names in lower case.
+    /// The fields of a head, without connection-specific fields (RFC 9113 §8.2.2), and with names in lower case.
     init(_ head: ResponseHead) {
         self.init(head.fields, behind: [(":status", "\(head.status)")])
     }
@@ -95,7 +95,7 @@ struct HTTP2FieldArray {
         pairs = (first + fields).map { (Array($0.0.utf8), Array($0.1.utf8)) }
     }
 
-    /// Lends the fields; nghttp2 copies them.
+    /// Calls `body` with the fields, which nghttp2 copies.
     func withFields<Value>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Value) -> Value {
         var bytes = pairs.flatMap { $0.name + $0.value }
         return bytes.withUnsafeMutableBufferPointer { bytes in

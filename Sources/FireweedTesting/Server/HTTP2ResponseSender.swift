@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// Sends one answer on a thread of its own, with its fault.
+/// Sends one answer, with its fault, on the thread that serves its stream.
 ///
 /// Faults that close or reset apply to the connection with all its streams, except the `resetStream` faults.
 struct HTTP2ResponseSender {
@@ -26,7 +26,7 @@ struct HTTP2ResponseSender {
             case .interim(let head): guard connection.submit(head, on: stream, isInterim: true) else { return }
             case .head(let head):
                 guard send(head, response.fault) else { return }
-                // A fault after 0 bytes comes without a piece, since a feed may never give one.
+                // A fault after 0 bytes takes effect now: it cannot wait for content, which a feed may never send.
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data): guard send(data, response.fault, &contentFault) else { return }
             case .feed(let feed, _): guard send(feed, response.fault, &contentFault) else { return }
@@ -56,7 +56,7 @@ struct HTTP2ResponseSender {
         }
     }
 
-    /// Sends a piece of the content; false when the exchange is over, also because of the fault.
+    /// Sends a piece of the content; false when the exchange is over, possibly because of the fault.
     private func send(_ data: Data, _ fault: ServerFault?, _ contentFault: inout ContentFault) -> Bool {
         let progress = contentFault.send(data, waitingBy: stream.feedQueue.wait) {
             connection.add($0, isLast: false, on: stream)

@@ -8,10 +8,10 @@ package import Foundation
 import Glibc
 import Synchronization
 
-/// Reads requests on the connection's thread; each of them is answered on a thread of its own.
+/// Reads requests on the connection's thread, and answers each request on a separate thread.
 package final class HTTP2ServerConnection: @unchecked Sendable {
-    // SAFETY: the session and the streams are touched under the lock alone, by nghttp2's callbacks too, which are
-    // called inside its methods. Bytes are read on the connection's thread, and written under the lock.
+    // SAFETY: the session and the streams are touched only under the lock, also by nghttp2's callbacks, which run
+    // inside calls to nghttp2. Bytes are read on the connection's thread, and written under the lock.
     private let lock = Mutex(())
     private var session: OpaquePointer?
     private var streams: [Int32: HTTP2ServerStream] = [:]
@@ -73,7 +73,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Processes bytes of the client; false when the connection is over.
+    /// Processes bytes from the client; false when the connection is over.
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let (isOpen, events) = lock.withLock { _ -> (Bool, [HTTP2ServerEvent]) in
             let pointer = bytes.bindMemory(to: UInt8.self).baseAddress
@@ -126,13 +126,13 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// The request as far as it has been received.
+    /// Returns the part of the request that has been received so far.
     private func request(of stream: HTTP2ServerStream, withContent: Bool = true) -> RecordedRequest {
         lock.withLock { _ in
             let authority = stream.authority ?? "localhost"
             let isTunnel = stream.method == "CONNECT"
             let (target, content) = (isTunnel ? authority : stream.path, withContent ? stream.input : Data())
-            // In the form of HTTP/1.1, since the real bytes of the head are compressed.
+            // Written in the form of HTTP/1.1, since the head's bytes on the wire are compressed.
             let fields = stream.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
             let head = Data("\(stream.method) \(target) HTTP/2\r\n\(fields)\r\n".utf8)
             return RecordedRequest(
@@ -167,7 +167,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
 
     /// Sends a head; false when the stream or the connection is over.
     ///
-    /// For faults, `byteLimit` cuts the head's frame after so many bytes; `nil` sends all.
+    /// For faults, `byteLimit` cuts the head's frame after this many bytes; `nil` sends the whole head.
     @discardableResult
     func submit(_ head: ResponseHead, on stream: HTTP2ServerStream, isInterim: Bool = false, byteLimit: Int? = nil)
         -> Bool
@@ -245,7 +245,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { [weak self] in self?.stopReading() }
     }
 
-    /// Wakes the reading thread, unless the session is gone: the descriptor may be closed then.
+    /// Wakes the reading thread, unless the session has ended, since the descriptor may then be closed.
     private func stopReading() {
         lock.withLock { _ in
             if session != nil { shutdown(descriptor, Int32(SHUT_RD)) }
@@ -340,7 +340,7 @@ final class HTTP2ServerStream: @unchecked Sendable {
     var trailers: [Field] = []
     var ownTrailers: [Field] = []
     var output = Data()
-    /// The bytes of `output` that are sent; removing them frame by frame would copy the rest each time.
+    /// The number of sent bytes at the start of `output`; removing them after each frame would copy the rest each time.
     var sentCount = 0
     /// Whether the content ends with `output`.
     var isWhole = false

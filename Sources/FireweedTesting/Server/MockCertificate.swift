@@ -7,8 +7,8 @@ import Foundation
 /// The certificate of a ``MockServer``, made when the server starts.
 ///
 /// A session of ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` accepts ``trusted`` and the
-/// revoked ones, and refuses all others. Since revocation has to be looked up, revoked certificates are refused by a
-/// session with a `RevocationTrustEvaluator`, such as
+/// revoked certificates, and refuses all other certificates. Only a session with a `RevocationTrustEvaluator` refuses
+/// revoked certificates, such as
 /// `server.session(serverTrustManager: ServerTrustManager(evaluators: ["localhost": .revocationChecking]))`.
 ///
 /// Each server has an authority of its own.
@@ -82,7 +82,7 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The chain that the server sends, its own certificate first.
+    /// Makes the chain that the server sends, the server's own certificate first.
     private func chain(below authority: GeneratedCertificate, _ status: CertificateStatus?) throws
         -> [GeneratedCertificate]
     {
@@ -106,7 +106,7 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
         return [try GeneratedCertificate("localhost", signedBy: authority, options)]
     }
 
-    /// A chain that is more, or something else, than one certificate signed by the authority.
+    /// Makes a chain that is not just one certificate signed by `authority`.
     private func unusualChain(below authority: GeneratedCertificate) throws -> [GeneratedCertificate] {
         let ordinary = GeneratedCertificate.Options()
         var above = GeneratedCertificate.authority

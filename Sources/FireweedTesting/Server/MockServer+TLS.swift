@@ -24,7 +24,7 @@ extension MockServer {
             case ignored
             /// Clients are asked, and may send none.
             case requested
-            /// The handshake with a client without a certificate fails.
+            /// Clients are asked; the handshake fails when a client sends none.
             case required
         }
 

@@ -17,7 +17,7 @@ import Synchronization
 /// too: a tunnel leads to the requested port on 127.0.0.1, whatever the host, and an absolute target is matched by its
 /// whole URL. The server stops when its last reference is released.
 public final class MockServer: Sendable {
-    /// The stubs, and the requests that came.
+    /// The stubs, and the received requests.
     public let stubs: Stubs
     /// The port.
     public let port: UInt16
@@ -53,7 +53,7 @@ public final class MockServer: Sendable {
     ///     default, allows HTTP/1.1 only. WebSockets always use HTTP/1.1.
     ///   - stubs: the stubs; the first one that matches answers. A request that no stub matches gets a 501 whose
     ///     content has the reason.
-    /// - Returns: a server that listens already, and stops when it is released.
+    /// - Returns: a server that already listens, and stops when it is released.
     /// - Throws: ``MockServerError`` when the server cannot listen, or no certificate can be made.
     public static func start(
         port: UInt16 = 0, certificate: MockCertificate? = nil, http2: Bool = false,
@@ -70,7 +70,7 @@ public final class MockServer: Sendable {
     ///   - tls: the settings of TLS.
     ///   - http2: whether the server speaks HTTP/2 with clients that choose it; false by default.
     ///   - stubs: the stubs; the first one that matches answers.
-    /// - Returns: a server that listens already, and stops when it is released.
+    /// - Returns: a server that already listens, and stops when it is released.
     /// - Throws: ``MockServerError`` when the server cannot listen, or no certificate can be made.
     public static func start(
         port: UInt16 = 0, tls: TLSOptions, http2: Bool = false, @StubsBuilder _ stubs: () -> [Stub] = { [] }
@@ -81,7 +81,8 @@ public final class MockServer: Sendable {
         return try start(port: port, made, http2: http2, Stubs(stubs()))
     }
 
-    /// Starts a server of HTTP/1.1 on a socket that listens already, with a given certificate from PEM files.
+    /// Starts a server of HTTP/1.1 on a socket that already listens, with a certificate from PEM files or in clear
+    /// text.
     ///
     /// `files` are the certificate, with its chain, and the key; `nil` is clear text. The server keeps no requests, so
     /// that it can run for a long time.
@@ -138,7 +139,7 @@ public final class MockServer: Sendable {
 
     deinit { stop() }
 
-    /// The URL of a path.
+    /// Returns the server's URL for a path.
     ///
     /// - Parameter path: the path, which begins with a slash, and may have a query; `/` by default.
     /// - Returns: an `http` URL, or an `https` URL when the server has a certificate.
@@ -184,23 +185,24 @@ public final class MockServer: Sendable {
 
     // MARK: Answers
 
-    /// Returns the next request that was not taken yet, in the order in which requests came; waits when there is none.
+    /// Returns the next request that was not taken yet, in order of arrival; waits when there is none.
     ///
-    /// ``RecordedRequest/wireBytes`` is the request byte for byte.
+    /// ``RecordedRequest/wireBytes`` has the request's bytes.
     ///
     /// - Parameter timeout: how long to wait, in real time; 10 seconds by default.
     /// - Returns: the request, which is not returned again.
-    /// - Throws: `StubExpectationError` when none came in time, `CancellationError` when the task is cancelled.
+    /// - Throws: `StubExpectationError` when none arrives in time, `CancellationError` when the task is cancelled.
     public func takeRequest(within timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
         try await stubs.takeRequest(within: timeout)
     }
 
-    /// Adds answers to the queue: each answers one of the next requests, whatever the request is, before any stub.
+    /// Adds answers to the queue: the next requests, whatever they are, get these answers instead of those of the
+    /// stubs.
     public func enqueue(_ responses: MockResponse...) {
         state.withLock { $0.queue += responses }
     }
 
-    /// Adds faults: each is for one of the next connections, in order.
+    /// Adds faults to a queue: each of the next connections gets one fault, in order.
     public func enqueue(connectionFault faults: ConnectionFault...) {
         state.withLock { $0.connectionFaults += faults }
     }
@@ -219,13 +221,13 @@ public final class MockServer: Sendable {
         state.withLock { $0.observer = observer }
     }
 
-    /// The fault for a request whose head has come: the fault of the next answer, as far as the head decides.
+    /// Returns the fault of the answer that a request will get, as far as the request's head shows; `nil` for no fault.
     package func earlyFault(for request: RecordedRequest) -> ServerFault? {
         let queued = state.withLock { $0.queue.first }
         return if let queued { queued.fault } else { stubs.earlyFault(for: request) }
     }
 
-    /// The answer to a request: the next one of the queue, else that of the stubs.
+    /// Returns the answer to a request: the next answer in the queue, else the answer of the stubs.
     func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
         let (queued, observer) = state.withLock { state in
             (state.queue.isEmpty ? nil : state.queue.removeFirst(), state.observer)
@@ -264,7 +266,7 @@ public final class MockServer: Sendable {
     /// Closes every open connection, while the server continues to listen.
     public func closeConnections() { descriptors.shutDownConnections() }
 
-    /// Counts a new connection, and takes its fault, if it has one.
+    /// Counts a new connection, and removes the next queued fault, which applies to it.
     private func takeConnection() -> (number: Int, fault: ConnectionFault?) {
         state.withLock { state in
             state.connectionCount += 1
@@ -283,8 +285,8 @@ public enum ConnectionFault: Sendable, Hashable {
     case resetAtAccept
     /// Reads, and never sends anything, not even in the TLS handshake.
     case silent
-    /// Closes the connection in the TLS handshake, when the client's first message has come; without TLS, when the
-    /// first bytes have come.
+    /// Closes the connection in the TLS handshake, when the client's first message has arrived; without TLS, when the
+    /// first bytes have arrived.
     case closeInHandshake
     /// Sends these bytes at once, and closes the connection.
     case garbage(Data)

@@ -2,7 +2,7 @@
 
 /// Answers the requests of a server's connections, each of which has a thread of its own.
 package protocol RequestHandler: AnyObject, Sendable {
-    /// The fault for a request whose head has come, as far as the head decides; `nil` for none.
+    /// Returns the fault of the answer that a request will get, as far as the request's head shows; `nil` for no fault.
     func earlyFault(for request: RecordedRequest) -> ServerFault?
 
     /// Records a request, and returns its answer; `nil` for no answer.

@@ -1,10 +1,10 @@
-// Requests as they come to a server (RFC 9112).
+// Reading of requests on a server (RFC 9112).
 
 import Fireweed
 import FireweedTransport
 package import Foundation
 
-/// Reads one request after the other from a stream, and keeps the bytes as they came.
+/// Reads one request after the other from a stream, and keeps the received bytes.
 ///
 /// Written for the clients of tests: a request with an incomplete head or unreadable content ends the connection.
 package struct RequestReader {
@@ -18,7 +18,7 @@ package struct RequestReader {
             fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
         }
 
-        /// The version of the protocol, as `HTTP/1.1`.
+        /// The version of the protocol, such as `HTTP/1.1`.
         package var version = "HTTP/1.1"
         /// Whether a line of the head is not allowed by RFC 9112 §3 and §5, such as a folded one.
         var isMalformed = false
@@ -86,7 +86,7 @@ package struct RequestReader {
         self.stream = stream
     }
 
-    /// Takes the bytes that came after the last request.
+    /// Removes and returns the bytes that were received after the last request.
     mutating func takeRest() -> Data {
         defer { buffer = Data() }
         return buffer
@@ -108,7 +108,7 @@ package struct RequestReader {
         return taken
     }
 
-    /// A line without its end; `nil` when the connection ends.
+    /// Reads a line, and drops its CRLF or LF; `nil` when the connection ends, or when the line is too long.
     private mutating func line() -> String? {
         while true {
             if let end = buffer.firstIndex(of: 0x0A) {
@@ -119,13 +119,13 @@ package struct RequestReader {
         }
     }
 
-    /// Exactly this many bytes; `nil` when the connection ends before them.
+    /// Reads exactly this many bytes; `nil` when the connection ends earlier.
     private mutating func bytes(_ count: Int) -> Data? {
         while buffer.count < count { guard fill() else { return nil } }
         return take(count)
     }
 
-    /// The next head; `nil` when the connection ends.
+    /// Reads the next head; `nil` when the connection ends, or when the head is too long.
     package mutating func head() -> Head? {
         (raw, trailers) = (Data(), [])
         guard let requestLine = line() else { return nil }
@@ -140,30 +140,30 @@ package struct RequestReader {
         return nil
     }
 
-    /// A field; `nil` for a line without a colon, and for a line whose name is not a token, such as a folded line,
-    /// which begins with a space.
+    /// Parses a field; `nil` for a line without a colon, and for a line whose name is not a token, such as a folded
+    /// line, which begins with a space.
     private static func field(_ line: String) -> Field? {
         guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isToken else { return nil }
         let value = line[line.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         return Field(name: String(line[..<colon]), value: value)
     }
 
-    /// The content after a head, without its framing.
+    /// Reads the content after a head, without its framing.
     ///
-    /// `nil` when the connection ends before the content does, or when the length of the content cannot be read. For
-    /// faults, `limit` stops reading after so many bytes.
+    /// Returns `nil` when the connection ends before the content does, or when the length of the content cannot be
+    /// parsed. For faults, `limit` stops reading after this many bytes.
     package mutating func content(of head: Head, limit: Int? = nil) -> Data? {
         if head.has("chunked", in: "Transfer-Encoding") { return chunks(limit) }
         guard let length = head.contentLength else { return nil }
         return bytes(min(length, limit ?? length))
     }
 
-    /// Content in chunks (RFC 9112 §7.1); extensions are skipped, and so are lines of trailers that are not fields.
+    /// Reads content in chunks (RFC 9112 §7.1); skips chunk extensions, and lines of the trailers that are not fields.
     private mutating func chunks(_ limit: Int?) -> Data? {
         var content = Data()
         while let line = line() {
             let digits = line.prefix { $0.isHexDigit }
-            // After the size there is nothing, or an extension, before which white space is allowed.
+            // The size may be followed by white space and an extension.
             let rest = line[digits.endIndex...].drop { $0 == " " || $0 == "\t" }
             guard let size = Int(digits, radix: 16), size < 1 << 40, rest.isEmpty || rest.first == ";" else {
                 return nil

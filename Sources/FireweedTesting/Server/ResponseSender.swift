@@ -45,7 +45,7 @@ struct ResponseSender {
                         fields: head.fields + [Field(name: "Transfer-Encoding", value: "chunked")])
                 }
                 guard sendHead(Self.text(of: head), response.fault) else { return false }
-                // A fault after 0 bytes comes without a piece, since a feed may never give one.
+                // A fault after 0 bytes takes effect now: it cannot wait for content, which a feed may never send.
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data):
                 guard sendContent(data, isChunked, response.fault, &contentFault) else { return false }
@@ -71,7 +71,7 @@ struct ResponseSender {
         }
     }
 
-    /// Sends a piece of the content; false when the connection is over, also because of the fault.
+    /// Sends a piece of the content; false when the connection is over, possibly because of the fault.
     private func sendContent(
         _ data: Data, _ isChunked: Bool, _ fault: ServerFault?, _ contentFault: inout ContentFault
     ) -> Bool {
@@ -99,7 +99,7 @@ struct ResponseSender {
     /// Waits for a pause in an answer, on the connection's own thread.
     ///
     /// - Returns: false when the connection is over, for example because the server stops. A client that has closed
-    ///   only its sending side may still wait for the answer.
+    ///   only its sending side does not end the wait: it may still read the answer.
     private func wait(_ duration: Duration) -> Bool {
         let end = ContinuousClock.now + duration
         while true {
@@ -129,7 +129,8 @@ struct ResponseSender {
         let events = FeedQueue()
         guard feed.listen({ events.add($0) }) else { return false }
         while true {
-            // A client that has gone looks like one that has closed only its sending side: both end the answer.
+            // With POLLRDHUP, a client that is gone looks like a client that closed only its sending side, so both end
+            // the answer.
             switch events.next(isGone: { descriptor.hasEvents(Self.peerHasEnded, within: 0) }) {
             case .data(let data): guard sendContent(data, isChunked, fault, &contentFault) else { return false }
             case .finish: return true
@@ -149,7 +150,7 @@ struct ResponseSender {
 }
 
 extension PlayStep {
-    /// The steps of an answer, without those of its fault: the server performs the fault itself.
+    /// Returns the steps of an answer without its fault, which the server performs itself.
     static func serverSteps(of response: MockResponse, to method: HTTPMethod)
         -> [PlayStep]
     {

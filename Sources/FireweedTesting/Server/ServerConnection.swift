@@ -98,7 +98,7 @@ final class ServerConnection: @unchecked Sendable {
             return false
         }
         if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
-        // Faults in the request must be known before its content is read: the stub is found by the head alone.
+        // Faults in the request take effect before its content is read, so their stub is found by the head alone.
         let isWebSocket = head.has("websocket", in: "Upgrade")
         let early = server?.earlyFault(for: request(head, Data(), isWebSocket))
         switch early {
@@ -187,7 +187,7 @@ final class ServerConnection: @unchecked Sendable {
         }.start()
         Self.carry(from: PlainStream(own), to: other)
         shutdown(peer, Int32(SHUT_RDWR))
-        // Both descriptors are in use until the other direction has ended; the numbers of closed ones could be reused.
+        // The other thread uses both descriptors until it ends: if they were closed now, their numbers could be reused.
         back.wait()
         close(peer)
         return false

@@ -28,8 +28,8 @@ package final class ServerDescriptors: Sendable {
 
     /// Accepts connections on a thread of its own, until the server stops.
     ///
-    /// `adopt` is called on that thread. It returns a closure that serves the connection on a thread of its own, after
-    /// which the connection is closed, or `nil` when the server is gone.
+    /// `adopt` is called on that thread. It returns a closure that serves the connection, or `nil` when the server is
+    /// gone. The closure runs on a separate thread, which then closes the connection.
     package func accept(_ adopt: @escaping @Sendable (_ descriptor: Int32) -> (@Sendable () -> Void)?) {
         guard let listener = state.withLock({ $0.listener }) else { return }
         Thread { [self] in
@@ -47,7 +47,7 @@ package final class ServerDescriptors: Sendable {
         }.start()
     }
 
-    /// The next connection; `nil` when there will be no more.
+    /// Waits for the next connection; `nil` when no more connections will be accepted.
     private func next(from listener: Int32) -> Int32? {
         while true {
             let descriptor = Glibc.accept(listener, nil, nil)
@@ -57,8 +57,8 @@ package final class ServerDescriptors: Sendable {
         }
     }
 
-    /// Whether accept(2) can be called again: the error concerned one connection, or resources are short, for which
-    /// this call waits 20 ms.
+    /// Whether accept(2) can be called again: after an error of one connection, or, once this call has waited 20 ms,
+    /// after a lack of resources.
     private static func canAcceptAgain(after code: Int32) -> Bool {
         switch code {
         case ECONNABORTED, EINTR, EPROTO: return true
@@ -74,7 +74,7 @@ package final class ServerDescriptors: Sendable {
 
     /// Adds a connection; closes it, and returns false, when the server is stopping.
     private func add(_ descriptor: Int32) -> Bool {
-        // A child process of a test would keep the connection open. Swift's Glibc module has no accept4(2).
+        // Otherwise a child process of a test would keep the connection open. Swift's Glibc module has no accept4(2).
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return state.withLock { state in
             if state.isStopping {

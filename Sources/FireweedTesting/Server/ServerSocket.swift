@@ -5,7 +5,7 @@ import Glibc
 
 /// Listening sockets on 127.0.0.1.
 package enum ServerSocket {
-    /// Listens on a port, or on a free port for 0; returns the descriptor and the port.
+    /// Listens on a port, or for port 0 on a free one; returns the descriptor and the port.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         try bound(to: port, purpose: "listen on") { descriptor, bind in
             // A restarted server can bind its port while old connections are in TIME_WAIT.
@@ -77,10 +77,10 @@ package enum ServerSocket {
         return nil
     }
 
-    /// The port of 127.0.0.1 that refuses connections, the same in every call.
+    /// Returns the port of 127.0.0.1 that refuses connections; every call returns the same port.
     ///
-    /// A socket of this process is bound to the port without `SO_REUSEADDR`, so that no other socket can be bound, and
-    /// never listens. The socket is open until the process ends: a request for the URL may come at any time.
+    /// A socket of this process is bound to the port without `SO_REUSEADDR`, so that no other socket can be bound to
+    /// it, and never listens. The socket stays open until the process ends, since a test may use the URL at any time.
     static func refusingPort() throws -> UInt16 { try refusing.get() }
 
     private static let refusing = Result { try bound(to: 0, purpose: "bind to") { _, bind in bind() }.port }

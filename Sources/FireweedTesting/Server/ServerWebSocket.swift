@@ -26,7 +26,7 @@ final class ServerWebSocket: @unchecked Sendable {
         reader = FrameReader(stream, after: rest)
     }
 
-    /// The `Sec-WebSocket-Accept` field for a handshake with this key (RFC 6455 §4.2.2).
+    /// Returns the `Sec-WebSocket-Accept` field for a handshake with this key (RFC 6455 §4.2.2).
     static func agreement(to key: String) -> Field {
         let accept = WebSocketKey(bytes: Array(Data(base64Encoded: key) ?? Data())).accept
         return Field(name: "Sec-WebSocket-Accept", value: accept)
@@ -37,7 +37,8 @@ final class ServerWebSocket: @unchecked Sendable {
         let peer = MockWebSocket(request: request) { [self] in perform($0) }
         let task = peer.run(script)
         read(peer)
-        // The script may continue for a moment, when the descriptor's number may belong to another connection.
+        // The script may still send for a moment, but the descriptor's number may then already belong to another
+        // connection.
         hasClosed.withLock { $0 = true }
         peer.closed(code: nil, reason: Data())
         task.cancel()
@@ -93,8 +94,8 @@ final class ServerWebSocket: @unchecked Sendable {
                 case .message(let message): peer.took(message)
                 case .ping(let content): send(0xA, content)
                 case .close(let code, let reason):
-                    // The close frame is answered before the script is notified: a script that ends closes with its own
-                    // code.
+                    // The close frame is answered before the script is notified: a notified script may end, and would
+                    // send its own code.
                     sendClose(code, reason)
                     return peer.closed(code: code, reason: reason)
                 }

@@ -33,7 +33,7 @@ import Foundation
 ///   - file: the file beside which the folder `Recordings` is; the caller's.
 ///   - line: the line of the call, for errors.
 ///   - isolation: the actor on which `body` runs; the caller's.
-///   - body: gets the session, which `Session.testing` is too.
+///   - body: gets the session, which `Session.testing` returns too.
 /// - Returns: what `body` returns.
 /// - Throws: the error of `body`; the errors of ``RecordingTransport`` when it is made and when it saves;
 ///   ``RecordingError`` for an unknown value of `FIREWEED_RECORDING`; ``StubExpectationError`` for the failures above.
@@ -91,7 +91,7 @@ package func withRecording<Value>(
 ///   - line: the line of the call, for errors.
 ///   - stubs: the stubs; the first one that matches answers.
 ///   - isolation: the actor on which `body` runs; the caller's.
-///   - body: gets the session, which `Session.testing` is too.
+///   - body: gets the session, which `Session.testing` returns too.
 /// - Returns: what `body` returns.
 /// - Throws: the error of `body`, and ``StubExpectationError`` for the failures above.
 public func withStubs<Value>(
@@ -110,7 +110,7 @@ public func withStubs<Value>(
 extension Session {
     @TaskLocal static var current: Session?
 
-    /// The running test's session, from a trait `.stubbed` or `.recording`, from `withStubs` or `withRecording`.
+    /// The running test's session, set by a trait `.stubbed` or `.recording`, by `withStubs` or by `withRecording`.
     ///
     /// The session belongs to the test's task and its child tasks. A detached task, a callback, and a test without one
     /// of these sources get a session that fails every request with a ``StubExpectationError``.
@@ -127,7 +127,7 @@ extension Session {
 }
 
 extension Recording {
-    /// The archive of a name, in the folder `Recordings` beside a file.
+    /// Returns the URL of an archive in the folder `Recordings` beside a file.
     static func url(of name: String, beside file: String) -> URL {
         URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent("Recordings")
             .appendingPathComponent("\(name).har")

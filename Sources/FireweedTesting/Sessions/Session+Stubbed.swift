@@ -17,7 +17,8 @@ extension Session {
     ///
     /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says. A
     /// configuration without a cookie storage or without a cache gives a session without it. No notifications are
-    /// posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the same time share nothing.
+    /// posted unless `eventMonitors` has an `AlamofireNotifications`. Tests that run at the same time therefore share
+    /// nothing.
     ///
     /// - Parameters:
     ///   - configuration: header fields, time-outs and cache policy; its storages are replaced, and a storage that is
@@ -59,8 +60,8 @@ extension Session {
         }
     }
 
-    /// A copy of the configuration; new ones replace its cookie storage and cache, and its credential storage is
-    /// removed.
+    /// Returns a copy of the configuration with a new cookie storage and cache, if it has any, and no credential
+    /// storage.
     static func isolated(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
         let isolated = configuration.copy() as? URLSessionConfiguration ?? configuration
         let own = URLSessionConfiguration.ephemeral

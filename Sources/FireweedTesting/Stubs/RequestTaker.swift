@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One caller of `takeRequest` that waits; it is resumed once.
+/// A waiting caller of `takeRequest`, which is resumed once.
 final class RequestTaker: Sendable {
     private enum State {
         case made
@@ -47,14 +47,14 @@ final class RequestTaker: Sendable {
 }
 
 extension Stubs {
-    /// Returns the next request that was not taken yet, in the order in which requests came; waits when there is none.
+    /// Returns the next request that was not taken yet, in order of arrival; waits when there is none.
     ///
     /// - Parameters:
     ///   - timeout: how long to wait, in real time; 10 seconds by default.
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
     /// - Returns: the request, which is not returned again.
-    /// - Throws: ``StubExpectationError`` when none came in time, `CancellationError` when the task is cancelled.
+    /// - Throws: ``StubExpectationError`` when none arrives in time, `CancellationError` when the task is cancelled.
     public func takeRequest(
         within timeout: Duration = .seconds(10), filePath: StaticString = #filePath, line: UInt = #line
     ) async throws -> RecordedRequest {

@@ -26,7 +26,7 @@ public struct Stub: Sendable, CustomStringConvertible {
     private(set) var answer = Answer.sequence([.ok])
     private(set) var isWebSocket = false
     private(set) var isOptional = false
-    /// How many of a recording's exchanges this stub answers with; 0 for a stub that is not from a recording.
+    /// The number of recorded exchanges with which this stub answers; 0 for a stub that is not from a recording.
     private(set) var exchangeCount = 0
     /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
     private(set) var place: OrderPosition?
@@ -39,7 +39,7 @@ public struct Stub: Sendable, CustomStringConvertible {
     }
 
     enum Answer: Sendable {
-        /// One after the other; the last one again and again.
+        /// The responses one after the other; the last one repeats.
         case sequence([MockResponse])
         case closure(@Sendable (RecordedRequest) throws -> MockResponse)
     }
@@ -160,7 +160,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         changed { $0.isOptional = true }
     }
 
-    /// The same stub as one with `count` exchanges of a recording; the stub need not be called.
+    /// Marks the stub as made from `count` exchanges of a recording, and as optional.
     func recorded(_ count: Int) -> Stub {
         changed {
             $0.exchangeCount = count
@@ -202,7 +202,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same stub for requests for WebSockets, with these answers one after the other.
+    /// The same stub, limited to requests for a WebSocket, with these answers one after the other.
     func opening(_ responses: [MockResponse]) -> Stub {
         changed {
             $0.isWebSocket = true
@@ -210,7 +210,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same stub, which answers once, after the stubs before it in an order have answered.
+    /// The same stub, limited to one answer, after the earlier stubs in an order have answered.
     func once(_ place: OrderPosition) -> Stub {
         changed {
             $0.limit = 1
@@ -224,7 +224,7 @@ public struct Stub: Sendable, CustomStringConvertible {
     }
 }
 
-/// Collects the stubs that are written one below the other.
+/// Collects the stubs that a closure lists.
 @resultBuilder
 public enum StubsBuilder {
     /// One stub.

@@ -14,8 +14,7 @@ struct StubMatch {
 
     /// Compares a stub with a request.
     ///
-    /// `next` has the number of the next stub in each order that is not used up; with `nil`, positions are not
-    /// compared.
+    /// `next` has the number of the next stub in each unfinished order; with `nil`, positions are not compared.
     init(_ stub: Stub, _ request: RecordedRequest, next: [UUID: Int]? = nil) {
         var conditions: [Condition] = []
         if let method = stub.method {
@@ -62,7 +61,7 @@ struct StubMatch {
         }
     }
 
-    /// Whether a stub matches by a request's head: conditions that may need the content are taken as met.
+    /// Whether a stub matches a request's head; conditions that may need the content count as met.
     static func headMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {
         methodMatches(stub, request) && stub.url.match(request.target).differences.isEmpty
             && stub.matchers.allSatisfy { !$0.isOfHead || $0.differences(request).isEmpty }
@@ -76,7 +75,7 @@ struct StubMatch {
         stub.method == nil || (stub.method == request.method && stub.isWebSocket == request.isWebSocket)
     }
 
-    /// The values of the URL's placeholders when a stub matches, else `nil`; stops at the first difference.
+    /// Returns the values of the URL's placeholders when a stub matches, else `nil`; stops at the first difference.
     static func parameters(of stub: Stub, for request: RecordedRequest) -> [String: String]? {
         guard methodMatches(stub, request) else { return nil }
         let url = stub.url.match(request.target)

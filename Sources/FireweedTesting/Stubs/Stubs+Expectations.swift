@@ -4,12 +4,12 @@ public import Fireweed
 public import Foundation
 import Synchronization
 
-/// A failed expectation about a test's requests; the description has the requests that came instead.
+/// A failed expectation about a test's requests; the description lists the received requests.
 ///
 /// The error is thrown, so that both Swift Testing and XCTest report it as a failure of the test. The last line of the
 /// description has the file and the line of the call, since both report a thrown error at the line of the test.
 public struct StubExpectationError: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// The expectation, the requests that came, and the place of the expectation.
+    /// The expectation, the received requests, and the place of the expectation.
     public let description: String
     /// The path of the source file with the expectation; `nil` for an expectation without a place.
     public let filePath: String?
@@ -41,7 +41,7 @@ extension Stubs {
     /// - Parameters:
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
-    /// - Throws: ``StubExpectationError`` with the stubs that were not.
+    /// - Throws: ``StubExpectationError``, which lists the stubs that were called too rarely.
     public func expectAllCalled(filePath: StaticString = #filePath, line: UInt = #line) throws {
         try expectAllCalled(at: SourcePlace(filePath: filePath, line: line))
     }
@@ -83,7 +83,7 @@ extension Stubs {
         throw StubExpectationError(unmatched.map(\.description).joined(separator: "\n\n"), at: place)
     }
 
-    /// Expects that requests with these conditions came, and how many.
+    /// Expects that requests that meet these conditions were received, and how many.
     ///
     /// ```swift
     /// try session.stubs.expect(.post, "/users", .partialJSON(["name": "Ada"]), times: 1)
@@ -93,10 +93,10 @@ extension Stubs {
     ///   - method: the method; `nil` is every method.
     ///   - url: the URL's pattern.
     ///   - matchers: further conditions on the request.
-    ///   - count: how many requests must have come; `nil`, the default, is at least one.
+    ///   - count: the exact number of requests; `nil`, the default, is at least one.
     ///   - filePath: the file of the call, for the error.
     ///   - line: the line of the call, for the error.
-    /// - Throws: ``StubExpectationError`` with the requests that came instead.
+    /// - Throws: ``StubExpectationError``, which lists the received requests.
     public func expect(
         _ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher..., times count: Int? = nil,
         filePath: StaticString = #filePath, line: UInt = #line
@@ -113,7 +113,7 @@ extension Stubs {
             (lines + ["", history]).joined(separator: "\n"), at: SourcePlace(filePath: filePath, line: line))
     }
 
-    /// The requests that came, one line each.
+    /// The received requests, one line each.
     private var history: String {
         let requests = requests
         guard !requests.isEmpty else { return "No request came." }

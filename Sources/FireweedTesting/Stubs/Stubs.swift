@@ -1,10 +1,10 @@
-// The stubs of one session or server, and the requests that came.
+// The stubs of one session or server, and the received requests.
 
 public import Fireweed
 import Foundation
 import Synchronization
 
-/// The stubs of a stubbed session or of a server, and the requests that came.
+/// The stubs of a stubbed session or of a server, and the received requests.
 ///
 /// Every method may be called from any thread, also while requests run.
 public final class Stubs: Sendable {
@@ -45,12 +45,12 @@ public final class Stubs: Sendable {
     }
 
     let state: Mutex<State>
-    /// Whether requests that no stub matches are sent, and are not a failure.
+    /// Whether another transport sends the requests that no stub matches; they are then not recorded as unmatched.
     private let allowsUnmatched: Bool
     /// Whether requests are kept.
     let keepsHistory: Bool
 
-    /// The secrets that the texts of errors do not show.
+    /// Removes secrets from the texts of errors.
     private let redaction: Redaction
 
     /// Makes a list; `names` are further fields, in lower case, whose values errors do not show.
@@ -91,19 +91,19 @@ public final class Stubs: Sendable {
 
     // MARK: History
 
-    /// Every request that came, in order, matched or not.
+    /// All received requests, matched or not, in order of arrival.
     public var requests: [RecordedRequest] { state.withLock { $0.requests } }
 
     /// The requests that no stub matched, in order.
     public var unmatchedRequests: [RecordedRequest] { state.withLock { $0.unmatched.map(\.request) } }
 
-    /// The requests that meet these conditions, in order.
+    /// Returns the requests that meet these conditions, in order.
     ///
     /// - Parameters:
     ///   - method: the method; `nil` is every method.
     ///   - url: the URL's pattern.
     ///   - matchers: further conditions on the request.
-    /// - Returns: the requests that meet all of them, in the order in which they came; empty when none does.
+    /// - Returns: the requests that meet all conditions, in order of arrival; empty when none does.
     public func requests(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...)
         -> [RecordedRequest]
     {
@@ -127,7 +127,7 @@ public final class Stubs: Sendable {
             }
             guard let parameters = StubMatch.parameters(of: entry.stub, for: request) else { continue }
             guard let callIndex = entry.use() else {
-                // Another request has used this stub meanwhile, so the next one of the order can answer.
+                // Another thread's request has just used up this stub, so the next stub of the order can answer.
                 if let order { passed.remove(order) }
                 continue
             }
@@ -142,7 +142,8 @@ public final class Stubs: Sendable {
         return .failure(error)
     }
 
-    /// The fault of the answer to a request whose head has come: that of the first stub that the head matches.
+    /// Returns the fault of the first stub that matches the request's head; `nil` when a closure makes that stub's
+    /// answer.
     func earlyFault(for request: RecordedRequest) -> ServerFault? {
         for entry in state.withLock({ $0.entries }) where !entry.isUsedUp {
             guard StubMatch.headMatches(entry.stub, request) else { continue }
@@ -154,7 +155,7 @@ public final class Stubs: Sendable {
         return nil
     }
 
-    /// Adds a request to the history, and gives it to the first caller that waits for a request.
+    /// Adds a request to the history, and resumes the first caller that waits for a request.
     func record(_ request: RecordedRequest, _ error: UnmatchedRequestError?) {
         guard keepsHistory else { return }
         let taker = state.withLock { state -> RequestTaker? in

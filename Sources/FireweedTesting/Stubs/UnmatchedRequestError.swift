@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// A request came that no stub matches; the description shows the request, and the nearest stub with its differences.
+/// No stub matches a request; the description shows the request, and the nearest stub with its differences.
 ///
 /// A stubbed session's request fails with `AFError.sessionTaskFailed(error:)` around this error. No retry policy of
 /// Fireweed retries the request.

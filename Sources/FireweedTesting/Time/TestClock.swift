@@ -24,12 +24,12 @@ public final class TestClock: SessionClock {
         var elapsed = Duration.zero
         var calls: [PendingCall] = []
         var count = 0
-        /// The callers that wait for a delay to be pending, by number.
+        /// The waiting callers of `delayIsPending()`, by number.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        /// Whether a limit has just taken effect, and may end the pending delays.
+        /// Whether an automatic clock rests: a limit has just taken effect, which may cancel pending delays.
         var isResting = false
 
-        /// Advances, and takes out the calls that are due, in the order of time.
+        /// Advances, and removes and returns the calls that are due, earliest first.
         mutating func advance(by duration: Duration) -> [PendingCall] {
             elapsed = TestClock.sum(elapsed, duration)
             let due = calls.filter { $0.due <= elapsed }
@@ -70,7 +70,7 @@ public final class TestClock: SessionClock {
 
     /// The elapsed time in nanoseconds, plus one second.
     ///
-    /// Elapsed time beyond 2⁶² ns, some 146 years, is not counted, and has no effect on time-outs.
+    /// Elapsed time beyond 2⁶² ns, about 146 years, is not counted, and has no effect on time-outs.
     public var monotonicNanoseconds: UInt64 {
         let (seconds, attoseconds) = min(elapsed, Self.longestMonotonic).components
         return Self.origin + UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
@@ -156,7 +156,7 @@ public final class TestClock: SessionClock {
         return TestCall(clock: self, call: call)
     }
 
-    /// Advances to the earliest moment again and again, while a delay is pending.
+    /// Advances to the earliest scheduled call, repeatedly while a delay is pending; rests after a limit.
     private func jump() {
         while true {
             let due = state.withLock { state -> [PendingCall] in

@@ -9,12 +9,12 @@ enum PlayStep: Sendable {
     case interim(ResponseHead)
     case head(ResponseHead)
     case content(Data)
-    /// The feed's content, until its end or until this many bytes have come; `nil` for no limit.
+    /// The feed's content, until the feed ends or this many bytes are delivered; `nil` for no limit.
     case feed(ResponseFeed, byteLimit: Int?)
     case failure(any Error)
     case stall
 
-    /// The steps of an answer to a request.
+    /// Returns the steps of an answer to a request with this method.
     static func steps(of response: MockResponse, to method: HTTPMethod) -> [PlayStep] {
         var steps: [PlayStep] = []
         if response.delay > .zero { steps.append(.wait(response.delay)) }
@@ -38,7 +38,8 @@ enum PlayStep: Sendable {
         }
     }
 
-    /// The content in some ten pieces a second, with pauses between them; a feed's content is not slowed down.
+    /// Splits the content into about ten pieces a second, with pauses between them; a feed's content is not slowed
+    /// down.
     private static func throttled(_ steps: [PlayStep], to rate: Int) -> [PlayStep] {
         let rate = max(1, rate)
         let size = max(1, rate / 10)
@@ -69,7 +70,7 @@ enum PlayStep: Sendable {
 }
 
 extension MockResponse {
-    /// The head, with the length of the content when it is known and no trailers follow.
+    /// Returns the head, with `Content-Length` added when the length is known and there are no trailers.
     func head(byteCount: Int?) -> ResponseHead {
         var fields = fields
         let isBare = status == 204 || status == 304 || status < 200
@@ -81,7 +82,8 @@ extension MockResponse {
         return ResponseHead(status: status, fields: fields)
     }
 
-    /// The content as steps, cut at the limit of a fault, and its whole length; `nil` when unknown.
+    /// Returns the steps of the content up to a fault's limit, and the whole content's length, which is `nil` when
+    /// unknown.
     fileprivate func contentSteps(limit: Int?) throws -> (steps: [PlayStep], byteCount: Int?) {
         switch content {
         case .data(let data): return (Self.steps(of: data, limit), data.count)
@@ -92,7 +94,8 @@ extension MockResponse {
         case .pieces(let pieces):
             var left = limit ?? .max
             var steps: [PlayStep] = []
-            // The fault comes directly after the last byte before it, without later pauses or the end of the content.
+            // A fault takes effect directly after its last byte, so later pauses and the end of the content are left
+            // out.
             for piece in pieces where left > 0 {
                 guard case .data(let data) = piece else {
                     steps.append(piece.step)

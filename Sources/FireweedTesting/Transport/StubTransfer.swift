@@ -6,8 +6,8 @@ import Synchronization
 
 /// Reads the request's content, asks the stubs, and plays their answer on the transport's queue.
 ///
-/// A plain answer is played in one block on the queue. A command that a consumer's method calls is queued after that
-/// block, so the block stops playing as soon as a command is queued.
+/// A plain answer is played in one block on the queue. A command that is called inside a consumer's method runs after
+/// that block, so the block stops as soon as a command is queued.
 final class StubTransfer: TransferControl, @unchecked Sendable {
     // SAFETY: other threads touch only the four constants, of which two are locked or atomic; the variables are
     // confined to the serial queue of `context`, which runs every command.
@@ -25,7 +25,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private var hasDeliveredHead = false
     /// Whether the next step waits: for the request's content, for a pause, for a WebSocket, or forever after a stall.
     private var isWaiting = true
-    /// Whether content came since the last `transferDidCompleteRead()`.
+    /// Whether content was delivered since the last `transferDidCompleteRead()`.
     private var isInBurst = false
     private var upload: StubUpload?
     private var webSocket: StubWebSocket?
@@ -33,7 +33,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private var isFeeding = false
     /// The number of the feed's bytes that are left before a fault; `nil` without a fault.
     private var feedLimit: Int?
-    /// Whether the stub sends nothing more.
+    /// Whether the answer has stalled, so that the stub sends nothing more.
     private var isStalled = false
     /// The scheduled end of a pause in the answer.
     private var pause: (any ScheduledCall)?
@@ -85,7 +85,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
-    /// Runs `body` on the queue, after the block that calls the consumer now, and then continues to play.
+    /// Runs `body` on the queue, after the block that is running there, and then continues to play.
     func command(_ body: @escaping @Sendable (StubTransfer) -> Void) {
         commandCount.add(1, ordering: .relaxed)
         context.queue.async { [self] in
@@ -105,7 +105,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         switch message.body {
         case .none: respond(to: Data())
         case .data(let data):
-            // With a fallback, the transfer that takes over reports the bytes that it sends.
+            // Not reported with a fallback, whose transfer would report the same bytes again.
             if !data.isEmpty, context.fallback == nil {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
@@ -120,8 +120,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         upload.resume()
     }
 
-    /// The fields that a real transport sends: with credentials if Basic is their only scheme, since Basic needs no
-    /// challenge (RFC 7617).
+    /// The fields that a real transport would send: credentials are added if Basic is their only scheme, since Basic
+    /// needs no challenge (RFC 7617).
     private var fields: [Field] {
         let fields = message.fields.fields
         guard let credentials = message.credentials, credentials.schemes == .basic,
@@ -295,7 +295,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         let whole = message.deadlineNanoseconds.map { Double($0 > now ? $0 - now : 0) } ?? .infinity
         let nanoseconds = min(idle, whole)
         guard nanoseconds < 1e18 else { return }
-        // After a stall only the time-out can come: as a delay it lets an automatic clock advance.
+        // After a stall, only the time-out can end the transfer. It is a delay, so that an automatic clock advances to
+        // it.
         let purpose: SchedulingPurpose = isStalled && flow.level == .running ? .delay : .limit
         timeout = context.clock.schedule(
             purpose, after: .nanoseconds(Int64(nanoseconds)), on: context.queue

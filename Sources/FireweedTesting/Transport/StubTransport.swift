@@ -19,7 +19,7 @@ import Synchronization
 /// that tests which run at the same time share nothing. There is no TLS: a `ServerTrustManager` is accepted but never
 /// used.
 public final class StubTransport: Transport {
-    /// The stubs, and the requests that came.
+    /// The stubs, and the received requests.
     public let stubs: Stubs
     /// The clock of delays and time-outs, and of the session.
     public let clock: any SessionClock
@@ -57,7 +57,7 @@ public final class StubTransport: Transport {
         StubTransfer(message: message, consumer: consumer, context: context)
     }
 
-    /// Ends every transfer as cancelled, later ones too.
+    /// Ends every transfer as cancelled, including transfers that start later.
     public func shutDown() { context.shutDown() }
 
     /// `nil`: stubs answer on a dispatch queue.

@@ -1,4 +1,4 @@
-// The content of a request on its way to a stub.
+// Reading of a request's content for a stub.
 
 import Dispatch
 import Fireweed

@@ -123,13 +123,14 @@ private final class MessageInbox: Sendable {
         var waiters: [(number: Int, reader: Reader)] = []
         var count = 0
 
-        /// Takes the next message, or the end, for a reader; `nil` when the reader has to wait.
+        /// Removes and returns the next message, or returns the end; `nil` when a reader has to wait.
         mutating func next() -> Result<WebSocketMessage, any Error>? {
             if !messages.isEmpty { return .success(messages.removeFirst()) }
             return end.map { .failure($0) }
         }
 
-        /// The first waiting reader, and its message or end.
+        /// Removes the first waiting reader, and returns the reader with its message or the end; `nil` when neither is
+        /// there.
         mutating func ready() -> (reader: Reader, result: Result<WebSocketMessage, any Error>)? {
             guard !waiters.isEmpty, let result = next() else { return nil }
             return (waiters.removeFirst().reader, result)
@@ -144,7 +145,7 @@ private final class MessageInbox: Sendable {
 
     private func change(_ body: (inout State) -> Void) {
         state.withLock { body(&$0) }
-        // An end resumes every waiting reader.
+        // A loop, since the end resumes every waiting reader.
         while let (reader, result) = state.withLock({ $0.ready() }) { reader.resume(with: result) }
     }
 

@@ -117,7 +117,7 @@ extension TransferFailure {
     fileprivate static let closedStub = TransferFailure.exchange(
         .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
 
-    /// The failure for a message of the script that is longer than the client accepts.
+    /// Returns the failure for a message of the script that is longer than the client accepts.
     fileprivate static func tooLongForStub(limit: Int) -> TransferFailure {
         .exchange(
             .dataLengthExceedsMaximum, detail: "the peer sent a message that is longer than \(limit) bytes",

@@ -1,6 +1,6 @@
 // Completions of bash, generated from the table of options.
 
-/// A function for `complete -F`, which does not need the package bash-completion.
+/// The script for bash, which works without the package bash-completion.
 enum BashCompletion {
     static var text: String {
         """
@@ -91,7 +91,7 @@ enum BashCompletion {
         options.flatMap(\.names).joined(separator: " ")
     }
 
-    /// Cases by the word before the cursor: `help`, and the options with a value.
+    /// The cases of a `case` on the word before the cursor: `help`, and the options with a value.
     private static var values: String {
         let help =
             "        help|--help) COMPREPLY=($(compgen -W \"\(Completions.topics.joined(separator: " "))\" -- \"$word\")); return ;;"

@@ -20,7 +20,8 @@ enum Completions {
     /// The topics that may follow `--help`.
     static var topics: [String] { ["all"] + Subcommand.allCases.map(\.rawValue) + Help.groupTopics }
 
-    /// The option's help for a list of candidates: up to the first full stop, semicolon or colon, without parentheses.
+    /// Returns the option's help up to the first full stop, semicolon or colon, without parentheses, for a list of
+    /// candidates.
     static func summary(_ option: Option) -> String {
         var text = option.help.replacing(#/ \([^)]*\)/#, with: "")
         for end in [". ", "; ", ": "] {

@@ -13,7 +13,8 @@ enum ConfigurationFile {
         return ConfigurationFolder.path(environment: environment) + "/config"
     }
 
-    /// The options in the file, none if no file exists; throws `UsageError`, which names the file and a wrong line.
+    /// Reads the options in the file, none if no file exists; throws `UsageError`, which names the file and a wrong
+    /// line.
     static func options(environment: [String: String] = ConfigurationFolder.environment) throws -> [OptionUse] {
         guard let path = path(environment: environment), FileManager.default.fileExists(atPath: path) else { return [] }
         guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
@@ -46,7 +47,7 @@ enum ConfigurationFile {
         return options
     }
 
-    /// The words of a line: an option, with its value after a space or `=`.
+    /// Returns the words of a line: an option, and its value if white space separates them.
     ///
     /// `#` begins a comment at the start of the line, or after white space outside quotes.
     static func words(of line: some StringProtocol) -> [String] {
@@ -61,9 +62,9 @@ enum ConfigurationFile {
         return [halves[0], value]
     }
 
-    /// A line up to its comment.
+    /// Returns a line without its comment.
     ///
-    /// A quotation mark counts only after white space or `=`: an apostrophe in a word is not one.
+    /// A quotation mark opens quotes only after white space or `=`, so that an apostrophe in a word does not.
     private static func withoutComment(_ line: String) -> Substring {
         var quote: Character?
         var last: Character = "-"
@@ -82,7 +83,7 @@ enum ConfigurationFile {
     }
 }
 
-/// The folder of the user's settings, and the environment variables that move it.
+/// The folder of the user's settings, and the environment variables that change its place.
 enum ConfigurationFolder {
     /// The variables that name files and folders; `ProcessInfo` would copy the whole environment.
     static var environment: [String: String] {

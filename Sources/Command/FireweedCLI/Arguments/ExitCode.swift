@@ -4,7 +4,7 @@
 enum ExitCode: Int32 {
     /// A response was received, and passed `--check-status` and `--expect`.
     case success = 0
-    /// A failure that is not the network's, such as a file that could not be read or written.
+    /// A failure outside of the network, such as a file that could not be read or written.
     case failure = 1
     /// A time-out expired.
     case timedOut = 2

@@ -64,7 +64,7 @@ enum FishCompletion {
         return words.joined(separator: " ")
     }
 
-    /// The condition under which fish offers the option; `nil` for always.
+    /// Returns the condition under which fish offers the option; `nil` when fish always offers it.
     private static func condition(_ option: Option) -> String? {
         let commands = Subcommand.allCases.filter { option.scope.contains($0.scope) }.map(\.rawValue)
         let isForRequests = !option.scope.isDisjoint(with: .response)

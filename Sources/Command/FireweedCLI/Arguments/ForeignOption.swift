@@ -1,8 +1,8 @@
 // Options of curl and HTTPie that are written differently here; pure.
 
-/// What to type instead of an option that another command has.
+/// Hints that name the replacement for an option of another command.
 enum ForeignOption {
-    /// The hint for an option's name; `nil` for a name without a hint.
+    /// Returns the hint for an option's name; `nil` for a name without a hint.
     static func hint(for name: String) -> String? { hints[name] }
 
     private static let hints: [String: String] = {

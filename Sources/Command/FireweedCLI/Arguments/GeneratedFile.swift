@@ -1,6 +1,6 @@
 // Files that are installed with the program, generated from the table of options.
 
-/// What `--generate` prints.
+/// A file that `--generate` prints.
 enum GeneratedFile: String, Sendable, CaseIterable {
     /// The manual page, for man(1).
     case man
@@ -32,7 +32,7 @@ enum Subcommand: String, CaseIterable {
         }
     }
 
-    /// What the subcommand does, in a few words.
+    /// The purpose of the subcommand, in a few words.
     var summary: String {
         switch self {
         case .ws: "Open a WebSocket"

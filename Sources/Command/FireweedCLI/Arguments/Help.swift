@@ -2,7 +2,7 @@
 
 import CommandLanguage
 
-/// What `--help` prints.
+/// The texts that `--help` prints.
 enum Help {
     /// The width of the text, in columns.
     static let width = 80
@@ -16,14 +16,14 @@ enum Help {
         return ([usage, about, items, examples] + groups + commands + rest).joined(separator: "\n\n")
     }
 
-    /// The text of `--help`, which most people need.
+    /// The text of `--help`, with the options that most people need.
     static var short: String {
         [usage, about, items, examples, section("The options that are used most", common), more].joined(
             separator: "\n\n")
     }
 
-    /// The help about a topic: everything for `all`, the page of a subcommand, the options of a group, the short help
-    /// for `nil`.
+    /// Returns the help about a topic: everything for `all`, the page of a subcommand, the options of a group, the
+    /// short help for `nil` and for any other word.
     static func text(of topic: String?) -> String {
         guard let topic = topic?.lowercased() else { return short }
         if topic == "all" { return whole }
@@ -39,7 +39,7 @@ enum Help {
         word.lowercased() == "all" || Subcommand(rawValue: word.lowercased()) != nil || group(word) != nil
     }
 
-    /// The group of options whose title begins with a word, ignoring case.
+    /// Returns the first group of options whose title begins with a word, ignoring case.
     private static func group(_ word: String) -> Option.Group? {
         guard !word.isEmpty else { return nil }
         return Option.Group.allCases.first { $0.rawValue.lowercased().hasPrefix(word.lowercased()) }
@@ -88,7 +88,7 @@ enum Help {
         return ([first] + (isShort ? lines.dropFirst() : lines[...]).map { space + $0 }).joined(separator: "\n")
     }
 
-    /// Text in lines of at most `width` columns; a longer word has its own line.
+    /// Wraps text into lines of at most `width` columns; a longer word has its own line.
     static func wrapped(_ text: String, to width: Int) -> [String] {
         text.split(separator: " ").reduce(into: []) { lines, word in
             if let last = lines.last, last.count + word.count < width {

@@ -1,4 +1,4 @@
-// Combinations of arguments that are refused.
+// Checks for combinations of options that are refused.
 
 import CommandLanguage
 import Fireweed
@@ -129,7 +129,7 @@ enum InvocationRules {
         ]
     }
 
-    /// Options that cannot be combined with several URLs, or with several requests at a time.
+    /// Rules for options that cannot be combined with several URLs, or with `--parallel`.
     private static func several(_ invocation: Invocation) -> [(Bool, String)] {
         guard invocation.urlCount > 1 else { return [] }
         let isParallel = invocation.parallelCount > 1

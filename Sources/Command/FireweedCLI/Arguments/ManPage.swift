@@ -43,7 +43,7 @@ enum ManPage {
             })
     }
 
-    /// An option: its names, what it does, and its example.
+    /// Returns the lines about an option: its names, its help and its example.
     private static func lines(of option: Option) -> [String] {
         let names = option.names.map { "\\fB\(escaped($0))\\fR" }.joined(separator: ", ")
         let value = option.valueName.map { " \\fI\(escaped($0))\\fR" } ?? ""
@@ -66,12 +66,12 @@ enum ManPage {
         rows.flatMap { [".TP", ".B \(quoted($0.0))", escaped($0.1)] }
     }
 
-    /// Shell commands, whose line breaks roff must keep.
+    /// Returns lines of shell commands, marked so that roff keeps their line breaks.
     private static func code(_ lines: [String]) -> [String] { [".nf"] + lines.map(escaped) + [".fi"] }
 
     private static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 
-    /// Text in which roff finds no request and no escape, and which prints in ASCII characters.
+    /// Escapes text, so that roff finds no request and no escape in it, and prints it in ASCII characters.
     static func escaped(_ text: String) -> String {
         var result = text.first.map { ".'".contains($0) } == true ? "\\&" : ""
         for character in text {

@@ -200,7 +200,7 @@ extension Option {
             scope: .anyRequest),
     ]
 
-    /// A number of bytes with curl's suffixes; `nil` for any other text, and outside 1 to 10^18 bytes.
+    /// Parses a number of bytes with curl's suffixes; `nil` for any other text, and outside 1 to 10^18 bytes.
     static func byteCount(_ text: String) -> Int? {
         let factors: [Character: Double] = [
             "b": 1, "k": 1024, "m": 1_048_576, "g": 1_073_741_824, "t": 1_099_511_627_776, "p": 1_125_899_906_842_624,
@@ -214,9 +214,11 @@ extension Option {
         return (1...1e18).contains(count) ? Int(count) : nil
     }
 
-    /// The schemes that curl's `--proto` allows: `=` replaces them, `-` removes a scheme, `+` or no sign adds a scheme.
+    /// Parses the value of curl's `--proto`: `=` replaces all schemes, `-` removes a scheme, `+` or no sign adds a
+    /// scheme.
     ///
-    /// The start is http and https. Other schemes are left out, so that `=ftp` allows none. `nil` for invalid text.
+    /// The allowed schemes are http and https at first. Others are left out, so that `=ftp` allows none. `nil` for
+    /// invalid text.
     static func schemes(_ text: String) -> Set<String>? {
         var allowed: Set<String> = ["http", "https"]
         for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {

@@ -64,8 +64,8 @@ extension Option {
                 + "refuse longer files. Default: 1G.", scope: [.fetch, .serve]),
     ]
 
-    /// The time between two requests of a rate such as `10`, `10/s` or `0.5/m`; `nil` for any other text, and for less
-    /// than 1 µs or more than a day.
+    /// Returns the time between two requests at a rate such as `10`, `10/s` or `0.5/m`; `nil` for any other text, and
+    /// for less than 1 µs or more than a day.
     static func interval(_ text: String) -> Duration? {
         let units = ["s": 1.0, "m": 60, "h": 3600]
         let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

@@ -2,7 +2,7 @@
 
 import CommandLanguage
 
-/// What an option changes in an invocation.
+/// The change that an option makes in an invocation.
 enum OptionEffect: Sendable {
     /// A switch.
     case flag(@Sendable (inout Invocation) -> Void)
@@ -12,13 +12,13 @@ enum OptionEffect: Sendable {
     case value(String, expected: String, choices: [String] = [], @Sendable (inout Invocation, String) -> Bool)
 }
 
-/// What a shell completes as the value of an option.
+/// The candidates that a shell offers for the value of an option.
 enum ValueCompletion: Equatable, Sendable {
     /// Files, with their folders.
     case files
     /// One of these words.
     case words([String])
-    /// The names of the sessions that are kept.
+    /// The names of the saved sessions.
     case sessions
     /// Nothing: only the user knows the value.
     case nothing
@@ -37,7 +37,7 @@ struct OptionScope: OptionSet, Sendable {
     /// The requests of a list.
     static let fetch = OptionScope(rawValue: 1 << 5)
 
-    /// Every kind whose origin the command line names.
+    /// Every kind that makes exchanges, except `fetch`.
     static let single: OptionScope = [.request, .webSocket, .fromCURL]
     /// Every kind that makes exchanges.
     static let exchange: OptionScope = [.request, .webSocket, .fromCURL, .fetch]
@@ -45,7 +45,7 @@ struct OptionScope: OptionSet, Sendable {
     static let handshake: OptionScope = [.exchange, .status]
     /// Every request whose response is printed or saved.
     static let response: OptionScope = [.request, .fromCURL]
-    /// Every request, of a list too.
+    /// Every request, including the requests of a list.
     static let anyRequest: OptionScope = [.request, .fromCURL, .fetch]
     static let all: OptionScope = [.request, .webSocket, .status, .serve, .fromCURL, .fetch]
 }
@@ -84,7 +84,7 @@ struct Option: Sendable {
         return valueName.map { "\(joined) \($0)" } ?? joined
     }
 
-    /// What the help calls the value; `nil` for a switch.
+    /// The name of the value in the help; `nil` for a switch.
     var valueName: String? {
         switch effect {
         case .flag: nil
@@ -92,7 +92,7 @@ struct Option: Sendable {
         }
     }
 
-    /// What a shell completes as the value; `nil` for a switch.
+    /// The candidates that a shell offers for the value; `nil` for a switch.
     var completion: ValueCompletion? {
         guard case .value(let name, _, let choices, _) = effect else { return nil }
         if !choices.isEmpty { return .words(choices) }
@@ -105,9 +105,10 @@ struct Option: Sendable {
         + connectionOptions + trustOptions + curlOptions + socketOptions + serveOptions + fetchOptions
         + generalOptions
 
-    /// The option with a name, or with an unambiguous prefix of a long name; throws `UsageError`.
+    /// Returns the option with a name, or with an unambiguous prefix of a long name; throws `UsageError`.
     ///
-    /// The name of another command's option is no prefix: `--header` is not `--headers`.
+    /// An option of another command (``ForeignOption``) is not read as a prefix: `--header` is not short for
+    /// `--headers`.
     static func named(_ name: String) throws -> Option {
         if let exact = all.first(where: { $0.names.contains(name) }) { return exact }
         let hint = ForeignOption.hint(for: name)
@@ -129,7 +130,7 @@ struct Option: Sendable {
 }
 
 extension OptionEffect {
-    /// Any text.
+    /// An option whose value is any text.
     static func text(_ name: String, _ set: @escaping @Sendable (inout Invocation, String) -> Void) -> OptionEffect {
         .value(name, expected: "a value") {
             set(&$0, $1)
@@ -137,7 +138,7 @@ extension OptionEffect {
         }
     }
 
-    /// A text that is not empty.
+    /// An option whose value is a text that is not empty.
     static func word(_ name: String, _ set: @escaping @Sendable (inout Invocation, String) -> Void) -> OptionEffect {
         .value(name, expected: "a value that is not empty") {
             set(&$0, $1)
@@ -145,7 +146,7 @@ extension OptionEffect {
         }
     }
 
-    /// A time in seconds above 0.
+    /// An option whose value is a time in seconds above 0.
     static func seconds(_ set: @escaping @Sendable (inout Invocation, Double) -> Void) -> OptionEffect {
         .value("SECONDS", expected: "a number of seconds above 0") { invocation, text in
             guard let seconds = Double(text), seconds > 0, seconds <= 1e9 else { return false }
@@ -154,7 +155,7 @@ extension OptionEffect {
         }
     }
 
-    /// A time in seconds; 0 means no limit, for which the setter gets `nil`.
+    /// An option whose value is a time in seconds; 0 means no limit, and `set` then gets `nil`.
     static func limit(_ set: @escaping @Sendable (inout Invocation, Double?) -> Void) -> OptionEffect {
         .value("SECONDS", expected: "a number of seconds, or 0 for none") { invocation, text in
             guard let seconds = Double(text), seconds >= 0, seconds <= 1e9 else { return false }
@@ -163,7 +164,7 @@ extension OptionEffect {
         }
     }
 
-    /// A whole number in a range.
+    /// An option whose value is a whole number in a range.
     static func count(
         _ range: ClosedRange<Int>, _ set: @escaping @Sendable (inout Invocation, Int) -> Void
     ) -> OptionEffect {
@@ -174,7 +175,8 @@ extension OptionEffect {
         }
     }
 
-    /// One of a few words; `hint` follows them in the error for another word.
+    /// An option whose value is one of a few words, regardless of case; `hint` follows the words in the error for
+    /// another word.
     static func choice<Value: Sendable>(
         _ name: String, _ choices: [(String, Value)], hint: String = "",
         _ set: @escaping @Sendable (inout Invocation, Value) -> Void

@@ -7,23 +7,23 @@ struct OptionUse: Sendable {
     let option: Option
     /// The option's name as written, for messages.
     let written: String
-    /// `nil` for a switch.
+    /// The option's value; `nil` for a switch.
     let value: String?
     /// True for `--no-NAME`, which cancels earlier uses.
     var isCancellation = false
     /// The file and line of an option in the configuration file; `nil` on the command line.
     var place: String?
 
-    /// A message, prefixed with the line of the configuration file that it is about.
+    /// Returns a message, prefixed with the line of the configuration file that has caused it.
     ///
-    /// The message is unchanged unless it contains the name or the value of an option in `configured`, and `words` does
-    /// not have that option.
+    /// The message is unchanged unless it contains the name, or a value longer than three characters, of an option in
+    /// `configured`, and `words` does not have that option.
     static func placed(_ message: String, in configured: [OptionUse], beside words: [String]) -> String {
         let named = Set(message.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
         let use = configured.last { use in
             let isGiven = words.contains { word in use.option.names.contains { word == $0 || word.hasPrefix("\($0)=") }
             }
-            // A message about a file contains the option's value, and not its name.
+            // A message about a file contains the path, which is the option's value, but not the option's name.
             let isFile = use.value.map { $0.count > 3 && message.contains($0) } ?? false
             return !isGiven && (isFile || use.option.names.contains(where: named.contains))
         }
@@ -43,7 +43,7 @@ struct OptionUse: Sendable {
         }
     }
 
-    /// The error for an option that has no effect where it was given.
+    /// Returns the error for an option that has no effect in a kind of command line.
     func misplaced(_ scope: OptionScope) -> UsageError {
         let place =
             switch scope {
@@ -65,7 +65,7 @@ struct OptionUse: Sendable {
 
 /// Reads options: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vb`, prefixes of long names, `--no-name`.
 enum OptionReader {
-    /// The options and the other words, each in their order; throws `UsageError`.
+    /// Returns the options and the other words, each in their order; throws `UsageError`.
     static func read(_ arguments: [String]) throws -> (options: [OptionUse], words: [String]) {
         var options: [OptionUse] = []
         var words: [String] = []
@@ -85,7 +85,7 @@ enum OptionReader {
         return (options, words)
     }
 
-    /// The uses that remain after each `--no-NAME` has cancelled the earlier uses of its option.
+    /// Returns the uses that are left after each `--no-NAME` has removed the earlier uses of its option.
     static func cancelling(_ uses: [OptionUse]) -> [OptionUse] {
         uses.reduce(into: []) { kept, use in
             if use.isCancellation {
@@ -113,7 +113,7 @@ enum OptionReader {
         return OptionUse(option: option, written: name, value: value)
     }
 
-    /// The option that `--no-NAME` cancels; `nil` if `--no-NAME` is itself the name of an option.
+    /// Returns the option that `--no-NAME` cancels; `nil` if there is none, or if `--no-NAME` is itself an option.
     private static func cancelled(_ name: String) -> Option? {
         guard name.hasPrefix("--no-"), (try? Option.named(name)) == nil else { return nil }
         return try? Option.named("--" + name.dropFirst(5))

@@ -4,9 +4,10 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Makes URLs of what people type.
+/// Expands the short URLs that people type.
 enum URLShorthand {
-    /// The full URL: without a scheme, `:8080/x` and loopback hosts get http, all others https; throws `UsageError`.
+    /// Returns the full URL: if the scheme is missing, `:8080/x` and loopback hosts get http, others https; throws
+    /// `UsageError`.
     ///
     /// `schemes` are the schemes that a URL may have. Every URL without a scheme gets `scheme`, even for a loopback
     /// host; `nil` applies the rule above.
@@ -16,7 +17,7 @@ enum URLShorthand {
         try parsed(text, schemes: schemes, default: scheme).text
     }
 
-    /// The URL without user and password, as text and parsed; user and password decoded, as `USER:PASSWORD`.
+    /// Returns the URL without user and password, as text and parsed, and the decoded `USER:PASSWORD`.
     ///
     /// Accepts what `expanded(_:schemes:default:)` accepts; throws `UsageError`.
     static func read(_ text: String, default scheme: String?) throws -> (text: String, url: URL?, userInfo: String?) {
@@ -76,7 +77,7 @@ enum URLShorthand {
         return (full, url)
     }
 
-    /// The text before `://`, if it is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.
+    /// Returns the text before `://`, if it is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.
     private static func scheme(of text: String) -> String? {
         // A scheme contains no colon, so only the first colon can end it.
         guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[end...].starts(with: "://".utf8) else {
@@ -92,12 +93,12 @@ enum URLShorthand {
 
     /// Whether a word without a scheme is an item, or a file of content.
     ///
-    /// As a URL, its text would be a host: the host would be looked up, and a proxy would be asked for it.
+    /// If it were accepted as a URL, its text would be looked up as a host, or sent to a proxy.
     private static func isItem(_ text: String) -> Bool {
         text.hasPrefix("@") || place(of: text).contains { "=&{\"".contains($0) }
     }
 
-    /// Host and port of a URL without a scheme.
+    /// Returns the host and port of a URL without a scheme.
     private static func place(of text: String) -> Substring {
         let authority = text.prefix { !"/?#".contains($0) }
         return authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
@@ -110,7 +111,7 @@ enum URLShorthand {
             || place.hasPrefix("[::1]")
     }
 
-    /// The URL without user and password; user and password decoded, as `USER:PASSWORD`.
+    /// Returns the URL without user and password, and the decoded `USER:PASSWORD`.
     static func withoutUserInfo(_ text: String) -> (url: String, userInfo: String?) {
         // The fast path: most URLs have no user, and a list may have millions of URLs.
         guard text.utf8.contains(UInt8(ascii: "@")),

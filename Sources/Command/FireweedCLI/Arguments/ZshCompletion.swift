@@ -50,7 +50,7 @@ enum ZshCompletion {
             + ["help\\:\"Print help\""] + Completions.methods.map { "\($0)\\:\"Method\"" }).joined(separator: " ")
     }
 
-    /// What completes the words after the subcommand, which `_arguments` counts as the first word.
+    /// Returns the completion of the words after the subcommand; `_arguments` counts the subcommand as the first word.
     private static func rest(of command: Subcommand) -> String {
         switch command {
         case .serve: "'*: :_files -/'"
@@ -65,7 +65,7 @@ enum ZshCompletion {
             .joined(separator: "\n")
     }
 
-    /// One argument of `_arguments` for each name: `'*--name=[what it does]:VALUE:action'`.
+    /// Returns one argument of `_arguments` for each name: `'*--name=[what it does]:VALUE:action'`.
     private static func arguments(_ option: Option) -> [String] {
         option.names.map { name in
             let text = "[\(described(Completions.summary(option)))]"
@@ -82,7 +82,7 @@ enum ZshCompletion {
         }
     }
 
-    /// Text escaped for a description in single quotes, where `_arguments` gives brackets and colons a meaning.
+    /// Escapes text for a description in single quotes, in which brackets and colons have a meaning for `_arguments`.
     private static func described(_ text: String) -> String {
         text.replacing("\\", with: "").replacing("'", with: "'\\''").replacing("\"", with: "").replacing(
             "[", with: "\\["

@@ -5,7 +5,7 @@ import Foundation
 
 /// One fact of `--expect`: a subject, a comparison and a value.
 struct Expectation: Equatable, Sendable {
-    /// What is checked.
+    /// The property of the response that is checked.
     enum Subject: Equatable, Sendable {
         case status
         case header(String)
@@ -15,7 +15,7 @@ struct Expectation: Equatable, Sendable {
         case time
     }
 
-    /// How the subject is compared with the value.
+    /// The operator that compares the subject with the value.
     enum Comparison: String, CaseIterable, Sendable {
         case equal = "=="
         case unequal = "!="
@@ -25,7 +25,7 @@ struct Expectation: Equatable, Sendable {
         case below = "<"
         case above = ">"
 
-        /// Whether one value has to be smaller or larger than the other.
+        /// Whether the comparison is by order, such as `<`.
         var isOrdering: Bool {
             switch self {
             case .atMost, .atLeast, .below, .above: true
@@ -54,10 +54,10 @@ struct Expectation: Equatable, Sendable {
 
     /// Reads `status==200`, `header.content-type~=json`, `json.items[0].id==7`, `body~=text` or `time<1.5`.
     ///
-    /// A time may have the unit `s` or `ms`. `nil` for other text, and when a time, or a value that a status is ordered
-    /// by, is not a number.
+    /// A time may have the unit `s` or `ms`. `nil` for other text, and when a time, or the value of an ordering of the
+    /// status, is not a number.
     init?(_ text: String) {
-        // The first operator counts, since the value may contain further ones.
+        // The first operator in the text is used, since the value may contain further operators.
         let starts = Comparison.allCases.compactMap { candidate in
             text.firstRange(of: candidate.rawValue).map { (candidate, $0) }
         }
@@ -75,7 +75,7 @@ struct Expectation: Equatable, Sendable {
         if needsNumber, Double(self.value) == nil { return nil }
     }
 
-    /// The seconds of `5s` or `500ms`; `nil` for a value without a unit.
+    /// Returns the seconds of `5s` or `500ms` as text; `nil` for a value without a unit.
     private static func seconds(_ value: String) -> String? {
         if value.hasSuffix("ms") { return Double(value.dropLast(2)).map { "\($0 / 1000)" } }
         return value.hasSuffix("s") ? String(value.dropLast()) : nil
@@ -97,20 +97,20 @@ struct Expectation: Equatable, Sendable {
     /// The properties of a response that expectations check.
     struct CheckedResponse: Sendable {
         var status: Int?
-        /// The values of a field of this name, in their order.
+        /// Returns the values of the fields of this name, in their order.
         var fields: @Sendable (String) -> [String]
         var content: Data?
         var seconds: Double
     }
 
-    /// A sentence for each expectation that is not met.
+    /// Returns a sentence for each expectation that is not met.
     static func failures(of expectations: [Expectation], _ facts: CheckedResponse) -> [String] {
         expectations.compactMap { expectation in
             expectation.failure(facts).map { "expected \(expectation.text), but \($0)" }
         }
     }
 
-    /// A sentence that says what was found instead; `nil` when the expectation is met.
+    /// Returns a sentence about what was found instead; `nil` when the expectation is met.
     func failure(_ facts: CheckedResponse) -> String? {
         switch subject {
         case .status:
@@ -142,7 +142,7 @@ struct Expectation: Equatable, Sendable {
         }
     }
 
-    /// A value that was found.
+    /// A value of the response to compare.
     private enum Found {
         case number(Double, String)
         case text(String)

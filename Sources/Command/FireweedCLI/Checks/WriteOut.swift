@@ -18,7 +18,7 @@ struct WriteOut {
         var errors = ""
     }
 
-    /// The names of variables with a value; `json` has all of these values.
+    /// The names of the variables that have a value; `json` prints all of them.
     static let names = [
         "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_version", "local_ip",
         "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip",
@@ -28,7 +28,7 @@ struct WriteOut {
     ]
     private static let otherNames = ["json", "header_json", "stdout", "stderr", "onerror"]
 
-    /// The first unknown name in a format; `nil` without one.
+    /// Returns the first unknown name in a format; `nil` when every name is known.
     static func unknownName(in format: String) -> String? {
         pieces(of: format).lazy.compactMap { piece in
             guard case .variable(let name) = piece, !names.contains(name), !otherNames.contains(name) else {
@@ -45,7 +45,7 @@ struct WriteOut {
         case field(String)
     }
 
-    /// `%{name}`, `%header{name}`, `%%`, and `\n`, `\t`, `\r`, `\\`; everything else stands for itself.
+    /// Splits a format at `%{name}`, `%header{name}`, `%%`, and `\n`, `\t`, `\r`, `\\`; everything else is literal.
     private static func pieces(of format: String) -> [Piece] {
         var pieces: [Piece] = []
         var rest = format[...]

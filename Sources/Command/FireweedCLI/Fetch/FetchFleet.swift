@@ -14,7 +14,7 @@ import Synchronization
 final class FetchFleet: Sendable {
     /// The result of taking items.
     enum Answer: Sendable {
-        /// Items, perhaps none, and the number of further items that have a record in this run's file already.
+        /// Items, perhaps none, and the number of further items whose records this run's file already has.
         case items([FetchItem], earlierCount: Int)
         case end
         case failure(String)
@@ -22,9 +22,9 @@ final class FetchFleet: Sendable {
 
     /// Numbers that the run reports at its end.
     struct Counts: Sendable, Equatable {
-        /// Items that other runs had taken, and not finished.
+        /// Items that this run took over from other runs, which had not finished them.
         var reclaimed = 0
-        /// Items that other runs have finished too.
+        /// Items that another run has finished before this run did.
         var repeated = 0
     }
 
@@ -43,9 +43,9 @@ final class FetchFleet: Sendable {
     private let state = Mutex(State())
     private let isStopped = Atomic(false)
 
-    /// How long a run waits before it asks the server again.
+    /// The wait of a run before it sends a command to the server again.
     private static let pause = Duration.milliseconds(200)
-    /// The most unfinished items in the shared list before a run waits to add more.
+    /// The number of unfinished items in the shared list from which a run waits before it adds more.
     private static let backlog = 10_000
 
     /// Makes the run's part in the list.
@@ -53,7 +53,7 @@ final class FetchFleet: Sendable {
     /// - Parameters:
     ///   - url: the server.
     ///   - invocation: the name of the list, and the lease.
-    ///   - defaults: what the command line says of every request.
+    ///   - defaults: the command line's settings for every request.
     /// - Throws: `UsageError` for a URL that is not one of a server.
     init(url: String, _ invocation: Invocation, defaults: FetchDefaults) throws {
         var configuration = Fleet.Configuration()
@@ -85,7 +85,7 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Calls `body` again after transient errors, until `stop()`; throws the others, and `CancellationError`.
+    /// Calls `body`, and repeats the call after transient errors until `stop()` is called; throws all other errors.
     private func persist<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do {
@@ -135,7 +135,7 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Whether it is time to look for items that other runs left: every half of a lease.
+    /// Whether to look for items that other runs have left: true once in each half of a lease.
     private func looks() -> Bool {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -194,7 +194,8 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Gives unfinished items back, so that other runs need not wait for the lease, and shuts the fleet down.
+    /// Gives unfinished items back, so that other runs can take them before the lease expires, and shuts the fleet
+    /// down.
     func end() async {
         let ids = state.withLock { Array($0.held) }
         // If the server cannot be reached, other runs take these items when the lease expires.
@@ -206,8 +207,8 @@ final class FetchFleet: Sendable {
 
     /// Adds the lines of a list, unless another run adds them; returns the failure in words, `nil` if there is none.
     ///
-    /// A run that continues a killed run has the same list. The lines that are in the queue already are compared with
-    /// the list, and the lines after them are added.
+    /// A run that continues a killed run has the same list. The lines that the queue already has are compared with the
+    /// list, and the lines after them are added.
     func add(_ input: FetchInput) async -> String? {
         var position = FetchPosition()
         do {
@@ -223,9 +224,9 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// The next lines; `nil` at the end; throws `OutputError` and `CancellationError`.
+    /// Returns the next lines; `nil` at the end; throws `OutputError` and `CancellationError`.
     private func lines(of input: FetchInput) async throws -> [FetchLine]? {
-        // A stream ends on cancellation; a read from a pipe can outlast the run.
+        // A stream, since it ends when the task is cancelled, while a read from a pipe may block for longer.
         let (answers, continuation) = AsyncStream<FetchInput.Answer>.makeStream()
         input.read {
             continuation.yield($0)
@@ -239,10 +240,11 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Adds a batch as soon as it is this run's turn and there is room; false when the list is complete already.
+    /// Adds a batch when it is this run's turn, and waits for room in the list; false when the list was already
+    /// complete.
     private func add(_ batch: [[UInt8]], isEnd: Bool, _ position: inout FetchPosition) async throws -> Bool {
         var batch = batch[...]
-        // Lines that are known to be in the queue are not sent.
+        // Lines that the queue is known to have are not sent.
         position.skip(&batch)
         guard !batch.isEmpty || isEnd else { return true }
         while true {
@@ -261,7 +263,8 @@ final class FetchFleet: Sendable {
             position.knownChecksum = reply.checksum
             let fitted = position.fits
             position.skip(&batch)
-            // At the end of the list, a queue with the same list would be complete by now.
+            // A queue of the same list fits. With `isEnd`, such a queue would be complete, and this method would have
+            // returned.
             guard fitted, position.fits, !isEnd else {
                 throw OutputError(errorDescription: "it was begun with another list; another --queue begins anew")
             }
@@ -277,20 +280,20 @@ final class FetchFleet: Sendable {
     }
 }
 
-/// A run's position in its list, and how much of a list the queue has; pure.
+/// A run's position in its list, and the part of the list that the queue is known to have; pure.
 struct FetchPosition: Sendable, Equatable {
-    /// How many lines were passed.
+    /// The number of lines that were passed.
     private(set) var count = 0
     /// The checksum of these lines; empty for none.
     private(set) var checksum = ""
-    /// How many lines the queue has, as far as is known, and their checksum.
+    /// The number of lines that the queue is known to have, and their checksum.
     var known = 0
     var knownChecksum = ""
 
     /// Whether the queue can have been filled from the same list.
     var fits: Bool { count < known || count == known && checksum == knownChecksum }
 
-    /// Drops the first lines of a batch, which the queue has already.
+    /// Drops the first lines of a batch that the queue already has.
     mutating func skip(_ batch: inout ArraySlice<[UInt8]>) {
         while count < known, let line = batch.popFirst() { pass(line) }
     }
@@ -300,7 +303,7 @@ struct FetchPosition: Sendable, Equatable {
         checksum = String(FetchItem.hash(Array(checksum.utf8) + line), radix: 16)
     }
 
-    /// The position after a batch.
+    /// Returns the position after a batch.
     func advanced(by batch: ArraySlice<[UInt8]>) -> FetchPosition {
         var copy = self
         for line in batch { copy.pass(line) }
@@ -312,7 +315,7 @@ extension FetchLine {
     private static let wholeMark = UInt8(ascii: "=")
     private static let beginningMark = UInt8(ascii: "<")
 
-    /// The line as it is in a queue: a mark, then the bytes.
+    /// The line in the queue's form: a mark, then the bytes.
     var entry: [UInt8] {
         switch self {
         case .text(let bytes): [Self.wholeMark] + bytes
@@ -320,7 +323,7 @@ extension FetchLine {
         }
     }
 
-    /// A line that was in a queue.
+    /// Makes a line from the queue's form.
     init(entry: [UInt8]) {
         let bytes = Array(entry.dropFirst())
         self = entry.first == Self.beginningMark ? .tooLong(bytes) : .text(bytes)

@@ -21,7 +21,7 @@ struct FetchItem: Sendable {
     /// - Parameters:
     ///   - index: its number.
     ///   - line: the bytes without the line break.
-    ///   - defaults: what the command line says of every request.
+    ///   - defaults: the command line's settings for every request.
     init(index: Int, line: FetchLine, defaults: FetchDefaults) {
         self.index = index
         let bytes: [UInt8]
@@ -52,15 +52,15 @@ struct FetchItem: Sendable {
         }
     }
 
-    /// The 64-bit FNV-1a hash: unlike that of `Hasher`, the same in every run.
+    /// Returns the 64-bit FNV-1a hash, which is the same in every run, unlike a hash of `Hasher`.
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }
 
-/// What the command line says of every request of a list.
+/// The command line's settings for every request of a list.
 struct FetchDefaults: Sendable {
-    /// The scheme of URLs without one; `nil` for the usual rule.
+    /// The scheme for URLs without a scheme; `nil` applies the rule of `URLShorthand`.
     var scheme: String?
     /// The schemes that may be sent; `nil` for all.
     var allowedSchemes: Set<String>?
@@ -87,7 +87,7 @@ struct FetchRequest: Sendable {
     /// Scheme, host and port.
     let origin: String
 
-    /// A GET of a URL; throws `UsageError`.
+    /// Makes a GET request for a URL; throws `UsageError`.
     init(url text: String, _ defaults: FetchDefaults) throws {
         let (_, parsed, userInfo) = try URLShorthand.read(text, default: defaults.scheme)
         guard let url = parsed else { throw UsageError(message: "\"\(text)\" is not a URL") }
@@ -101,7 +101,8 @@ struct FetchRequest: Sendable {
         headers = defaults.headers
     }
 
-    /// A request from a JSON object with `url`, and perhaps `method`, `headers`, `body` and `id`; throws `UsageError`.
+    /// Makes a request from a JSON object with `url`, and perhaps `method`, `headers`, `body` and `id`; throws
+    /// `UsageError`.
     init(json text: String, _ defaults: FetchDefaults) throws {
         let node: JSONNode
         do {

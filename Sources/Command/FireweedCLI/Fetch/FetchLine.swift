@@ -16,7 +16,7 @@ enum FetchLine: Sendable, Equatable {
     static let maximumByteCount = 1 << 20
 }
 
-/// Takes lines out of bytes; pure.
+/// Splits bytes into lines; pure.
 ///
 /// Empty lines, and lines that begin with `#`, are left out.
 struct FetchLineSplitter {
@@ -24,7 +24,7 @@ struct FetchLineSplitter {
     private var isTooLong = false
     private var isAtStart = true
 
-    /// The lines that end in these bytes.
+    /// Adds bytes, and returns the lines that are now complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [FetchLine] {
         var lines: [FetchLine] = []
         var rest = bytes
@@ -37,7 +37,7 @@ struct FetchLineSplitter {
         return lines
     }
 
-    /// The last line, if it has no line break.
+    /// Returns the last line, if it does not end in a line break.
     mutating func finish() -> [FetchLine] { takeLine().map { [$0] } ?? [] }
 
     private mutating func hold(_ bytes: ArraySlice<UInt8>) {
@@ -49,7 +49,7 @@ struct FetchLineSplitter {
     private mutating func takeLine() -> FetchLine? {
         defer { (held, isTooLong, isAtStart) = ([], false, false) }
         var line = held[...]
-        // A byte order mark, as editors of other systems write it.
+        // Drops a byte order mark, which some editors write.
         if isAtStart, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
         if isTooLong { return .tooLong(Array(line.prefix(1024))) }
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
@@ -62,7 +62,7 @@ struct FetchLineSplitter {
 
 /// Reads the lines of a list: the URLs of the command line, then a file or standard input.
 ///
-/// Confined to the queue of `FetchInput`.
+/// Used only on the queue of `FetchInput`.
 private final class FetchLineReader {
     private var patterns: ArraySlice<URLGlob>
     private var patternIndex = 0
@@ -75,7 +75,7 @@ private final class FetchLineReader {
         self.descriptor = descriptor
     }
 
-    /// Some lines, perhaps none; `nil` at the end.
+    /// Returns the next lines, perhaps none; `nil` at the end.
     ///
     /// Blocks while a pipe is empty. Throws `OutputError`.
     func next() throws -> [FetchLine]? {
@@ -98,7 +98,7 @@ private final class FetchLineReader {
     }
 }
 
-/// The list of a run, read on a queue of its own: reading a pipe can take any time.
+/// Reads the list of a run on a separate queue, since a read from a pipe may block.
 final class FetchInput: Sendable {
     /// The result of a read.
     enum Answer: Sendable {
@@ -111,7 +111,7 @@ final class FetchInput: Sendable {
     // SAFETY: used on `queue` alone.
     private nonisolated(unsafe) let reader: FetchLineReader
     private let patterns: [URLGlob]
-    /// The path of the list; `nil` for standard input and for none.
+    /// The path of the list; `nil` for standard input, and for a run whose URLs are only on the command line.
     private let path: String?
 
     /// Opens the list; throws `UsageError`, and `OutputError` for a file that cannot be read.
@@ -154,9 +154,9 @@ final class FetchInput: Sendable {
         }
     }
 
-    /// The number of items; `nil` if it is known only at the end.
+    /// Returns the number of items; `nil` if it is known only at the end.
     ///
-    /// Reads the whole file an additional time.
+    /// Reads the whole file once more.
     func count() -> Int? {
         let known = patterns.reduce(0) { $0 + $1.count }
         var status = stat()

@@ -1,4 +1,4 @@
-// The bar of a list.
+// The progress bar of `fireweed fetch`.
 
 /// The progress of a run.
 struct FetchProgress: Equatable {
@@ -10,7 +10,7 @@ struct FetchProgress: Equatable {
     var failed = 0
     var running = 0
 
-    /// The line on the terminal.
+    /// Returns the line to draw on the terminal.
     func text(elapsed: Double, width: Int) -> String {
         let rate = elapsed > 0 ? Double(finished - earlier) / elapsed : 0
         var tail = " \(finished)" + (total.map { " of \($0)" } ?? " done")

@@ -1,14 +1,14 @@
 // The order of requests; pure.
 
-/// The items that were read and are not finished.
+/// The items that were read and are not finished, and the order in which they run.
 ///
 /// The oldest item whose origin has room is next, so that one slow origin does not hold the others back. Few items
 /// wait, however long the list is.
 struct FetchQueue {
-    /// How many items may run at a time, and how many of them at one origin.
+    /// The maximum number of running items, in total and for each origin.
     let limit: Int
     let originLimit: Int
-    /// How many items wait at most.
+    /// The maximum number of waiting items.
     private let waitingLimit: Int
     /// A slice, since items are removed from its beginning.
     private var waiting: ArraySlice<FetchItem> = []
@@ -22,12 +22,12 @@ struct FetchQueue {
 
     var isEmpty: Bool { waiting.isEmpty && runningCount == 0 }
 
-    /// How many more items should be read.
+    /// The number of items to read now.
     var room: Int { max(0, waitingLimit - waiting.count) }
 
     mutating func append(_ item: FetchItem) { waiting.append(item) }
 
-    /// Takes the next item that may run now.
+    /// Removes and returns the next item that may run now; `nil` when none may.
     mutating func next() -> FetchItem? {
         guard runningCount < limit else { return nil }
         let index = waiting.firstIndex { item in item.origin.map { running[$0, default: 0] < originLimit } ?? true }
@@ -47,6 +47,6 @@ struct FetchQueue {
 }
 
 extension FetchItem {
-    /// Where the request goes; `nil` for a line that is not a request.
+    /// The origin of the request; `nil` for a line that is not a valid request.
     var origin: String? { try? request.get().origin }
 }

@@ -11,13 +11,13 @@ struct FetchRecord: Sendable {
     var attemptCount = 0
     var metrics: TaskMetrics?
     var contentType: String?
-    /// The URL after redirects; `nil` without any.
+    /// The URL after redirects; `nil` without redirects.
     var finalURL: URL?
     /// The content, if it goes into the record.
     var content: Data?
     /// The part of the content that `--select` asks for, as JSON.
     private(set) var selection: String?
-    /// How many bytes the content has.
+    /// The number of bytes of the content.
     var byteCount: Int64?
     /// The file that has the content.
     var file: String?
@@ -25,7 +25,8 @@ struct FetchRecord: Sendable {
 
     init(_ item: FetchItem) { self.item = item }
 
-    /// Selects the values at a path of the content: several values, and those of a path with `[]`, become an array.
+    /// Selects the values at a path of the content: one value is stored as it is, unless the path has `[]`; others as
+    /// an array.
     mutating func select(_ path: ValuePath, from content: Data) {
         do {
             let text = MessageText.text(content, type: contentType, charset: nil) ?? ""
@@ -69,7 +70,8 @@ struct FetchRecord: Sendable {
         return line.bytes
     }
 
-    /// Adds the total time, and of the last exchange the times to connect and from request to first byte.
+    /// Adds the total time and two times of the last exchange: to connect, and from the request to the response's first
+    /// byte.
     private func addSeconds(_ metrics: TaskMetrics, to line: inout RecordLine) {
         let last = metrics.transactionMetrics.last
         func span(_ start: Date?, _ end: Date?) -> TimeInterval? {
@@ -94,13 +96,13 @@ struct FetchRecord: Sendable {
 private struct RecordLine {
     private(set) var bytes: [UInt8]
 
-    /// Begins with members that are written already.
+    /// Makes a line that begins with these members, which are already encoded.
     init(_ beginning: String) {
         bytes = Array(beginning.utf8)
         bytes.reserveCapacity(512)
     }
 
-    /// Adds a member; with `nil`, none.
+    /// Adds a member with this JSON; `nil` adds nothing.
     mutating func add(_ name: String, json: String?) {
         guard let json else { return }
         bytes.append(contentsOf: ", \"".utf8)
@@ -109,7 +111,7 @@ private struct RecordLine {
         bytes.append(contentsOf: json.utf8)
     }
 
-    /// Adds a member that is a text; with `nil`, none.
+    /// Adds a member with this text; `nil` adds nothing.
     mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         add(name, json: "\"")

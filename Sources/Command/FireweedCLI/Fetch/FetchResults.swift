@@ -7,10 +7,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Appends records to a file or to standard output, one after the other, on a queue of its own.
+/// Appends records to a file or to standard output, on a separate serial queue.
 ///
-/// A file of records is its own journal. For standard output a journal can be named: it gets the beginning of each
-/// record, after the record was written.
+/// A file of records is its own journal. For standard output a journal can be named: it gets the start of each
+/// successful record, after the record was written.
 final class FetchResults: Sendable {
     /// The result of a write.
     enum Answer: Sendable {
@@ -22,7 +22,7 @@ final class FetchResults: Sendable {
 
     /// One file that grows.
     ///
-    /// Confined to the queue.
+    /// Used only on `queue`.
     private final class Appender {
         let descriptor: Int32
         let name: String
@@ -35,10 +35,10 @@ final class FetchResults: Sendable {
         }
     }
 
-    /// What is to be written next.
+    /// The bytes to write next, and the callers that wait for the write.
     private struct Waiting {
         var records: [UInt8] = []
-        /// What is to be written to the journal.
+        /// The bytes to write to the journal.
         var entries: [UInt8] = []
         var continuations: [CheckedContinuation<Answer, Never>] = []
     }
@@ -50,7 +50,7 @@ final class FetchResults: Sendable {
     private nonisolated(unsafe) let journal: Appender?
     /// The items that earlier runs have finished.
     let finished: FetchJournal
-    /// Whether standard output gets the records of failures alone.
+    /// Whether standard output gets only the records of failures.
     private let omitsSuccesses: Bool
 
     /// Opens the files; throws `OutputError`.
@@ -95,7 +95,7 @@ final class FetchResults: Sendable {
 
     /// Writes a record, given with its line end, and notes its item in the journal, if any.
     ///
-    /// Records that arrive while others are written are written together. With `omitsSuccesses`, only the record of a
+    /// Records that arrive during a write are written together afterwards. With `omitsSuccesses`, only the record of a
     /// failure is written. A failed item is not noted in the journal: the next run requests it again.
     func write(_ record: [UInt8], index: Int, key: UInt64, isFailure: Bool = false) async -> Answer {
         await withCheckedContinuation { continuation in
@@ -138,7 +138,7 @@ final class FetchResults: Sendable {
                 offset += count
             } else if errno != EINTR {
                 let reason = errno
-                // Half a record would be invalid for a reader of the file.
+                // Removes a partly written record, which readers of the file could not parse.
                 if let end = appender.end { ftruncate(appender.descriptor, end) }
                 if reason == EPIPE { return .readerGone }
                 return .failure("\(appender.name) cannot be written: \(String(cString: strerror(reason)))")
@@ -146,7 +146,8 @@ final class FetchResults: Sendable {
         }
         guard let end = appender.end else { return .written }
         appender.end = end + off_t(bytes.count)
-        // The kernel keeps what a killed process wrote; a sync once a second limits what a loss of power destroys.
+        // If the process is killed, the kernel keeps the written bytes. A sync once a second limits the loss after a
+        // power cut.
         if ContinuousClock.now - appender.lastSynced > .seconds(1) {
             fdatasync(appender.descriptor)
             appender.lastSynced = .now

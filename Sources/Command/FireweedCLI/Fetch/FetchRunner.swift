@@ -1,11 +1,11 @@
-// fireweed fetch: the requests of a list.
+// The run of `fireweed fetch`: the requests of a list.
 
 import CommandLanguage
 import Fireweed
 import Foundation
 import Synchronization
 
-/// Makes the requests of a list, some at a time, and writes a record of each.
+/// Makes the requests of a list, several concurrently, and writes a record of each request.
 ///
 /// One loop handles all events: it reads lines while few items wait, and begins requests while the limits allow it. A
 /// request counts as running until its record is written, so that a slow reader slows the run down.
@@ -70,7 +70,7 @@ struct FetchRunner: Sendable {
         var lineCount = 0
         var isReading = false
         var hasEnded = false
-        /// Why no more requests are begun.
+        /// The reason for which no more requests begin; `nil` while requests may begin.
         var end: End?
 
         enum End { case interrupted, readerGone, failure(String) }
@@ -94,13 +94,13 @@ struct FetchRunner: Sendable {
         let draws = Terminal.canDraw && !isSilent && !(Terminal.isOutput && invocation.outputFile == nil)
         var meter = FetchMeter()
         let limit = invocation.jobCount
-        // With a fleet few items wait here, since other runs cannot take them.
+        // With a fleet, fewer items wait here, since other runs cannot take waiting items.
         var state = State(
             queue: FetchQueue(
                 limit: limit, originLimit: invocation.originLimit ?? limit, waitingLimit: fleet.map { _ in limit }))
         if draws, fleet == nil { state.progress.total = input?.count() }
-        // On the session's event loop: no thread hop between a request, its record and the next request. With `--save`
-        // it is not used: the disk may block, and the loop must not.
+        // Tasks run on the session's event loop, so that a request, its record and the next request need no thread hop.
+        // With `--save` they run elsewhere, since writing to the disk may block.
         await withTaskExecutorPreference(invocation.saveFolder == nil ? exchange.session.executor : nil) {
             await withDiscardingTaskGroup { group in
                 share(&group, continuation)
@@ -134,7 +134,7 @@ struct FetchRunner: Sendable {
         _ state: inout State, _ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation,
         _ interruption: Interruption
     ) {
-        // After a signal, the end of a request makes no room for another one.
+        // After a signal, no request begins when another one ends.
         guard state.end == nil, interruption.code == nil else { return }
         while let item = state.queue.next() {
             group.addTask { [self] in events.yield(await finish(item, interruption)) }
@@ -183,7 +183,7 @@ struct FetchRunner: Sendable {
             if isFailure { state.progress.failed += 1 }
         case .abandoned(let item):
             state.queue.finish(item)
-            // The end of a cancelled request may come before the signal's own event.
+            // This event may arrive before the event `interrupted`.
             stop(&state, .interrupted)
         case .failedToWrite(let item, let answer):
             state.queue.finish(item)
@@ -195,7 +195,7 @@ struct FetchRunner: Sendable {
                 stop(&state, .readerGone)
             }
         case .interrupted:
-            // Cancels requests again, for those that were begun as the signal arrived.
+            // Cancels again: requests may have begun while the signal's handler was cancelling.
             exchange.session.cancelAllRequests()
             stop(&state, .interrupted)
         }
@@ -212,7 +212,7 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Begins no more requests; the first reason is kept.
+    /// Lets no more requests begin; keeps the first reason.
     private func stop(_ state: inout State, _ end: State.End) {
         if state.end == nil { state.end = end }
     }
@@ -245,7 +245,7 @@ struct FetchRunner: Sendable {
         return progress.failed > 0 || !failures.isEmpty ? .failure : .success
     }
 
-    /// Reports what the user may not expect.
+    /// Reports an empty list, and items that other runs have also handled.
     private func tell(_ state: State) {
         if state.lineCount == 0 {
             Terminal.tell(fleet == nil ? "fireweed: the list is empty\n" : "fireweed: nothing was left to do\n")

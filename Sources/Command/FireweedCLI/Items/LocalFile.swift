@@ -6,7 +6,7 @@ import Glibc
 
 /// Reads files of every kind: regular ones, fifos, devices, and the `/dev/fd/N` that a shell makes of `<(…)`.
 enum LocalFile {
-    /// The whole content of a file, of standard input for `-`; throws `UsageError`.
+    /// Reads the whole content of a file, or of standard input for `-`; throws `UsageError`.
     static func data(_ path: String) throws -> Data {
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw error(path) }
@@ -22,7 +22,7 @@ enum LocalFile {
         }
     }
 
-    /// The content as UTF-8 text; throws `UsageError`.
+    /// Reads the content as UTF-8 text; throws `UsageError`.
     static func text(_ path: String, for name: String? = nil) throws -> String {
         guard let text = String(validating: try data(path), as: UTF8.self) else {
             let hint = name.map { "; send it with --form and \($0)@\(path)" } ?? ""
@@ -31,7 +31,7 @@ enum LocalFile {
         return text
     }
 
-    /// The content as UTF-8 text, without the line break at its end; throws `UsageError`.
+    /// Reads the content as UTF-8 text, without the line break at its end; throws `UsageError`.
     static func line(_ path: String, for name: String) throws -> String {
         var text = try text(path, for: name)
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
@@ -49,7 +49,7 @@ enum LocalFile {
         return status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The status of the file at a path, following links; `nil` without a file.
+    /// Returns the status of the file at a path, following links; `nil` without a file.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return stat(path, &status) == 0 ? status : nil
@@ -61,13 +61,13 @@ enum LocalFile {
     }
 }
 
-/// `path;type=TYPE;filename=NAME` of a file item.
+/// The parsed value of a file item, `path;type=TYPE;filename=NAME`.
 struct FileReference: Equatable {
     let path: String
     let type: String?
     let fileName: String?
 
-    /// Reads the value of a file item; a `;` in the name of an existing file begins no parameter.
+    /// Reads the value of a file item; a `;` in the name of an existing file is part of the name.
     init(_ text: String, exists: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }) {
         var (type, fileName): (String?, String?)
         var path = text

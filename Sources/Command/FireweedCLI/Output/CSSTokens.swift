@@ -1,15 +1,15 @@
-// The tokens of style sheets (CSS Syntax Level 3), as far as colours need them; pure.
+// A tokenizer for style sheets (CSS Syntax Level 3), as exact as colours need; pure.
 
 /// Splits a style sheet into tokens.
 struct CSSTokens {
     private var scanner: CodeScanner
-    /// The part of the sheet that the next token belongs to.
+    /// The kind of text at the scanner's position.
     private var context = Context.start
 
     private enum Context {
         /// Between statements.
         case start
-        /// The selector of a rule, or what follows the name of an at-rule.
+        /// The text before a block or a `;`: the selector of a rule, or an at-rule.
         case prelude
         /// The name of a property.
         case property
@@ -40,9 +40,9 @@ struct CSSTokens {
         return scanner.finish()
     }
 
-    /// The kind of the statement that begins here.
+    /// Returns the context in which a statement begins.
     ///
-    /// A declaration ends with `;` or `}`. A prelude ends with `{`.
+    /// A declaration has a colon, and ends with `;`, `}` or the sheet. Any other statement begins with a prelude.
     private func statement(_ first: Unicode.Scalar) -> Context {
         if first == "@" { return .prelude }
         var (offset, hasColon) = (0, false)
@@ -85,7 +85,7 @@ struct CSSTokens {
         case .prelude where scanner.scalar(count) != "(": scanner.take(count, .key)
         case .value where scanner.text(count).lowercased() == "url" && scanner.scalar(count) == "(":
             scanner.take(count + 1)
-            // A URL without quotes.
+            // A URL may have no quotes.
             let address = scanner.count { $0 != ")" && !CodeScanner.isSpace($0) && $0 != "\"" && $0 != "'" }
             if address > 0 { scanner.take(address, .string) }
         case .start, .prelude, .value: scanner.take(count)
@@ -106,7 +106,7 @@ struct CSSTokens {
         return min(count, scanner.restCount - offset)
     }
 
-    /// The length of a number with its unit.
+    /// Returns the length of a number with its unit.
     private func numberCount() -> Int {
         // The first scalar is a digit, a sign or a point.
         let count = 1 + scanner.count(after: 1) { CodeScanner.isDigit($0) || $0 == "." }

@@ -1,4 +1,4 @@
-// Text in any character set.
+// Decoding of text in any character set that iconv knows.
 
 import Foundation
 import Glibc
@@ -9,10 +9,10 @@ final class CharacterSetDecoder {
     /// The first bytes of a character that is not complete yet.
     private var held: [UInt8] = []
 
-    /// A decoder for a character set by its IANA name; `nil` for an unknown name.
+    /// Makes a decoder for a character set by its IANA name; `nil` for an unknown name.
     init?(_ name: String) {
         // Browsers read these character sets as wider ones (WHATWG Encoding). Names with a "/", such as "//IGNORE", are
-        // refused below: iconv takes them as flags.
+        // refused below: iconv would read them as flags.
         let wider = [
             "iso-8859-1": "WINDOWS-1252", "latin1": "WINDOWS-1252", "us-ascii": "WINDOWS-1252", "gb2312": "GBK",
         ]
@@ -25,13 +25,13 @@ final class CharacterSetDecoder {
 
     deinit { iconv_close(converter) }
 
-    /// The text of the next bytes, as far as its characters are complete.
+    /// Adds bytes, and returns the text of all complete characters.
     func append(_ bytes: some Sequence<UInt8>) -> String {
         held += bytes
         return convert(isLast: false)
     }
 
-    /// The text of the remaining bytes.
+    /// Returns the text of the remaining bytes.
     func finish() -> String { convert(isLast: true) }
 
     private func convert(isLast: Bool) -> String {
@@ -66,7 +66,7 @@ final class CharacterSetDecoder {
         }
     }
 
-    /// The character set that a byte order mark names; else that of the media type; else UTF-8.
+    /// Returns the character set of a byte order mark, else of the media type, else UTF-8.
     static func name(of bytes: some Collection<UInt8>, type: String?) -> String {
         let marks: [([UInt8], String)] = [
             ([0xEF, 0xBB, 0xBF], "UTF-8"), ([0xFE, 0xFF], "UTF-16"), ([0xFF, 0xFE], "UTF-16"),

@@ -4,7 +4,7 @@ import Glibc
 
 /// The local time of day, without the cost of a `DateFormatter`, which takes milliseconds to make.
 enum ClockText {
-    /// `HH:mm:ss`, or with milliseconds `HH:mm:ss.SSS`.
+    /// Returns the time as `HH:mm:ss`, or with milliseconds as `HH:mm:ss.SSS`.
     static func now(hasMilliseconds: Bool = false) -> String {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,6 +1,6 @@
-// The tokens of programs, as far as colours need them; pure.
+// Tokens of style sheets and programs, as exact as colours need; pure.
 
-/// A piece of a program; the pieces together are the program, character by character.
+/// A piece of a program; the joined pieces are the unchanged program.
 struct CodeToken: Equatable {
     /// The part whose colour the piece has; `nil` for plain text.
     let part: ColourStyle.Part?
@@ -11,7 +11,7 @@ struct CodeToken: Equatable {
 enum CodeLanguage: Equatable {
     case css, javaScript
 
-    /// The language of a media type; `nil` for every other type.
+    /// Finds the language of a media type; `nil` for a type without colours.
     init?(type: String?) {
         guard let essence = type?.prefix(while: { $0 != ";" && $0 != " " }).lowercased() else { return nil }
         if essence == "text/css" {
@@ -41,7 +41,7 @@ struct CodeScanner {
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var tokens: [CodeToken] = []
-    /// The beginning of the plain text before the position.
+    /// The index at which the plain text before the position begins.
     private var plainStart = 0
 
     init(_ program: String) {
@@ -54,12 +54,12 @@ struct CodeScanner {
     /// The number of scalars up to the end.
     var restCount: Int { scalars.count - position }
 
-    /// The scalar at an offset from the position; `nil` after the end.
+    /// Returns the scalar at an offset from the position; `nil` after the end.
     func scalar(_ offset: Int) -> Unicode.Scalar? {
         position + offset < scalars.count ? scalars[position + offset] : nil
     }
 
-    /// The distance to the next occurrence of a text from `offset` on; `nil` if there is none.
+    /// Returns the distance to the next occurrence of a text from `offset` on; `nil` if there is none.
     func distance(to text: String, after offset: Int) -> Int? {
         let text = Array(text.unicodeScalars)
         var index = position + offset
@@ -72,19 +72,19 @@ struct CodeScanner {
         return nil
     }
 
-    /// The number of scalars from `offset` on, up to the first that does not meet a condition.
+    /// Counts the scalars from `offset` on, up to the first scalar that does not meet a condition.
     func count(after offset: Int = 0, while condition: (Unicode.Scalar) -> Bool) -> Int {
         var count = 0
         while let scalar = scalar(offset + count), condition(scalar) { count += 1 }
         return count
     }
 
-    /// The next scalars as a text.
+    /// Returns the next scalars as a text.
     func text(_ count: Int) -> String {
         String(String.UnicodeScalarView(scalars[position..<min(position + count, scalars.count)]))
     }
 
-    /// Makes a token of the next scalars, or plain text without a `part`, and moves past them.
+    /// Makes a token of the next scalars, or plain text if `part` is `nil`, and moves past them.
     mutating func take(_ count: Int, _ part: ColourStyle.Part? = nil) {
         let end = min(position + count, scalars.count)
         if let part {
@@ -95,7 +95,7 @@ struct CodeScanner {
         position = end
     }
 
-    /// The length of a string in quotes that begins here: up to its quote, or to the end of its line.
+    /// Returns the length of the quoted string at the position: up to its closing quote, or to the end of its line.
     func stringCount() -> Int {
         guard let quote = current else { return 0 }
         var count = 1
@@ -107,7 +107,7 @@ struct CodeScanner {
         return min(count, restCount)
     }
 
-    /// All tokens, when the end is reached.
+    /// Returns all tokens; called at the end of the program.
     mutating func finish() -> [CodeToken] {
         endPlainText()
         return tokens
@@ -132,7 +132,7 @@ struct CodeScanner {
 }
 
 extension Appearance {
-    /// A program in its colours; its layout stays.
+    /// Returns a program in colours, with its layout unchanged.
     func coloured(_ program: String, in language: CodeLanguage) -> TerminalText {
         guard isColoured else { return "\(program)" }
         return language.tokens(of: program).map { token in

@@ -6,19 +6,19 @@ enum ColourStyle: String, CaseIterable, Sendable {
     case standard
     /// For light backgrounds: nothing pale.
     case light
-    /// Bold and plain alone.
+    /// Only bold and plain text.
     case mono
     /// The palette of the same name, for dark backgrounds; needs 256 colours.
     case monokai
     /// The palette of the same name, for dark and light backgrounds; needs 256 colours.
     case solarized
 
-    /// What is coloured.
+    /// A part of the output that has a colour.
     enum Part: Sendable {
         case fieldName, statusLine, key, string, literal, keyword, comment
     }
 
-    /// The code; `nil` leaves the text as it is.
+    /// Returns the code for a part; `nil` for a part that stays plain.
     func code(_ part: Part) -> String? {
         switch part {
         case .statusLine: "1"
@@ -56,7 +56,7 @@ enum ColourStyle: String, CaseIterable, Sendable {
     }
 }
 
-/// How text is shown.
+/// The colours and the layout of printed text.
 struct Appearance: Sendable {
     var isColoured = false
     var isFormatted = true
@@ -64,7 +64,7 @@ struct Appearance: Sendable {
     var isSorted = false
     var indent = 4
 
-    /// Text in the colour of a part.
+    /// Returns text in the colour of a part, or unchanged text when colours are off.
     func coloured(_ text: TerminalText, _ part: ColourStyle.Part) -> TerminalText {
         guard isColoured, let code = style.code(part) else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
@@ -72,8 +72,8 @@ struct Appearance: Sendable {
 }
 
 extension Appearance {
-    /// The appearance for an invocation; by default everything on a terminal, with colours if allowed, and else
-    /// nothing.
+    /// Makes the appearance for an invocation: by default, text on a terminal is formatted, and coloured if allowed;
+    /// other output is unchanged.
     init(_ invocation: Invocation, isTerminal: Bool, allowsColours: Bool) {
         let chosen = invocation.prettiness ?? (!isTerminal ? .none : allowsColours ? .all : .format)
         isColoured = chosen.hasColours

@@ -1,4 +1,4 @@
-// Formatting of content for standard output; pure, apart from `Terminal.isOutput`.
+// Formatting of content for standard output; pure, except for `Terminal.isOutput`.
 
 import CommandLanguage
 import Fireweed
@@ -6,13 +6,13 @@ import Foundation
 
 /// Returns the bytes to write for each piece of content.
 struct ContentPrinter {
-    /// How content is written.
+    /// The form in which content is written.
     enum Form {
-        /// Byte for byte, as it comes.
+        /// The unchanged bytes, as they arrive.
         case bytes
-        /// As text, as it comes.
+        /// Decoded text, as it arrives.
         case text
-        /// Text as it comes; JSON, markup and programs formatted and coloured, when they are complete.
+        /// JSON, markup and programs, formatted and coloured when they are complete; other text as it arrives.
         case formatted
         /// A JSON value on each line, formatted when the line is complete.
         case lines
@@ -31,7 +31,7 @@ struct ContentPrinter {
     private var splitter = EventSplitter()
     private var hasGivenUp = false
     private var endsWithLineBreak = true
-    /// Why the selected values cannot be printed.
+    /// The reason why the selected values cannot be printed; `nil` if they can.
     private(set) var failure: String?
 
     /// Makes a printer for content of a media type.
@@ -44,7 +44,7 @@ struct ContentPrinter {
         self.charset = charset
     }
 
-    /// The bytes to write for the next piece.
+    /// Adds a piece, and returns the bytes to write now.
     mutating func take(_ piece: Data) -> [UInt8] {
         switch form {
         case .bytes: return Array(piece)
@@ -55,7 +55,7 @@ struct ContentPrinter {
         case .formatted:
             held.append(piece)
             guard !isJSON, !text.needsWhole(type) else { return [] }
-            // The first visible byte tells JSON from text; text is written as it comes from here on.
+            // The first visible byte shows whether this is JSON. Other text is written as it arrives from now on.
             guard held.contains(where: { $0 > 0x20 }) else { return [] }
             form = .text
             defer { held = Data() }
@@ -73,7 +73,7 @@ struct ContentPrinter {
         }
     }
 
-    /// The bytes to write at the end.
+    /// Returns the bytes to write at the end of the content.
     mutating func finish() -> [UInt8] {
         switch form {
         case .bytes: return []
@@ -85,7 +85,7 @@ struct ContentPrinter {
             if let last = bytes.last { endsWithLineBreak = last == 0x0A }
             return endsWithLineBreak ? bytes : bytes + [0x0A]
         case .events(let areRaw):
-            // The rest is not a complete event, but a pipe gets every byte.
+            // The rest is not a complete event, but raw output contains every byte.
             return areRaw ? splitter.rest : []
         case .selection(let path): return selected(path)
         }
@@ -129,7 +129,7 @@ struct ContentPrinter {
         }
     }
 
-    /// A string without quotes; other values formatted as JSON.
+    /// Returns the line of a selected value: a string without quotes, other values formatted as JSON.
     private func line(_ value: JSONNode) -> [UInt8] {
         if case .string = value {
         } else if text.appearance.isFormatted || text.appearance.isColoured {
@@ -140,17 +140,17 @@ struct ContentPrinter {
     }
 }
 
-/// Splits an event stream after each empty line that ends a block (WHATWG HTML §9.2.5), and changes nothing.
+/// Splits an event stream after each empty line that ends a block (WHATWG HTML §9.2.5), and changes no bytes.
 struct EventSplitter {
     /// The bytes after the last complete block.
     private(set) var rest: [UInt8] = []
-    /// How much of `rest` has been scanned, and where its current line begins.
+    /// The number of scanned bytes of `rest`, and the index at which its current line begins.
     private var scanned = 0
     private var lineStart = 0
-    /// The last block ended with a CR: an LF that follows ends no line of its own.
+    /// Whether the last block ended with a CR: an LF directly after it belongs to the same line end.
     private var followsCarriageReturn = false
 
-    /// The blocks that are complete now, each with the empty line that ends it.
+    /// Adds bytes, and returns the blocks that are now complete, each with the empty line that ends it.
     mutating func take(_ piece: Data) -> [[UInt8]] {
         rest.append(contentsOf: piece)
         var blocks: [[UInt8]] = []
@@ -162,7 +162,7 @@ struct EventSplitter {
             let isAfterReturn = scanned >= 2 ? rest[scanned - 2] == 0x0D : followsCarriageReturn
             let isSecondHalf = byte == 0x0A && isAfterReturn
             let isEmpty = scanned - 1 == lineStart
-            // The LF of a CRLF ends no line of its own.
+            // The LF of a CRLF does not end a second line.
             if isEmpty, !isSecondHalf {
                 if byte == 0x0D, scanned < rest.count, rest[scanned] == 0x0A { scanned += 1 }
                 blocks.append(Array(rest[blockStart..<scanned]))

@@ -5,21 +5,21 @@ import Foundation
 
 /// Prints requests and heads of responses as they were on the wire, if `--print` asks for them.
 struct HeadPrinter: Sendable {
-    /// Letters of `--print`.
+    /// The letters of `--print`, which select the parts to print.
     let parts: [Character]
-    /// Whether every exchange is shown, and not the last response alone.
+    /// Whether the responses of all exchanges are shown, not only the last response.
     let showsAll: Bool
     let text: MessageText
     /// The request's content, as text; empty if it is not shown.
     let contentText: TerminalText
     /// Whether heads of responses go to standard output byte for byte, for programs.
     let isRaw: Bool
-    /// Letters of `--print` that go to standard error, as with curl's `-v`.
+    /// The letters of `--print` whose parts are written to standard error, as with curl's `-v`.
     var tells: [Character] = []
     /// Writes the output.
     let write: @Sendable (TerminalText) -> Void
 
-    /// Shows an event before the end: each request when it was sent, and each response that another request follows.
+    /// Shows a sent request, or, with `showsAll`, the responses that another request follows.
     func show(_ event: WireRecorder.Event) {
         switch event {
         case .sent(let exchange):
@@ -31,7 +31,7 @@ struct HeadPrinter: Sendable {
         }
     }
 
-    /// Shows the last response's head; to be called before any content.
+    /// Shows the last response's head; call this before any content is printed.
     func showResponse(_ response: HTTPURLResponse, _ recorder: WireRecorder) {
         recorder.flush()
         guard parts.contains("h") else { return }
@@ -61,7 +61,7 @@ struct HeadPrinter: Sendable {
 }
 
 extension RequestPlan.Content {
-    /// The content as readable text, or a note that names its source.
+    /// Returns the content as readable text, or a note that names its source or its size.
     func shown(_ text: MessageText) -> TerminalText {
         switch self {
         case .none: ""

@@ -1,4 +1,4 @@
-// JSON for people: indented and coloured, with keys in their order and numbers as they were written.
+// JSON for people: indented, coloured and optionally sorted, with numbers as they were written.
 
 import CommandLanguage
 
@@ -6,7 +6,8 @@ import CommandLanguage
 struct JSONFormatter {
     let appearance: Appearance
 
-    /// The formatted text, where each of several values begins a line; `nil` if its tokens show that it is not JSON.
+    /// Returns the formatted text, with each of several values on a new line; `nil` if its tokens show that it is not
+    /// JSON, or if it is nested 512 levels deep or more.
     func formatted(_ text: String) -> TerminalText? {
         var text = text
         if appearance.isSorted, let node = try? JSONReader.read(text) { text = node.sorted.text }
@@ -68,7 +69,7 @@ struct JSONFormatter {
         appearance.isFormatted ? "\n" + String(repeating: " ", count: depth * appearance.indent) : ""
     }
 
-    /// A string with its quotes and escapes.
+    /// Takes a string with its quotes and escapes; `nil` when its end is missing.
     private static func string(_ scanner: inout ArraySlice<Unicode.Scalar>) -> String? {
         var text = String.UnicodeScalarView()
         text.append(scanner.removeFirst())
@@ -83,7 +84,7 @@ struct JSONFormatter {
         return nil
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Takes a number, `true`, `false` or `null`; `nil` for any other word.
     private static func word(_ scanner: inout ArraySlice<Unicode.Scalar>) -> String? {
         var text = String.UnicodeScalarView()
         while let scalar = scanner.first,

@@ -1,4 +1,4 @@
-// The tokens of JavaScript (ECMA-262 §12), as far as colours need them; pure.
+// A tokenizer for JavaScript (ECMA-262 §12), as exact as colours need; pure.
 
 /// Splits a program into tokens.
 struct JavaScriptTokens {
@@ -9,9 +9,9 @@ struct JavaScriptTokens {
     private var expectsValue = true
     /// True after a dot, where a word is the name of a member.
     private var followsDot = false
-    /// How many scalars follow the last line that was searched in vain for the end of a regular expression.
+    /// The number of scalars that were left where the last search for the end of a regular expression stopped in vain.
     ///
-    /// That line is not searched again, which would be slow for long lines.
+    /// Text before that point is not searched again, which would be slow for long lines.
     private var searchedRest = Int.max
 
     private static let keywords: Set = [
@@ -21,7 +21,7 @@ struct JavaScriptTokens {
         "typeof", "var", "void", "while", "with", "yield",
     ]
     private static let literals: Set = ["true", "false", "null", "undefined", "NaN", "Infinity"]
-    /// Keywords that are values.
+    /// Keywords that are values, so that a `/` after them divides.
     private static let values: Set = ["super", "this"]
 
     init(_ program: String) {
@@ -104,7 +104,8 @@ struct JavaScriptTokens {
         takeValue(scanner.restCount, .string)
     }
 
-    /// Takes a regular expression with its flags; without an end on its line, the `/` divides.
+    /// Takes a regular expression with its flags, or only the `/`, as a division, if the line has no end of an
+    /// expression.
     private mutating func takeExpression() {
         var (count, isInClass) = (1, false)
         while let scalar = scanner.scalar(count), !CodeScanner.isLineBreak(scalar) {
@@ -122,7 +123,7 @@ struct JavaScriptTokens {
         scanner.take(1)
     }
 
-    /// The length of a number in any notation: `0x1F`, `1_000n`, `1.5e-3`.
+    /// Returns the length of a number in any notation: `0x1F`, `1_000n`, `1.5e-3`.
     private func numberCount() -> Int {
         var count = 1
         while let scalar = scanner.scalar(count) {

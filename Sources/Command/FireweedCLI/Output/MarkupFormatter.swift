@@ -8,9 +8,10 @@ struct MarkupFormatter {
     /// The limit for the depth of nested elements.
     private static let maximumDepth = 512
 
-    /// The document; `nil` for text that is not markup, and for XML that is nested too deep or whose tags do not match.
+    /// Returns the formatted document; `nil` for text that is not markup, and for XML that is nested too deep or whose
+    /// tags do not match.
     ///
-    /// Such HTML keeps its layout, and only gets colours.
+    /// HTML that is nested too deep or whose tags do not match keeps its layout, and only gets colours.
     func formatted(_ document: String) -> TerminalText? {
         guard let tokens = MarkupToken.tokens(of: document, isHTML: isHTML),
             tokens.contains(where: { if case .text = $0 { false } else { true } })
@@ -21,7 +22,7 @@ struct MarkupFormatter {
         return laidOut(tokens, mixed)
     }
 
-    /// The indices of the start tags whose elements contain text or significant white space.
+    /// Returns the indices of the start tags whose elements contain text or significant white space.
     ///
     /// `nil` if tags do not match, or are nested too deep.
     private func mixedElements(_ tokens: [MarkupToken]) -> Set<Int>? {
@@ -100,7 +101,7 @@ struct MarkupFormatter {
         }
     }
 
-    /// A tag with its name, and the names and values of its attributes, in their colours.
+    /// Returns a tag with colours for its name and for the names and values of its attributes.
     private func tag(_ text: String) -> TerminalText {
         var scalars = Array(text.unicodeScalars)[...]
         func take(while condition: (Unicode.Scalar) -> Bool) -> String {

@@ -1,6 +1,6 @@
-// The tokens of XML and HTML, as far as a layout needs them; pure.
+// A tokenizer for XML and HTML, as exact as a layout needs; pure.
 
-/// A piece of a document; the pieces together are the document, character by character.
+/// A piece of a document; the joined pieces are the unchanged document.
 enum MarkupToken: Equatable {
     case open(name: String, text: String)
     case close(name: String, text: String)
@@ -58,7 +58,7 @@ private struct MarkupCutter {
         return tokens
     }
 
-    /// The language of an element's content; `nil` for text, and for a `<script>` of data.
+    /// Returns the language of an element's content; `nil` for text, and for a `<script>` that contains data.
     private static func language(of name: String, _ tag: String) -> CodeLanguage? {
         switch name {
         case "style": return .css
@@ -88,7 +88,7 @@ private struct MarkupCutter {
         return isEmpty ? .empty(text: text) : .open(name: name, text: text)
     }
 
-    /// The position after the `>` that ends a tag or declaration; a `>` in quotes or brackets does not end it.
+    /// Returns the position after the `>` that ends a tag or declaration; a `>` in quotes or brackets does not end it.
     private func endOfTag() -> Int? {
         var quote: Unicode.Scalar?
         var depth = 0

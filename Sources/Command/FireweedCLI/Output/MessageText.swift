@@ -1,13 +1,13 @@
-// Requests and responses for people.
+// Requests and responses as readable text.
 
 import Fireweed
 import Foundation
 
-/// Writes messages as they are on the wire, with colours if they are wanted.
+/// Formats messages as they are on the wire, with colours if `appearance` has them.
 struct MessageText {
     let appearance: Appearance
 
-    /// A head as it is on the wire: its first line, its fields in their order, and the empty line.
+    /// Formats a head: its first line, its fields in their order or sorted, and the empty line.
     func head(_ bytes: [UInt8]) -> TerminalText {
         var lines = Self.lines(of: bytes)
         guard !lines.isEmpty else { return "" }
@@ -26,7 +26,7 @@ struct MessageText {
         return "\(start)\n" + fields(lines) + "\n"
     }
 
-    /// Lines of fields: of a head, or of trailers.
+    /// Formats lines of fields, from a head or from trailers.
     func fields(_ lines: [String]) -> TerminalText {
         let sorted = appearance.isSorted ? lines.sorted { $0.lowercased() < $1.lowercased() } : lines
         return sorted.map { line -> TerminalText in
@@ -35,8 +35,8 @@ struct MessageText {
         }.joined()
     }
 
-    /// The lines without their line ends; a line that is not UTF-8 is read as ISO-8859-1, as once usual (RFC 9110
-    /// §5.5).
+    /// Returns the lines without their line ends, and without empty lines; a line that is not UTF-8 is read as
+    /// ISO-8859-1, the historical charset (RFC 9110 §5.5).
     static func lines(of bytes: [UInt8]) -> [String] {
         bytes.split(separator: 0x0A).map { line in
             let line = line.last == 0x0D ? line.dropLast() : line
@@ -47,16 +47,16 @@ struct MessageText {
         }.filter { !$0.isEmpty }
     }
 
-    /// A head made for a response without one on the wire, such as a response from the cache.
+    /// Makes a head for a response that had no head on the wire, such as a response from the cache.
     func head(of response: HTTPURLResponse) -> TerminalText {
         let phrase = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
         let fields = response.headers.sorted().map { field($0.name, $0.value) }.joined()
         return "HTTP/1.1 \(bold("\(response.statusCode) \(phrase)"))\n\(fields)\n"
     }
 
-    /// The heads of the requests and responses of a task, redirects and challenges among them.
+    /// Returns the heads of all requests and responses of a task, including redirects and challenges.
     ///
-    /// `omitted` has the names, in lower case, of fields that no request has.
+    /// `omitted` has the names, in lower case, of fields that the transport does not add to the requests.
     func heads(of metrics: TaskMetrics, omitting omitted: Set<String>) -> TerminalText {
         metrics.transactionMetrics.map { exchange in
             let head = head(Self.head(of: exchange.request, omitting: omitted))
@@ -67,11 +67,11 @@ struct MessageText {
         }.joined()
     }
 
-    /// The head of a request in the form of HTTP/1.1.
+    /// Makes the head of a request in the form of HTTP/1.1.
     private static func head(of request: URLRequest, omitting omitted: Set<String>) -> [UInt8] {
         guard let url = request.url, let target = try? RequestTarget(url.absoluteString) else { return [] }
         var lines = ["\(request.method?.rawValue ?? "GET") \(target.originForm) HTTP/1.1"]
-        // The request lacks the fields that the transport adds.
+        // A `URLRequest` lacks the fields that the transport adds.
         for (name, value) in [("Host", target.authority), ("Accept", "*/*")]
         where request.headers[name] == nil && !omitted.contains(name.lowercased()) {
             lines.append("\(name): \(value)")
@@ -80,7 +80,8 @@ struct MessageText {
         return Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Content as text: JSON, markup and programs formatted if wanted, other text as it is, anything else as a note.
+    /// Returns content as text: JSON, markup and programs formatted if wanted, other text unchanged, other bytes as a
+    /// note.
     ///
     /// Text is read in `charset`; `nil` takes the charset that the content or its type names.
     func content(_ data: Data, type: String?, charset: String? = nil) -> TerminalText {
@@ -92,7 +93,7 @@ struct MessageText {
         return shown.text.hasSuffix("\n") ? shown : shown + "\n"
     }
 
-    /// Text of a media type, laid out and coloured as far as that is wanted.
+    /// Returns text of a media type, laid out and coloured as `appearance` says.
     private func shown(_ text: String, type: String?) -> TerminalText {
         if let language = CodeLanguage(type: type) { return appearance.coloured(text, in: language) }
         if type?.contains("json") == true || text.hasPrefix("{") || text.hasPrefix("[") { return json(text) }
@@ -104,20 +105,20 @@ struct MessageText {
         Self.isMarkup(type) || appearance.isColoured && CodeLanguage(type: type) != nil
     }
 
-    /// Whether a media type is one of XML or HTML.
+    /// Whether a media type is for XML or HTML.
     private static func isMarkup(_ type: String?) -> Bool {
         guard let essence = type?.prefix(while: { $0 != ";" }).lowercased() else { return false }
         return essence.contains("html") || essence.hasSuffix("/xml") || essence.hasSuffix("+xml")
     }
 
-    /// XML or HTML, laid out and coloured as far as that is wanted; `nil` for text that is not markup.
+    /// Returns XML or HTML, laid out and coloured as `appearance` says; `nil` for text that is not markup.
     private func markup(_ text: String, type: String?) -> TerminalText? {
         guard Self.isMarkup(type), appearance.isFormatted || appearance.isColoured else { return nil }
         let isHTML = type?.lowercased().contains("text/html") == true
         return MarkupFormatter(appearance: appearance, isHTML: isHTML).formatted(text)
     }
 
-    /// JSON, indented and coloured as far as that is wanted; text that is not JSON is unchanged.
+    /// Returns JSON, indented and coloured as `appearance` says; text that is not JSON is unchanged.
     func json(_ text: String) -> TerminalText {
         guard appearance.isFormatted || appearance.isColoured,
             let formatted = JSONFormatter(appearance: appearance).formatted(text)
@@ -125,7 +126,7 @@ struct MessageText {
         return formatted
     }
 
-    /// The text of content; `nil` if it contains a NUL, which text never does.
+    /// Decodes content as text; `nil` if it contains a NUL character, which text does not have.
     static func text(_ data: Data, type: String?, charset: String?) -> String? {
         let name = charset ?? CharacterSetDecoder.name(of: data, type: type)
         guard let decoder = CharacterSetDecoder(name) ?? CharacterSetDecoder("UTF-8") else { return nil }
@@ -134,7 +135,8 @@ struct MessageText {
         return text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    /// A server-sent event for a terminal: its field names are coloured, and a single line of JSON data is indented.
+    /// Formats a server-sent event for a terminal: field names are coloured, and JSON in the only `data` line is
+    /// indented.
     func event(_ block: [UInt8]) -> TerminalText {
         let lines = String(decoding: block, as: UTF8.self).split { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
         guard !lines.isEmpty else { return "" }

@@ -2,8 +2,8 @@
 
 /// Text for a terminal: our own literals unchanged, and interpolated values without control characters.
 ///
-/// A server, a file name or an argument must not control the terminal. All printed text has this type, so that the rule
-/// has one place.
+/// A server, a file name or an argument must not control the terminal. All printed text has this type, so that one
+/// place enforces this rule.
 struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
     private(set) var text: String
 
@@ -15,7 +15,7 @@ struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
         text = stringInterpolation.text
     }
 
-    /// Text from elsewhere, whose control characters are dropped.
+    /// Makes text from a foreign source, and drops its control characters.
     init(foreign text: String) {
         self.text = Self.withoutControls(text)
     }
@@ -51,7 +51,8 @@ struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
 
     /// Drops the characters of C0 and C1 (ECMA-48 §5) and DEL, except line feed and tab.
     private static func withoutControls(_ text: String) -> String {
-        // The fast path: most text has none. In UTF-8, a C1 character is the byte C2 and a byte below A0.
+        // The fast path: most text has no control characters. In UTF-8, a C1 character is the byte C2 and a byte below
+        // A0.
         let isSafe = text.utf8.allSatisfy { $0 == 0x0A || $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 }
         if isSafe { return text }
         return String(
@@ -64,6 +65,6 @@ struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
 }
 
 extension Sequence<TerminalText> {
-    /// The texts one after the other.
+    /// Returns the texts one after the other, as one text.
     func joined() -> TerminalText { reduce(into: "") { $0 += $1 } }
 }

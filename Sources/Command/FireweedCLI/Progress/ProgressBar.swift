@@ -1,4 +1,4 @@
-// The bar of a download or an upload.
+// The progress bar of a download or an upload.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// Shows the progress of a download or an upload on standard error.
+// The display of a download's or an upload's progress on standard error.
 
 import Foundation
 import Synchronization
@@ -15,7 +15,7 @@ final class TransferMeter: Sendable {
     private let state = Mutex(State())
     private let leastTotal: Int64
 
-    /// Makes a meter; a transfer of fewer than `leastTotal` bytes gets no bar; an unknown length counts as 0.
+    /// Makes a meter; a transfer of fewer than `leastTotal` bytes gets no bar, and an unknown length counts as 0 bytes.
     init(leastTotal: Int64 = 0) {
         self.leastTotal = leastTotal
     }

@@ -5,7 +5,7 @@ import Glibc
 
 /// Reads standard input on a thread of its own.
 enum InputBytes {
-    /// The bytes in pieces as they arrive, up to the end.
+    /// Returns the bytes of standard input in pieces, as they arrive.
     ///
     /// The thread reads the next piece only when the consumer asks, so that a fast pipe waits for a slow network.
     static func stream() -> AsyncStream<[UInt8]> {
@@ -25,7 +25,7 @@ enum InputBytes {
         return AsyncStream(unfolding: { [iterator = Taker(stream, requests)] in await iterator.next() })
     }
 
-    /// Passes the pieces on, and lets the thread read the next piece.
+    /// Passes the pieces on, and signals the thread to read the next piece.
     private actor Taker {
         private var iterator: AsyncStream<[UInt8]>.AsyncIterator
         private let requests: DispatchSemaphore
@@ -57,7 +57,7 @@ struct LineCutter {
         return lines.map { $0.last == 0x0D ? Array($0.dropLast()) : $0 }
     }
 
-    /// The bytes after the last line end; `nil` if there are none.
+    /// Returns the bytes after the last line end; `nil` if there are none.
     mutating func finish() -> [UInt8]? {
         defer { rest = [] }
         return rest.isEmpty ? nil : rest

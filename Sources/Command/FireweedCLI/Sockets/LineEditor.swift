@@ -4,7 +4,7 @@
 ///
 /// Handles arrows, Home, End, Backspace, Delete and a shell's usual control keys; Up and Down recall earlier lines.
 struct LineEditor {
-    /// What a key asks for beyond a change of the line.
+    /// An action that a key requests outside of the line.
     enum Action: Equatable {
         /// The line was entered.
         case submit(String)
@@ -49,12 +49,12 @@ struct LineEditor {
         case 0x15: removeBackward(to: 0)
         case 0x17: removeBackward(to: startOfWord)
         case 0x20...: insert(byte)
-        default: break  // other control keys mean nothing here
+        default: break  // other control keys are ignored
         }
         return nil
     }
 
-    /// The sequences of a terminal's special keys (ECMA-48 §5.4): ESC [ or ESC O, digits, and a last byte.
+    /// Handles a byte of a special key's sequence (ECMA-48 §5.4): ESC [ or ESC O, digits, and a last byte.
     private mutating func escaped(_ byte: UInt8) {
         escape.append(byte)
         if escape.count == 2, byte == 0x5B || byte == 0x4F { return }
@@ -136,7 +136,7 @@ struct LineEditor {
         cursor = line.count
     }
 
-    /// The output that redraws the line: prompt, as much of the line around the cursor as fits, and cursor movement.
+    /// Returns the output that redraws the line: the prompt, the part of the line that fits, and the cursor movement.
     func drawing(prompt: String, width: Int) -> TerminalText {
         let room = max(width - prompt.count - 1, 8)
         let start = max(0, cursor - room)

@@ -5,14 +5,14 @@ import Glibc
 /// Turns off the terminal's line mode and echo, and restores them in `deinit`, or when a signal ends the process.
 final class RawTerminal {
     private var saved: termios
-    /// Where keys are read from.
+    /// The terminal's descriptor, from which keys are read.
     let descriptor: Int32
     private let interruption: Interruption
 
-    /// The terminal behind standard input; `nil` if that is another file.
+    /// Changes the terminal of standard input; `nil` if standard input is not a terminal.
     convenience init?() { self.init(of: STDIN_FILENO) }
 
-    /// The terminal behind a descriptor; `nil` if that is another file.
+    /// Changes the terminal of a descriptor; `nil` if the descriptor is not a terminal.
     init?(of descriptor: Int32) {
         var present = termios()
         guard isatty(descriptor) == 1, tcgetattr(descriptor, &present) == 0 else { return nil }

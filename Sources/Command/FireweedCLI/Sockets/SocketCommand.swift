@@ -11,7 +11,7 @@ enum SocketCommand: Equatable {
     case help
     case unknown(String)
 
-    /// A line that begins with `/` is a command, and `//` stands for a `/`; everything else is a message.
+    /// Parses a line: `/` begins a command, `//` begins a message that starts with `/`, everything else is a message.
     init(_ line: String) {
         guard line.hasPrefix("/") else {
             self = .send(line)

@@ -14,7 +14,7 @@ actor SocketConsole {
     private(set) var wasInterrupted = false
     /// True after input that cannot be sent.
     private(set) var hasFailed = false
-    /// The code that the user closes with.
+    /// The close code that the user gave; `nil` before that.
     private(set) var closingCode: Int?
 
     /// Makes a console; without a terminal, messages go to standard output and notes to standard error.
@@ -36,7 +36,7 @@ actor SocketConsole {
         return actions
     }
 
-    /// Waits until no message has come for `time`: sleeping is right here, since the user gives the time with `--wait`.
+    /// Waits until no message has arrived for `time`; sleeps, since the user sets this time with `--wait`.
     func waitForQuiet(_ time: Duration) async {
         let start = ContinuousClock.now
         while true {
@@ -45,7 +45,7 @@ actor SocketConsole {
         }
     }
 
-    /// Shows a message of the server.
+    /// Shows a message from the server.
     func show(_ message: URLSessionWebSocketTask.Message) {
         lastMessage = .now
         switch (message, terminal) {
@@ -61,7 +61,7 @@ actor SocketConsole {
         if terminal != nil { above("* \(text)") } else { Terminal.tell("fireweed: \(text)\n") }
     }
 
-    /// Says why the input cannot be sent.
+    /// Reports why the input cannot be sent.
     func fail(_ text: String) {
         hasFailed = true
         note(text)

@@ -5,7 +5,7 @@ import Foundation
 
 /// Draws a server's chain, the authority at the top and the server's own certificate at the bottom.
 enum CertificateTree {
-    /// The chain, and whether it is trusted for the host.
+    /// Returns the text of the chain, and whether it is trusted for the host.
     static func text(of trust: ServerTrust, now: Date = Date()) -> String {
         let verdict: String
         do {
@@ -56,7 +56,7 @@ enum CertificateTree {
 }
 
 extension Certificate {
-    /// The names in one line.
+    /// The subject alternative names on one line.
     fileprivate var subjectAltNames: String {
         subjectAlternativeNames.map(\.description).joined(separator: ", ")
     }

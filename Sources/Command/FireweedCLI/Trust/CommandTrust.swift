@@ -2,11 +2,11 @@
 
 import Fireweed
 
-/// One rule for every host, the targets of redirects too.
+/// Makes one trust rule for every host, including the targets of redirects.
 enum CommandTrust {
-    /// The trust manager for an invocation; `nil` for the default check against the authorities.
+    /// Returns the trust manager for an invocation; `nil` for the default check against the authorities.
     ///
-    /// Throws what reading a pin throws.
+    /// Throws the error of `PublicKeyPin` for an invalid pin.
     static func manager(for invocation: Invocation) throws -> ServerTrustManager? {
         var rule: any ServerTrustEvaluating = invocation.isInsecure ? DisabledTrustEvaluator() : DefaultTrustEvaluator()
         if !invocation.pins.isEmpty {

@@ -6,7 +6,7 @@ import Foundation
 
 /// Makes the client identity of an invocation.
 enum IdentityMaker {
-    /// The identity, read once to check that it can be used; `nil` without `--cert`.
+    /// Returns the identity, after a check that its files can be used; `nil` without `--cert`.
     ///
     /// Throws `UsageError`.
     static func identity(for invocation: Invocation) throws -> ClientIdentity? {

@@ -1,4 +1,4 @@
-// A record of the bytes on the wire, to be shown.
+// A record of the message heads on the wire.
 
 import Dispatch
 import Fireweed
@@ -11,7 +11,7 @@ final class WireRecorder: WireObserver {
     struct Exchange: Sendable {
         /// The request's head with its empty line.
         let request: [UInt8]
-        /// The received heads, interim ones too, each with its empty line.
+        /// The received heads, including those of interim responses, each with its empty line.
         fileprivate(set) var responses: [[UInt8]] = []
         /// Lines after the last head: trailers, or an incomplete head.
         fileprivate(set) var rest: [UInt8] = []
@@ -37,7 +37,7 @@ final class WireRecorder: WireObserver {
             }
         }
 
-        /// The values of a field of the last head, in their order.
+        /// Returns the values of a field of the last head, in their order.
         func values(of name: String) -> [String] {
             fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         }
@@ -54,11 +54,11 @@ final class WireRecorder: WireObserver {
 
     private let exchanges = Mutex<[Exchange]>([])
     private let queue = DispatchQueue(label: "fireweed.output")
-    /// Prints on the queue: each request that went out, and each response that another request follows.
+    /// Prints, on `queue`, each request that was sent, and each response that another request follows.
     private let printer: Mutex<HeadPrinter>
     private let notes: (@Sendable (String) -> Void)?
 
-    /// What can be shown before the end.
+    /// An event that can be shown before the last response is complete.
     enum Event: Sendable {
         case sent(Exchange)
         case intermediate(Exchange)
@@ -75,7 +75,7 @@ final class WireRecorder: WireObserver {
     /// The heads of all responses so far.
     var heads: [[UInt8]] { exchanges.withLock { $0.flatMap(\.responses) } }
 
-    /// Forgets the exchanges of an earlier request; `heads` prints those of the next one.
+    /// Forgets the exchanges of an earlier request; `heads` prints the exchanges of the next request.
     func begin(_ heads: HeadPrinter) {
         flush()
         printer.withLock { $0 = heads }
