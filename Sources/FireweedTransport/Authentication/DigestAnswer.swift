@@ -2,13 +2,13 @@
 
 package import Foundation
 
-/// Makes the `Authorization` field of RFC 7616 §3.4; pure.
+/// Makes the `Authorization` field of Digest (RFC 7616 §3.4); pure.
 package struct DigestAnswer: Equatable, Sendable {
     /// The algorithms from the weakest to the strongest (RFC 7616 §3.7).
     package enum Algorithm: Int {
         case md5, sha256, sha512Cut256
 
-        /// `nil` for an unknown name.
+        /// Reads the name of an algorithm; `nil` for an unknown name.
         init?(_ name: String) {
             switch name.lowercased() {
             case "md5": self = .md5
@@ -27,7 +27,7 @@ package struct DigestAnswer: Equatable, Sendable {
         }
     }
 
-    /// The quality of protection (`qop`); `none` is for servers older than RFC 2617.
+    /// The quality of protection (`qop`); `none` is for servers that implement only RFC 2069.
     enum Protection: String {
         case none
         case authentication = "auth"
@@ -36,12 +36,11 @@ package struct DigestAnswer: Equatable, Sendable {
 
     package let algorithm: Algorithm
     package let nonce: String
-    /// Whether the peer says that the nonce of our last answer was too old and its credentials were right
-    /// (`stale=true`).
+    /// Whether the peer says `stale=true`: the nonce of our last answer was too old, but the credentials were right.
     package let isStale: Bool
-    /// How many messages have used the nonce (`nc`), the message with this answer included.
+    /// The number of messages that have used the nonce (`nc`), including the message with this answer.
     package var useCount: UInt32 = 1
-    /// The URIs that share the nonce: paths of the origin, or absolute ones; empty for all of the origin.
+    /// The URIs for which the nonce is valid: paths of the origin, or absolute URIs; empty for the whole origin.
     private let domain: [String]
     private let algorithmName: String?
     private let isSession: Bool
@@ -50,20 +49,20 @@ package struct DigestAnswer: Equatable, Sendable {
     private let protection: Protection
     private let hashesUser: Bool
 
-    /// True when the answer covers the content too (`qop=auth-int`).
+    /// True if the answer also covers the content (`qop=auth-int`).
     package var coversContent: Bool { protection == .integrity }
 
-    /// The strongest answer that one of the challenges allows; `nil` when there is none.
+    /// Returns the strongest answer that the challenges allow; `nil` if they allow none.
     ///
-    /// Challenges with an unknown algorithm are ignored (RFC 7616 §3.3), and without `knowsContent` also those that
-    /// offer only `qop=auth-int`.
+    /// Challenges with an unknown algorithm are ignored (RFC 7616 §3.3). Without `knowsContent`, challenges that offer
+    /// only `qop=auth-int` are ignored too.
     package static func strongest(of challenges: [HTTPChallenge], knowsContent: Bool = true) -> DigestAnswer? {
         challenges.compactMap(DigestAnswer.init).filter { knowsContent || !$0.coversContent }
             .max { $0.algorithm.rawValue < $1.algorithm.rawValue }
     }
 
-    /// `nil` for another scheme, for a challenge without a nonce, and for an algorithm or quality of protection that is
-    /// unknown.
+    /// Makes an answer; `nil` for another scheme, without a nonce, or for an unknown algorithm or quality of
+    /// protection.
     package init?(_ challenge: HTTPChallenge) {
         guard challenge.known == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
         algorithmName = challenge.parameters["algorithm"]
@@ -89,7 +88,7 @@ package struct DigestAnswer: Equatable, Sendable {
         return names.contains("auth-int") ? .integrity : nil
     }
 
-    /// Whether the nonce is valid for another URL of the origin (RFC 7616 §3.3, `domain`).
+    /// Whether the nonce is also valid for another URL of the origin (RFC 7616 §3.3, `domain`).
     package func covers(_ url: String) -> Bool {
         guard !domain.isEmpty else { return true }
         guard let target = try? RequestTarget(url) else { return false }
@@ -102,14 +101,14 @@ package struct DigestAnswer: Equatable, Sendable {
         }
     }
 
-    /// The field's value, with `useCount` as the count of the nonce's uses.
+    /// Returns the field's value, with `useCount` as the nonce count.
     ///
     /// - Parameters:
-    ///   - credentials: user and password.
+    ///   - credentials: the user and the password.
     ///   - method: the method of the message.
     ///   - target: the request target, as in the request line.
-    ///   - clientNonce: our random text (`cnonce`).
-    ///   - content: the content of the message, used only if `coversContent`.
+    ///   - clientNonce: our `cnonce`.
+    ///   - content: the content of the message; only used if `coversContent`.
     /// - Returns: the value of `Authorization` or `Proxy-Authorization` (RFC 7616 §3.4).
     package func field(
         _ credentials: RequestMessage.Credentials, method: String, target: String, clientNonce: String,
@@ -143,7 +142,7 @@ package struct DigestAnswer: Equatable, Sendable {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// A random `cnonce`.
+    /// Returns a random `cnonce`.
     package static func makeClientNonce() -> String {
         var generator = SystemRandomNumberGenerator()
         return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)

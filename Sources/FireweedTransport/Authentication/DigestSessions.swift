@@ -1,11 +1,11 @@
-// Nonces of Digest that peers have accepted.
+// Digest nonces that peers have accepted.
 
 import Synchronization
 
-/// Remembers accepted answers to Digest challenges, so that later messages need no challenge (RFC 7616 §3.3).
+/// Remembers accepted Digest answers, so that later messages can authenticate without a challenge (RFC 7616 §3.3).
 ///
-/// Each message that uses a nonce increments its count (`nc`, §3.4). A peer that checks the counts may call a nonce
-/// stale when messages arrive in another order; the new challenge is then answered.
+/// Each message that uses a nonce increments the nonce count (`nc`, §3.4). If messages arrive out of order, a peer that
+/// checks the counts may reject the nonce as stale; its new challenge is then answered.
 package final class DigestSessions: Sendable {
     /// The server and the credentials that a nonce is valid for.
     package struct Space: Hashable, Sendable {
@@ -13,7 +13,7 @@ package final class DigestSessions: Sendable {
         private let user: String
         private let password: String
 
-        /// Makes the space of a server and of credentials; `server` is any name that the caller has for the server.
+        /// Makes the space of a server and credentials; `server` is any name that the caller uses for the server.
         package init(_ server: String, _ credentials: RequestMessage.Credentials) {
             self.server = server
             user = credentials.user
@@ -21,15 +21,15 @@ package final class DigestSessions: Sendable {
         }
     }
 
-    /// A nonce with the count of one use, and its `cnonce`.
+    /// One use of a nonce, with its `nc` and `cnonce`.
     package struct Use: Sendable, Equatable {
-        /// The answer to the challenge, with the count.
+        /// The answer to the challenge, with the nonce count.
         package var answer: DigestAnswer
         /// Our `cnonce`, the same for all uses of the nonce: with a `-sess` algorithm, the session key contains the
-        /// first one (RFC 7616 §3.4.2).
+        /// first `cnonce` (RFC 7616 §3.4.2).
         package let clientNonce: String
 
-        /// The first use of a challenge's nonce.
+        /// Makes the first use of a challenge's nonce.
         package init(_ answer: DigestAnswer, clientNonce: String = DigestAnswer.makeClientNonce()) {
             self.answer = answer
             self.clientNonce = clientNonce
@@ -37,21 +37,21 @@ package final class DigestSessions: Sendable {
     }
 
     private let uses = Mutex<[Space: Use]>([:])
-    /// The most spaces; a further one evicts another.
+    /// The most spaces; adding another evicts an arbitrary one.
     package static let limit = 256
 
-    /// Makes an empty memory.
+    /// Makes an empty store.
     package init() {}
 
-    /// Whether there is nothing to reuse.
+    /// Whether no answer is remembered.
     package var isEmpty: Bool { uses.withLock { $0.isEmpty } }
 
-    /// Uses a nonce that was accepted before.
+    /// Takes the next use of a nonce that was accepted before.
     ///
     /// - Parameters:
     ///   - space: the server and the credentials of the message.
-    ///   - isWanted: whether the answer fits the message; called outside of the lock.
-    /// - Returns: the next use of the nonce; `nil` where there is none.
+    ///   - isWanted: whether the answer suits the message; called outside of the lock.
+    /// - Returns: the next use of the nonce; `nil` if there is no suitable nonce.
     package func next(in space: Space, where isWanted: (DigestAnswer) -> Bool = { _ in true }) -> Use? {
         guard let known = uses.withLock({ $0[space] }), isWanted(known.answer) else { return nil }
         return uses.withLock { uses in
@@ -63,7 +63,7 @@ package final class DigestSessions: Sendable {
         }
     }
 
-    /// Remembers an answer that was accepted.
+    /// Remembers an accepted answer.
     package func accept(_ use: Use, in space: Space) {
         uses.withLock { uses in
             if let known = uses[space], known.answer.nonce == use.answer.nonce {
@@ -75,7 +75,7 @@ package final class DigestSessions: Sendable {
         }
     }
 
-    /// Forgets a nonce that was refused.
+    /// Forgets a refused nonce.
     package func forget(_ use: Use, in space: Space) {
         uses.withLock { uses in
             if uses[space]?.answer.nonce == use.answer.nonce { uses[space] = nil }

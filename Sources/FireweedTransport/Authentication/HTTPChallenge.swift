@@ -1,18 +1,18 @@
-// Challenges, read from the fields that carry them.
+// The parsing of challenges.
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
 package struct HTTPChallenge: Equatable, Sendable {
     /// The scheme, in lower case.
     package var scheme: String
-    /// The single token that some schemes have instead of parameters.
+    /// The single token (token68) that some schemes use instead of parameters.
     package var token: String?
-    /// The parameters by their names in lower case; of several with the same name, the first one.
+    /// The parameters by name, in lower case; if a name occurs more than once, its first value.
     package var parameters: [String: String] = [:]
 
     /// The protection space within the origin (RFC 9110 §11.5).
     package var realm: String? { parameters["realm"] }
 
-    /// The scheme as a value of the transport's; `nil` for an unknown scheme.
+    /// The scheme as an `AuthenticationSchemes` value; `nil` for an unknown scheme.
     package var known: AuthenticationSchemes? {
         switch scheme {
         case "basic": .basic
@@ -30,26 +30,28 @@ package struct HTTPChallenge: Equatable, Sendable {
         self.parameters = parameters
     }
 
-    /// Every challenge of a response, in order: from `Proxy-Authenticate` for a 407, otherwise from `WWW-Authenticate`.
+    /// Returns all challenges of a response, in order: from `Proxy-Authenticate` for a 407, otherwise from
+    /// `WWW-Authenticate`.
     package static func all(in head: ResponseHead) -> [HTTPChallenge] {
         head.values(of: head.status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate").flatMap(all(in:))
     }
 
-    /// The challenges of one field line; malformed parts are skipped.
+    /// Returns the challenges of one field line; malformed parts are skipped.
     package static func all(in line: String) -> [HTTPChallenge] {
         var scanner = ChallengeScanner(line)
         return scanner.challenges()
     }
 }
 
-/// Parses a field line.
+/// Parses the challenges in a field line.
 ///
-/// The grammar is ambiguous at commas: a word that `=` follows is a parameter of the challenge before it, any other
-/// begins a new one (RFC 9110 §11.6.1). Anything else is skipped byte by byte, so that the end is always reached.
+/// The grammar is ambiguous at commas: a word before `=` is a parameter of the current challenge, and any other word
+/// begins a new challenge (RFC 9110 §11.6.1). Other bytes are skipped one by one, so that parsing always reaches the
+/// end.
 private struct ChallengeScanner {
     private let bytes: [UInt8]
     private var position = 0
-    /// The most challenges of a line, more than a server has reason to send; the rest of the line is ignored.
+    /// The most challenges of a line, more than a server needs; the rest of the line is ignored.
     private static let limit = 64
 
     init(_ line: String) {
@@ -81,7 +83,7 @@ private struct ChallengeScanner {
         return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
-    /// Skips `=` and the white space around it; false, without a move, when no `=` comes next.
+    /// Skips `=` and the white space around it; returns false and skips nothing if no `=` comes next.
     private mutating func skipEquals() -> Bool {
         let after = bytes[position...].firstIndex { !Self.isSpace($0) } ?? bytes.count
         guard after < bytes.count, bytes[after] == UInt8(ascii: "=") else { return false }
@@ -89,7 +91,7 @@ private struct ChallengeScanner {
         return true
     }
 
-    /// A single token after a scheme: it ends with the line or at a comma.
+    /// Reads the single token (token68) after a scheme, which must be followed by a comma or the end of the line.
     private mutating func token68() -> String? {
         guard position < bytes.count, Self.isSpace(bytes[position]) else { return nil }
         let start = bytes[position...].firstIndex { !Self.isSpace($0) } ?? bytes.count

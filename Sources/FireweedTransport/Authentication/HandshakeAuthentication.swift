@@ -1,51 +1,50 @@
-// Authentication of one message, WebSocket handshake or tunnel.
+// The authentication of one message, WebSocket handshake or tunnel.
 
 import Foundation
 
-/// Answers the challenges to one message or handshake with the first of Negotiate, Digest, NTLM and Basic that is
-/// allowed and offered.
+/// Answers the challenges to one message or handshake.
 ///
-/// Negotiate is answered once, with a token that the caller got before. Refused credentials are not sent a second time,
-/// so that every handshake ends.
+/// It uses the first of Negotiate, Digest, NTLM and Basic that is allowed and offered. Negotiate is answered once, with
+/// a token that the caller got earlier. Refused credentials are not sent again, so that every handshake ends.
 struct HandshakeAuthentication {
     enum Answer: Equatable {
-        /// No answer: the response is the final one.
+        /// There is no answer: the response is final.
         case none
-        /// The message is sent again with `authorization`; the last message of NTLM needs the same connection.
+        /// Send the message again with `authorization`; the last NTLM message must use the same connection.
         case again(onSameConnection: Bool)
     }
 
     private enum Progress {
         case unasked, basic, negotiate, ntlmBegun, ntlmAnswered
         case digest(nonce: String, staleCount: Int)
-        /// A nonce of an earlier message was used, which the peer may have forgotten.
+        /// A remembered nonce was used, which the peer may have forgotten.
         case digestReused
     }
 
-    /// The value of the `Authorization` or `Proxy-Authorization` field that goes with the next request, or `nil`.
+    /// The value of `Authorization` or `Proxy-Authorization` for the next request; `nil` for no such field.
     private(set) var authorization: String?
     private let credentials: RequestMessage.Credentials?
-    /// 401, or 407 for a proxy.
+    /// The status of challenges: 401, or 407 for a proxy.
     private let challengeStatus: Int
     private let method: String
-    /// The token of Negotiate; `nil` where there is none.
+    /// The token for Negotiate; `nil` if there is none.
     private let token: [UInt8]?
     private var progress = Progress.unasked
-    /// The answer to Digest that goes with the next request.
+    /// The Digest answer of the next request.
     private var digest: DigestSessions.Use?
-    /// Where accepted answers are remembered; `nil` where they are not.
+    /// The store of accepted Digest answers; `nil` if answers are not remembered.
     private var memory: (sessions: DigestSessions, space: DigestSessions.Space)?
-    /// How often a server may call a nonce stale that it has just given.
+    /// How often a server may reject a nonce as stale that it has just issued.
     private static let maximumStaleCount = 2
 
-    /// Answers challenges to a WebSocket's message; none if the message has an `Authorization` field of its own, which
-    /// is kept.
+    /// Answers challenges to a WebSocket's message; if the message has its own `Authorization` field, that is kept and
+    /// challenges get no answer.
     init(message: RequestMessage) {
         let isOwn = message.fields.contains("Authorization")
         self.init(credentials: isOwn ? nil : message.credentials, challengeStatus: 401, method: "GET")
     }
 
-    /// Answers challenges with a status to requests with a method.
+    /// Answers challenges that have this status, for requests with this method.
     init(credentials: RequestMessage.Credentials?, challengeStatus: Int, method: String, token: [UInt8]? = nil) {
         self.credentials = credentials
         self.challengeStatus = challengeStatus
@@ -59,13 +58,13 @@ struct HandshakeAuthentication {
         }
     }
 
-    /// Whether the last message of NTLM was made, which authenticates the connection.
+    /// Whether the last NTLM message was made, which authenticates the connection.
     var hasAnsweredNTLM: Bool { if case .ntlmAnswered = progress { true } else { false } }
 
-    /// Whether the next message only begins NTLM: the peer refuses this message in any case, so it needs no content.
+    /// Whether the next message only begins NTLM: the peer refuses it in any case, so it needs no content.
     var isBeginning: Bool { if case .ntlmBegun = progress { true } else { false } }
 
-    /// Drops the message of NTLM and waits for a challenge: the connection is authenticated already, or it is a new
+    /// Drops the NTLM message and waits for a challenge, for a connection that is authenticated already, or for a new
     /// one.
     mutating func awaitChallenge() {
         guard isBeginning || hasAnsweredNTLM else { return }
@@ -73,14 +72,14 @@ struct HandshakeAuthentication {
         authorization = nil
     }
 
-    /// Authenticates pre-emptively with a nonce that the peer accepted earlier (RFC 7616 §3.3), and remembers the
-    /// answers that the peer will accept.
+    /// Authenticates pre-emptively with a nonce that the peer accepted earlier (RFC 7616 §3.3), and enables the storing
+    /// of accepted answers.
     ///
     /// - Parameters:
     ///   - sessions: the remembered nonces.
     ///   - server: a name for the peer.
     ///   - target: the request target as it will be sent.
-    ///   - content: the content of the message; `nil` where it is not known.
+    ///   - content: the content of the message; `nil` if it is unknown.
     mutating func reuseDigest(
         of sessions: DigestSessions, for server: String, target: String, content: Data? = Data()
     ) {
@@ -92,15 +91,15 @@ struct HandshakeAuthentication {
         answer(with: use, credentials, target: target, content: content)
     }
 
-    /// Notes that the peer has accepted the last answer.
+    /// Remembers the last answer, which the peer has accepted.
     func wasAccepted() {
         if let digest, let memory { memory.sessions.accept(digest, in: memory.space) }
     }
 
-    /// Prepares the answer to a challenge.
+    /// Prepares the answer to a challenge, and returns how to send it.
     ///
-    /// `target` is the request target as it was sent. `content` is the content of the message, which `auth-int` covers;
-    /// `nil` where it is not known.
+    /// `target` is the request target as sent. `content` is the content of the message, which `auth-int` covers; `nil`
+    /// if it is unknown.
     mutating func answer(_ head: ResponseHead, target: String, content: Data? = Data()) -> Answer {
         guard head.status == challengeStatus, let credentials else { return .none }
         let challenges = HTTPChallenge.all(in: head)
@@ -138,7 +137,7 @@ struct HandshakeAuthentication {
         return .again(onSameConnection: false)
     }
 
-    /// The reason, as text for people, why a challenge is not answered; `nil` without credentials.
+    /// Returns why a challenge is not answered, as text for people; `nil` without credentials.
     func complaint(about head: ResponseHead) -> String? {
         guard let credentials else { return nil }
         if case .unasked = progress {
@@ -150,7 +149,8 @@ struct HandshakeAuthentication {
         return "it refuses the credentials"
     }
 
-    /// Whether a text contains the credentials that were sent: debugging proxies repeat requests in their responses.
+    /// Whether a text contains the credentials that were sent, since debugging proxies echo requests in their
+    /// responses.
     func isRepeated(in text: [UInt8]) -> Bool {
         let value = authorization?.split(separator: " ", maxSplits: 1).last.map(String.init)
         return [value, credentials?.password].contains { secret in
@@ -158,7 +158,7 @@ struct HandshakeAuthentication {
         }
     }
 
-    /// False without a token.
+    /// Answers with the Negotiate token; returns false if there is none.
     @discardableResult
     private mutating func answerNegotiate() -> Bool {
         guard let token else { return false }

@@ -1,11 +1,11 @@
-// The hashes of HTTP authentication, by OpenSSL.
+// The hash functions of HTTP authentication, by OpenSSL.
 
 import COpenSSL
 
-/// A hash function of OpenSSL's.
+/// A hash function of OpenSSL.
 package enum Hash {
     case md5, sha256
-    /// SHA-512 with other starting values, cut to 256 bits (FIPS 180-4 §6.7).
+    /// SHA-512/256: SHA-512 with other initial values, truncated to 256 bits (FIPS 180-4 §6.7).
     case sha512Cut256
 
     private var type: OpaquePointer? {
@@ -16,7 +16,7 @@ package enum Hash {
         }
     }
 
-    /// The digest; empty when OpenSSL lacks the function, such as MD5 in FIPS mode.
+    /// Returns the digest; empty if OpenSSL lacks the function, such as MD5 in FIPS mode.
     package func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
@@ -25,10 +25,10 @@ package enum Hash {
         return Array(digest.prefix(Int(count)))
     }
 
-    /// The digest as hexadecimal digits in lower case.
+    /// Returns the digest as lower-case hexadecimal digits.
     package func hexadecimalDigest(of text: String) -> String { hexadecimalDigest(of: text.utf8) }
 
-    /// The digest as hexadecimal digits in lower case.
+    /// Returns the digest as lower-case hexadecimal digits.
     package func hexadecimalDigest(of bytes: some Collection<UInt8>) -> String {
         digest(of: bytes).map { byte in
             let digits = String(byte, radix: 16)
@@ -36,7 +36,7 @@ package enum Hash {
         }.joined()
     }
 
-    /// The HMAC (RFC 2104); empty when OpenSSL lacks the function.
+    /// Returns the HMAC (RFC 2104); empty if OpenSSL lacks the function.
     func authenticationCode(of bytes: some Collection<UInt8>, key: [UInt8]) -> [UInt8] {
         let bytes = Array(bytes)
         var code = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

@@ -1,10 +1,10 @@
-// MD4, for NTLM, the one protocol that still needs it.
+// MD4, for NTLM, the only protocol here that still needs it.
 
-/// MD4 (RFC 1320), which OpenSSL 3 has only in a module of old algorithms that need not be installed.
+/// MD4 (RFC 1320), which OpenSSL 3 has only in a separate "legacy" module, which may be missing.
 ///
-/// NTLM derives its key from the password with MD4, which is broken and protects nothing.
+/// NTLM derives its key from the password with MD4. MD4 is broken, and gives no security.
 enum MD4 {
-    /// The 16 bytes of the digest.
+    /// Returns the digest of 16 bytes.
     static func digest(of message: [UInt8]) -> [UInt8] {
         var bytes = message + [0x80]
         bytes += [UInt8](repeating: 0, count: (120 - bytes.count % 64) % 64)
@@ -26,7 +26,7 @@ enum MD4 {
     private static let shifts: [[UInt32]] = [[3, 7, 11, 19], [3, 5, 9, 13], [3, 9, 11, 15]]
     private static let constants: [UInt32] = [0, 0x5A82_7999, 0x6ED9_EBA1]
 
-    /// The three rounds of §3.4.
+    /// Runs the three rounds of RFC 1320 §3.4.
     private static func mixed(_ state: [UInt32], _ words: [UInt32]) -> [UInt32] {
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         for round in 0..<3 {

@@ -1,17 +1,17 @@
-// The three messages of NTLM, version 2, as Microsoft's document MS-NLMP has them; pure.
+// The three messages of NTLM version 2, as specified by Microsoft's MS-NLMP; pure.
 
 package import Foundation
 
-/// Makes the client's messages and reads the server's.
+/// Makes the client's messages and parses the server's message.
 ///
-/// Does not support signing, sealing, or the integrity code and channel bindings that servers with "extended
-/// protection" require.
+/// It does not support signing and sealing. It also lacks the integrity code and the channel bindings that servers with
+/// "extended protection" require.
 package enum NTLMMessages {
     /// Unicode, target names, NTLM, always-sign (although nothing is signed), extended session security (§2.2.2.5).
     private static let flags: UInt32 = 0x0008_8205
     private static let signature = Array("NTLMSSP\0".utf8)
 
-    /// The message that begins (§2.2.1.1).
+    /// The first message (§2.2.1.1).
     static let negotiate = signature + little(UInt32(1)) + little(flags) + [UInt8](repeating: 0, count: 16)
 
     /// The server's message (§2.2.1.2).
@@ -20,7 +20,7 @@ package enum NTLMMessages {
         let targetInformation: [UInt8]
         let flags: UInt32
 
-        /// `nil` when the bytes are no such message.
+        /// Parses a message; `nil` if the bytes are not such a message.
         package init?(_ bytes: [UInt8]) {
             guard bytes.count >= 32, bytes.starts(with: NTLMMessages.signature),
                 NTLMMessages.number(bytes, at: 8, count: 4) == 2
@@ -44,7 +44,7 @@ package enum NTLMMessages {
             self.flags = flags
         }
 
-        /// The server's time, if the message has it (§2.2.2.1, number 7).
+        /// The server's time; `nil` if the message has none (§2.2.2.1, number 7).
         package var timestamp: [UInt8]? {
             var place = 0
             while place + 4 <= targetInformation.count {
@@ -63,7 +63,7 @@ package enum NTLMMessages {
         let older: [UInt8]
         let newer: [UInt8]
 
-        /// `time` is in tenths of microseconds since 1601, as little-endian bytes.
+        /// Computes the responses; `time` is in tenths of microseconds since 1601, as little-endian bytes.
         init(_ challenge: Challenge, _ account: Account, password: String, clientChallenge: [UInt8], time: [UInt8]) {
             let key = Hash.md5.authenticationCode(
                 of: NTLMMessages.wide(account.user.uppercased() + account.domain),
@@ -73,12 +73,12 @@ package enum NTLMMessages {
                 + [0, 0, 0, 0]
             newer = Hash.md5.authenticationCode(of: challenge.serverChallenge + rest, key: key) + rest
             let proof = Hash.md5.authenticationCode(of: challenge.serverChallenge + clientChallenge, key: key)
-            // A server that sends its time wants no older response (§3.1.5.1.2).
+            // A server that sends its time expects no older response (§3.1.5.1.2).
             older = challenge.timestamp == nil ? proof + clientChallenge : [UInt8](repeating: 0, count: 24)
         }
     }
 
-    /// A user, who may belong to a domain: `DOMAIN\user`, or `user@domain` as one name.
+    /// A user, with a domain if the name is `DOMAIN\user`; `user@domain` is one name.
     struct Account: Equatable {
         let domain: String
         let user: String
@@ -90,7 +90,7 @@ package enum NTLMMessages {
         }
     }
 
-    /// The message that proves who we are (§2.2.1.3).
+    /// Makes the last message, which proves who the user is (§2.2.1.3).
     package static func authenticate(
         _ challenge: Challenge, _ credentials: RequestMessage.Credentials, clientChallenge: [UInt8], now: Date
     ) -> [UInt8] {
@@ -101,7 +101,7 @@ package enum NTLMMessages {
             challenge, account, password: credentials.password, clientChallenge: clientChallenge, time: time)
         let isWide = challenge.flags & 1 != 0
         func text(_ text: String) -> [UInt8] { isWide ? wide(text) : Array(text.utf8) }
-        // In the order of the head: the two responses, domain, user, workstation and session key.
+        // The header lists these parts in this order: the two responses, domain, user, workstation and session key.
         let parts = [responses.older, responses.newer, text(account.domain), text(account.user), [], []]
         var head = signature + little(UInt32(3))
         var content: [UInt8] = []

@@ -1,14 +1,14 @@
-// Kerberos tickets, from a GSS-API library.
+// Negotiate tokens, from a GSS-API library.
 
 import Glibc
 
-/// Gets a client's first token for the scheme Negotiate (RFC 4559 §4): SPNEGO with the user's ticket.
+/// Gets a client's first token for the scheme Negotiate (RFC 4559 §4): SPNEGO with the user's Kerberos ticket.
 ///
-/// The library of MIT or of Heimdal is opened for the first token: few programs need one, and programs run without the
-/// library. The functions are those of RFC 2744. They may ask a Kerberos server for the ticket, and so block the
-/// caller.
+/// The library, of MIT or of Heimdal, is loaded for the first token, since few programs need a token, and programs must
+/// run without the library. Its functions are those of RFC 2744. They may request the ticket from a Kerberos server,
+/// and so block the caller.
 enum NegotiateToken {
-    /// The token for HTTP at a host; `nil` without a library, or without a ticket for it.
+    /// Returns the token for HTTP at a host; `nil` without a library, or without a ticket for the host.
     static func token(forHost host: String) -> [UInt8]? {
         library?.token(for: "HTTP@\(host)")
     }
@@ -45,14 +45,14 @@ private struct GSSLibrary: Sendable {
     private let releaseName: ReleaseName
     private let deleteContext: DeleteContext
 
-    /// 1.3.6.1.5.5.2 (RFC 4178).
+    /// The object identifier of SPNEGO, 1.3.6.1.5.5.2 (RFC 4178).
     private static let spnego: [UInt8] = [0x2B, 6, 1, 5, 5, 2]
-    /// 1.2.840.113554.1.2.1.4, `GSS_C_NT_HOSTBASED_SERVICE`.
+    /// The object identifier of `GSS_C_NT_HOSTBASED_SERVICE`, 1.2.840.113554.1.2.1.4.
     private static let hostBasedService: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 1, 4]
-    /// The bits of a status that say that a call failed (RFC 2744 §3.9.1).
+    /// The bits of a status that are set if a call failed (RFC 2744 §3.9.1).
     private static let errorMask: UInt32 = 0xFFFF_0000
 
-    /// `nil` where no library is installed.
+    /// Loads the library; `nil` if none is installed.
     init?() {
         let names = ["libgssapi_krb5.so.2", "libgssapi.so.3"]
         let handles = names.lazy.compactMap { (name: String) in dlopen(name, RTLD_NOW | RTLD_LOCAL) }
@@ -69,7 +69,7 @@ private struct GSSLibrary: Sendable {
         self.deleteContext = unsafeBitCast(deleteContext, to: DeleteContext.self)
     }
 
-    /// The first token for a service, such as `HTTP@www.example.com`.
+    /// Returns the first token for a service, such as `HTTP@www.example.com`; `nil` if there is none.
     func token(for service: String) -> [UInt8]? {
         var minor: UInt32 = 0
         var name = name(of: service)
@@ -77,7 +77,7 @@ private struct GSSLibrary: Sendable {
         defer { _ = releaseName(&minor, &name) }
         var context: OpaquePointer?
         var output = Described(count: 0, bytes: nil)
-        // Without mutual authentication the client sends one token only. The server is authenticated by TLS.
+        // Without mutual authentication, the client sends only one token. TLS authenticates the server.
         let status = Self.withDescription(of: Self.spnego) { mechanism in
             initContext(&minor, nil, &context, name, mechanism, 0, 0, nil, nil, nil, &output, nil, nil)
         }
@@ -98,9 +98,10 @@ private struct GSSLibrary: Sendable {
         return status & Self.errorMask == 0 ? name : nil
     }
 
-    /// A count and a pointer, each in the size of a word, as in `gss_buffer_desc` and `gss_OID_desc`.
+    /// A count and a pointer, each the size of a machine word, as in `gss_buffer_desc` and `gss_OID_desc`.
     ///
-    /// The count of a `gss_OID_desc` has 32 bits and stands in the lower half, since the machine is little-endian.
+    /// The count of a `gss_OID_desc` has only 32 bits. It is the lower half of the word, since the machine is
+    /// little-endian.
     private struct Described {
         var count: Int
         var bytes: UnsafeMutableRawPointer?

@@ -1,33 +1,33 @@
-// Reads a request's content ahead of the wire, off the loop.
+// The reading of a request's content ahead of sending, off the loop.
 
 public import Foundation
 
-/// Fetches pieces of a body from its reader on other threads, so that the loop never waits for a disk or a stream.
+/// Reads a body on other threads, so that the loop never waits for a disk or a stream.
 ///
-/// Content that is available without waiting is read directly. From the first read that would have to wait, two blocks
-/// alternate: one is being sent while the other is being filled. Used on the loop's thread only.
+/// Content that is available without waiting is read directly. When a read would have to wait, the pump changes to two
+/// blocks: one is sent while the other is filled. Used on the loop's thread only.
 final class BodyPump {
-    /// The answer to a connection that asks for bytes to send.
+    /// The result of a connection's request for bytes to send.
     enum Supply {
         case bytes(Int)
         case end
-        /// Nothing is ready; `whenReady` is called on the loop as soon as something is.
+        /// No bytes are ready; `whenReady` is called on the loop when some are.
         case starved
         case failed(any Error)
     }
 
-    /// The answer to a connection that can send a file without reading it.
+    /// The result for a connection that can send a file without reading it.
     enum FileSupply {
         /// The kernel has the next `byteCount` bytes in memory.
         case cached(descriptor: Int32, offset: Int64, byteCount: Int)
-        /// The kernel reads them from the disk; `whenReady` is called on the loop when it has.
+        /// The kernel is reading the bytes from the disk; `whenReady` is called on the loop when it has.
         case starved
     }
 
-    /// One piece of content; its one owner is the thread that reads or the loop, never both.
+    /// One piece of content, owned either by the reading thread or by the loop, never by both.
     private final class Block: @unchecked Sendable {
         static let capacity = 128 * 1024
-        // SAFETY: handed back and forth with the read that fills it; only one side ever has the reference in use.
+        // SAFETY: passed to the read that fills it and back; only one side uses the reference at any time.
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
         var count = 0
 
@@ -39,18 +39,19 @@ final class BodyPump {
     private var filled: Block?
     private var offset = 0
     private var spare: [Block] = []
-    /// True as long as the reader has not had to wait.
+    /// True until a read would have had to wait.
     private var isImmediate = true
-    /// Whether a thread reads, into a block or only into the kernel's memory.
+    /// Whether another thread is reading, into a block or only into the kernel's memory.
     private var isReading = false
-    /// The end of the part of a file that was read ahead; `nil` before the first time.
+    /// The end of the part of the file that was read ahead; `nil` if nothing was.
     private var ahead: Int64?
     private static let aheadByteCount: Int64 = 1024 * 1024
     private var end: Result<Void, any Error>?
     private var remaining: Int64?
-    /// Whether more content than was announced is an error; of a file that grows, only the announced part is read.
+    /// Whether content beyond the announced length is an error; false for a file, of which only the announced part is
+    /// read.
     let looksBehindEnd: Bool
-    /// The length that the reader announced, if it knows it.
+    /// The length that the reader announced; `nil` if it is unknown.
     let byteCount: Int64?
     var whenReady: () -> Void = {}
 
@@ -85,7 +86,7 @@ final class BodyPump {
         return .bytes(count)
     }
 
-    /// What can be sent of a file without reading it; `nil` where content has to be read.
+    /// Returns what can be sent of a file without reading it; `nil` if the content has to be read.
     func fileSupply(limit: Int) -> FileSupply? {
         guard isImmediate, let file = reader as? FileBodyReader, let byteCount, let remaining, remaining > 0
         else { return nil }
@@ -96,14 +97,14 @@ final class BodyPump {
             return .cached(descriptor: file.descriptor, offset: position, byteCount: count)
         }
         if isReading { return .starved }
-        // A part that was read ahead and is no longer in memory, or that cannot be read ahead, is read in the ordinary
-        // way.
+        // Two parts are read in the ordinary way: a part that was read ahead but is no longer in memory, and a part
+        // that cannot be read ahead.
         guard position >= ahead ?? 0 else { return nil }
         readAhead(file, from: position)
         return .starved
     }
 
-    /// Reads a part of the file into the kernel's memory, off the loop.
+    /// Reads a part of the file into the kernel's memory, on another thread.
     private func readAhead(_ file: FileBodyReader, from start: Int64) {
         guard let byteCount, !isReading, start < byteCount else { return }
         isReading = true
@@ -111,7 +112,7 @@ final class BodyPump {
         ahead = end
         let reply = PumpReply(pump: self)
         ContentThreads.shared.run { [loop] failure in
-            // Without a thread, the read that follows fails.
+            // If there is no thread, nothing is read ahead, and the next read fails.
             if failure == nil { file.readAhead(start..<end) }
             loop.post { _ in reply.pump?.didReadAhead() }
         }
@@ -119,24 +120,26 @@ final class BodyPump {
 
     private func didReadAhead() {
         isReading = false
-        // Meanwhile the pump may have changed to blocks, and `fill` has waited for this thread.
+        // The pump may have changed to blocks during the read-ahead; `fill` has then waited for its end.
         if !isImmediate { fill() }
         whenReady()
     }
 
-    /// Notes bytes of the file that left without being read.
+    /// Records bytes of the file that were sent without being read.
     func skip(_ byteCount: Int) {
         (reader as? FileBodyReader)?.skip(byteCount)
         remaining = remaining.map { $0 - Int64(byteCount) }
     }
 
-    /// The most bytes to ask the reader for: one more than is left, to notice content beyond the announced length.
+    /// Returns the most bytes to request from the reader: one more than is left, to notice content beyond the announced
+    /// length.
     private func readLimit(_ capacity: Int) -> Int {
         guard let remaining, remaining < capacity else { return capacity }
         return Int(remaining) + (looksBehindEnd ? 1 : 0)
     }
 
-    /// Records how many bytes the reader gave; `nil` for a piece to send, else the end.
+    /// Records how many bytes the reader returned; the result is `nil` for bytes to send, otherwise the end or a
+    /// failure.
     private func noteRead(_ count: Int) -> Result<Void, any Error>? {
         guard let left = remaining else { return count == 0 ? .success(()) : nil }
         guard count > 0 else {
@@ -147,7 +150,7 @@ final class BodyPump {
         return nil
     }
 
-    /// Reads without waiting; `nil` when that is not possible, and blocks are used from then on.
+    /// Reads without waiting; if that is impossible, returns `nil` and changes to blocks.
     private func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Supply? {
         let limit = readLimit(buffer.count)
         do {
@@ -168,7 +171,7 @@ final class BodyPump {
         return nil
     }
 
-    /// A block that was filled while the one before was still being sent.
+    /// A block that was filled while the previous block was still being sent.
     private var waiting: Block?
 
     private func fill() {
@@ -210,7 +213,7 @@ final class BodyPump {
         offset = 0
     }
 
-    /// Carries the pump to the thread that reads and back; the pump may be gone by then.
+    /// Refers to the pump while another thread reads; the pump may no longer exist when the thread replies.
     private final class PumpReply: @unchecked Sendable {
         // SAFETY: made and read on the loop's thread only; the reading thread merely holds a reference to this object.
         weak var pump: BodyPump?
@@ -220,21 +223,21 @@ final class BodyPump {
 }
 
 extension URLError {
-    /// The error of content for which no thread is left.
+    /// The error when no thread is free to read the content.
     fileprivate static func noAnswer(_ cause: BlockingThreads.Exhausted) -> URLError {
         let text = "the content could not be read: files or streams do not answer: \(cause.description)"
         return URLError(.cannotOpenFile, userInfo: [NSLocalizedDescriptionKey: text])
     }
 }
 
-/// The content does not have the length that was announced for it.
+/// The content has more or fewer bytes than announced.
 public struct BodyLengthError: Error, Sendable, Equatable {
-    /// How many of the announced bytes did not come; zero when content came after all announced bytes.
+    /// The number of announced bytes that are missing; zero if there were more bytes than announced.
     public var missingByteCount: Int64
 }
 
 extension BodyLengthError: CustomStringConvertible, LocalizedError {
-    /// A sentence, with the number of missing bytes.
+    /// The problem in words, with the number of missing bytes.
     public var description: String {
         missingByteCount == 0
             ? "the content has more bytes than were announced"

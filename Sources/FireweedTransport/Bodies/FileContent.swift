@@ -1,14 +1,14 @@
-// The content of a file.
+// The reading of whole files.
 
 package import Foundation
 import Glibc
 
-/// Reads regular files whole.
+/// Reads whole regular files.
 package enum FileContent {
-    /// Reads a file; throws `CocoaError` when the file cannot be read, or is not a regular file.
+    /// Reads a file; throws `CocoaError` if the file cannot be read, or is not a regular file.
     ///
-    /// A pipe or a device may never end, and the open of a pipe without a writer would wait for one.
-    /// `Data(contentsOf:)` of swift-foundation 6.3 leaks 4 KiB for each empty file that it reads.
+    /// A pipe or a device may never end, and opening a pipe would wait for a writer. `Data(contentsOf:)` of
+    /// swift-foundation 6.3 leaks 4 KiB for each empty file that it reads.
     package static func read(_ url: URL) throws -> Data {
         BlockingCall.check("open")
         let descriptor = Descriptors.make { open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }

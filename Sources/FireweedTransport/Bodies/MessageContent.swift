@@ -1,18 +1,19 @@
-// The content of a message inside Fireweed, where files are named by their URLs.
+// The internal form of a message's content, which names files by their URLs.
 
 package import Foundation
 
 /// The content of a request message.
 ///
-/// `BodySource` is the public form, for other transports. It has no case for files, since a new case would break them.
+/// `BodySource` is the public form, for other transports. It has no case for files, because another case would break
+/// these transports.
 package enum MessageContent: Sendable {
     case none
     case data(Data)
-    /// The content of a file, or of a pipe, read while it is sent.
+    /// The content of a file or a pipe, read while it is sent.
     ///
-    /// The transport opens the file once for each exchange, on a thread that may wait for it, shortly before the
-    /// exchange can have a connection. A pipe ends when its last writer has gone, and not before one came; it can be
-    /// read once.
+    /// The transport opens the file once for each exchange, on a thread that may block, shortly before the exchange can
+    /// get a connection. A pipe ends when its last writer closes it, but never before a writer has opened it; a pipe
+    /// can be read only once.
     case file(URL)
     case reader(make: @Sendable () throws -> any BodyReader)
 
@@ -24,7 +25,7 @@ package enum MessageContent: Sendable {
         }
     }
 
-    /// The content for another transport, which opens a file by making its reader.
+    /// The public form of the content, for another transport: making the reader of a file opens the file.
     var body: BodySource {
         switch self {
         case .none: .none

@@ -1,31 +1,31 @@
-// A file that is open to be sent.
+// An open file whose content is to be sent.
 
 import CLinux
 import Foundation
 import Glibc
 import Synchronization
 
-/// A regular file or a pipe that is open to be sent.
+/// A regular file or a pipe, opened to send its content.
 ///
-/// Several readers may read a regular file, each from its start: an exchange opens its file once. A pipe has one
+/// An exchange opens its file once. Several readers may read a regular file, each from its start; a pipe has only one
 /// reader.
 final class OpenFile: Sendable {
-    /// The length of a regular file when it was opened; `nil` for a pipe, and for a file whose content the kernel makes
-    /// when it is read, such as those of /proc.
+    /// The length of a regular file when it was opened; `nil` for a pipe, and for a file whose content the kernel
+    /// generates, such as a file of /proc.
     let byteCount: Int64?
     let descriptor: Int32
-    /// Becomes readable when the reading of a pipe is to end; -1 for a regular file.
+    /// Becomes readable when reading of the pipe must stop; -1 for a regular file.
     let stopDescriptor: Int32
     private let isTaken = Atomic<Bool>(false)
 
     var isPipe: Bool { stopDescriptor >= 0 }
 
-    /// Opens a file; may wait for a disk or a server.
+    /// Opens a file; may block on a disk or a server.
     ///
     /// Throws `URLError`: `.fileDoesNotExist`, `.fileIsDirectory`, `.noPermissionsToReadFile` or `.cannotOpenFile`.
     init(_ url: URL) throws {
         BlockingCall.check("open")
-        // Without waiting for the writer of a pipe: the reader waits for it, and can be stopped.
+        // O_NONBLOCK: opening a pipe does not wait for a writer. The reader waits for it instead, and can be stopped.
         let opened = Descriptors.make { open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
         guard opened >= 0 else { throw URLError.unreadable(url, code: errno) }
         do {
@@ -58,11 +58,11 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// The number of bytes in the file; counting stops above `limit`.
+    /// Returns the number of bytes in the file; stops counting above `limit`.
     private static func count(_ opened: Int32, of url: URL, limit: Int) throws -> Int {
         BlockingCall.check("pread")
         var total = 0
-        // Whole pages: some files of the kernel refuse to be read in other pieces.
+        // Reads whole pages, because some kernel files refuse other sizes.
         return try withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
             while total <= limit {
                 let count = pread(opened, space.baseAddress, space.count, off_t(total))
@@ -75,16 +75,17 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// A reader from the start of the file; throws `URLError.requestBodyStreamExhausted` for the second one of a pipe.
+    /// Makes a reader from the start of the file; throws `URLError.requestBodyStreamExhausted` for the second reader of
+    /// a pipe.
     func makeReader() throws -> FileBodyReader {
         let isFirst = !isTaken.exchange(true, ordering: .acquiringAndReleasing)
         guard isFirst || !isPipe else { throw URLError(.requestBodyStreamExhausted) }
         return FileBodyReader(self)
     }
 
-    /// Reads a part of the file, or the next bytes of a pipe; 0 is the end.
+    /// Reads a part of the file, or the next bytes of a pipe; 0 means the end.
     ///
-    /// Waits for the disk or the pipe's writers. Throws `POSIXError`.
+    /// Waits for the disk, or for the pipe's writers. Throws `POSIXError`.
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         BlockingCall.check("read")
         while true {
@@ -98,7 +99,8 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Waits for bytes of a pipe, or for its end: when its last writer has gone, and not before the first one came.
+    /// Waits for bytes of a pipe, or for its end: its last writer has closed it, after at least one writer has opened
+    /// it.
     private func awaitPipe() throws {
         var events = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
@@ -108,14 +110,14 @@ final class OpenFile: Sendable {
         if events[1].revents != 0 { throw POSIXError(.ECANCELED) }
     }
 
-    /// Ends a wait for the pipe.
+    /// Ends a wait for a pipe.
     func stop() {
         if isPipe { eventfd_write(stopDescriptor, 1) }
     }
 }
 
 extension URLError {
-    /// The error of a file that cannot be opened, as URLSession of Apple's platforms names it.
+    /// The error for a file that cannot be opened, with the same code as in URLSession of Apple's platforms.
     fileprivate static func unreadable(_ url: URL, code: Int32) -> URLError {
         let (name, reason): (URLError.Code, String) =
             switch code {

@@ -4,21 +4,21 @@ public import Foundation
 
 /// Reads an `InputStream` to its end.
 ///
-/// A stream can be read once: a second exchange needs another stream.
+/// A stream can be read only once: a second exchange needs another stream.
 public final class StreamBodyReader: BodyReader, @unchecked Sendable {
-    /// The length that the caller promised, if any.
+    /// The length that the caller announced; `nil` if it announced none.
     public let byteCount: Int64?
     // SAFETY: after `init` the stream is used only by `read`, one call at a time.
     private let stream: InputStream
     private var isOpen = false
 
-    /// Makes a reader of a stream, which must have no other reader.
+    /// Makes a reader of a stream that has no other reader.
     ///
     /// The first read opens the stream.
     ///
     /// - Parameters:
     ///   - stream: the stream.
-    ///   - byteCount: its length in bytes; `nil`, the default, where it is not known.
+    ///   - byteCount: the stream's length in bytes; `nil`, the default, if it is unknown.
     public init(opening stream: InputStream, byteCount: Int64? = nil) {
         self.stream = stream
         self.byteCount = byteCount
@@ -28,7 +28,7 @@ public final class StreamBodyReader: BodyReader, @unchecked Sendable {
         if isOpen { stream.close() }
     }
 
-    /// Reads the next bytes; throws the stream's own error.
+    /// Reads the next bytes; throws the stream's error.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         BlockingCall.check("an InputStream")
         if !isOpen {

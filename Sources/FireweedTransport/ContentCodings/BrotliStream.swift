@@ -1,9 +1,9 @@
-// The coding `br`, by Google's decoder.
+// The content coding `br`, by Google's decoder.
 
 #if Brotli
 import CBrotliDecoder
 
-/// Decodes a brotli stream (RFC 7932); nothing may follow its end.
+/// Decodes a brotli stream (RFC 7932); no bytes may follow its end.
 final class BrotliStream: ContentCodingStream {
     private let decoder: OpaquePointer
     private var isUntouched = true
@@ -11,13 +11,13 @@ final class BrotliStream: ContentCodingStream {
 
     var isWhole: Bool { isUntouched || hasEnded }
 
-    /// The version of the library that is loaded: a byte for the major number, twelve bits each for the others.
+    /// The version of the loaded library, whose number has 8 bits for the major version and 12 for each of the others.
     static var libraryVersion: String {
         let version = BrotliDecoderVersion()
         return "\(version >> 24).\(version >> 12 & 0xFFF).\(version & 0xFFF)"
     }
 
-    /// `nil` when there is no memory.
+    /// Makes a decoder; `nil` if memory has run out.
     init?() {
         guard let decoder = BrotliDecoderCreateInstance(nil, nil, nil) else { return nil }
         self.decoder = decoder

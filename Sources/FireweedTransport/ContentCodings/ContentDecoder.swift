@@ -1,12 +1,12 @@
-// Decoding of content codings, in layers.
+// The decoding of a response's content codings, in layers.
 
 import Foundation
 
 /// Decodes the content of one response (RFC 9110 §8.4).
 ///
-/// Content comes out in pieces that are no larger than the buffer that is given for them: a consumer that pauses stops
-/// decoding too. The output of every layer is counted against the limits on content, since one layer can expand greatly
-/// what the next layer makes small again. Used on one thread.
+/// Decoded content comes in pieces of at most the size of the caller's buffer, so a consumer that pauses also stops
+/// decoding. The limits on content apply to the output of every layer, since one layer may expand greatly what the next
+/// layer makes small again. Used on one thread.
 /// ```swift
 /// while case .bytes(let count) = try decoder.decode(&bytes, into: buffer, turn: &turn) {
 ///     consume(buffer[..<count])  // a consumer that has enough leaves, and comes back with the same `bytes`
@@ -15,25 +15,25 @@ import Foundation
 package final class ContentDecoder {
     /// The result of decoding.
     package enum DecodeResult: Equatable {
-        /// This number of bytes was written, at least one.
+        /// This number of bytes was written; at least one.
         case bytes(Int)
         /// The input is used up, and no output is pending.
         case needsInput
-        /// The turn of the loop is over; the rest of the input is for a later one.
+        /// The turn of the loop is over; decode the rest of the input in a later turn.
         case paused
     }
 
-    /// The first layer takes the received content; the last layer gives the decoded content.
+    /// The layers: the first gets the received content, and the last returns the decoded content.
     private let layers: [any ContentCodingStream]
     private let names: [String]
     private let limits: ContentLimits
-    /// The output of each layer but the last that the next layer has not taken.
+    /// For each layer but the last, the output that the next layer has not read.
     private var between: [Piece]
-    /// The number of bytes that each layer has given.
+    /// The number of bytes that each layer has written.
     private var givenByteCounts: [Int64]
-    /// The number of bytes that the first layer has taken.
+    /// The number of bytes that the first layer has read.
     private var takenByteCount: Int64 = 0
-    /// The layer that works next.
+    /// The index of the layer that works next.
     private var level: Int
 
     private struct Piece {
@@ -41,7 +41,7 @@ package final class ContentDecoder {
         var rest: Range<Int> = 0..<0
     }
 
-    /// The codings that can be decoded, in the order in which `Accept-Encoding` names them.
+    /// The supported codings, in the order of `Accept-Encoding`.
     private static let codings = {
         var names = ["deflate", "gzip"]
         #if Brotli
@@ -52,14 +52,14 @@ package final class ContentDecoder {
         #endif
         return names
     }()
-    /// The value of `Accept-Encoding` that lists the codings that can be decoded.
+    /// The value of `Accept-Encoding` with the supported codings.
     package static let acceptedCodings = codings.dropFirst().reduce(codings[0]) { "\($0), \($1)" }
-    /// The most bytes that are kept between two layers.
+    /// The most bytes that are buffered between two layers.
     static let pieceByteCount = 16 * 1024
-    /// The most input of one step: input that decodes to nothing can cost much work.
+    /// The most input of one step, since input that decodes to nothing can take much work.
     private static let stepByteCount = 32 * 1024
 
-    /// The versions of the libraries that decode, as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.
+    /// The versions of the decoding libraries, such as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.
     static var libraryVersions: String {
         var versions = "zlib/\(InflateStream.libraryVersion)"
         #if Brotli
@@ -86,23 +86,24 @@ package final class ContentDecoder {
 
     /// Makes a decoder for the value of `Content-Encoding`.
     ///
-    /// `nil` when nothing can be decoded: there is no coding, or one of them is unknown, so that the content reaches
-    /// the user as received, as in browsers. Throws `cannotDecodeContentData` for more codings than the limits allow:
-    /// each multiplies what a byte can expand to.
+    /// The result is `nil` without a coding. It is also `nil` if a coding is unknown: the user then gets the content as
+    /// received, as in browsers. Throws `cannotDecodeContentData` for more codings than the limits allow, since each
+    /// coding multiplies the size to which a byte can expand.
     package static func make(for codings: String, limits: ContentLimits) throws(TransferFailure) -> ContentDecoder? {
         let names = names(in: codings)
         guard !names.isEmpty, names.allSatisfy(isKnown) else { return nil }
         guard names.count <= limits.maximumCodingCount else {
             throw .badCoding(codings, "there are more than \(limits.maximumCodingCount) content codings")
         }
-        // The last coding of the list was applied last (RFC 9110 §8.4).
+        // The last coding in the list was applied last, so it is decoded first (RFC 9110 §8.4).
         let order = Array(names.reversed())
         let layers = order.compactMap(stream)
         guard layers.count == order.count else { throw .badCoding(codings, "there is no memory") }
         return ContentDecoder(layers, names: order, limits: limits)
     }
 
-    /// The codings of a list, in lower case; `identity` is none (RFC 9110 §8.4.1), and some servers say `none` for it.
+    /// Returns the codings in a list, in lower case, without `identity` (RFC 9110 §8.4.1) and without `none`, which
+    /// some servers send instead.
     private static func names(in list: String) -> [String] {
         list.unicodeScalars.split(separator: ",").compactMap { part in
             let name = String(part).lowercased().filter { $0 != " " && $0 != "\t" }
@@ -114,7 +115,7 @@ package final class ContentDecoder {
         name == "x-gzip" || codings.contains(name)
     }
 
-    /// Makes the decoder of one coding; `nil` when the coding is unknown, or there is no memory.
+    /// Makes the decoder of one coding; `nil` if the coding is unknown, or if memory has run out.
     static func stream(of name: String) -> (any ContentCodingStream)? {
         switch name.lowercased() {
         case "gzip", "x-gzip": InflateStream(isGzip: true)
@@ -129,10 +130,10 @@ package final class ContentDecoder {
         }
     }
 
-    /// Decodes from the front of `input` into `output`, at least one step and as far as the turn allows.
+    /// Decodes from the front of `input` into `output`: at least one step, and more steps while the turn lasts.
     ///
-    /// - Throws: `cannotDecodeContentData` where the content is not what its codings say; the refusal where a layer
-    ///   gives more than the limits on content allow.
+    /// - Throws: `cannotDecodeContentData` if the content does not match its codings; a refusal if the output of a
+    ///   layer exceeds the limits on content.
     package func decode(
         _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, turn: inout TurnBudget
     ) throws(TransferFailure) -> DecodeResult {
@@ -179,14 +180,15 @@ package final class ContentDecoder {
         return (taken, given)
     }
 
-    /// Notifies the decoder that no more content comes; throws where a coding has not ended.
+    /// Notifies the decoder that the content has ended; throws if a coding is incomplete.
     ///
     /// - Parameters:
-    ///   - isEmpty: whether the content had no bytes at all. Empty content is complete, unless `endedByClose`: many
-    ///     servers name a coding where they send nothing.
-    ///   - endedByClose: whether the close of the connection is the content's end (RFC 9112 §8). Then only the codings
+    ///   - isEmpty: whether the content has no bytes. Empty content is complete, unless `endedByClose`: many servers
+    ///     name a coding although they send nothing.
+    ///   - endedByClose: whether the content ended because the connection closed (RFC 9112 §8). Then only the codings
     ///     show whether the content is complete.
-    /// - Throws: `networkConnectionLost` with `endedByClose`, for empty content too, else `cannotDecodeContentData`.
+    /// - Throws: `networkConnectionLost` with `endedByClose`, even for empty content; otherwise
+    ///   `cannotDecodeContentData`.
     package func finish(isEmpty: Bool, endedByClose: Bool) throws(TransferFailure) {
         for (layer, name) in zip(layers, names) where !layer.isWhole || (isEmpty && endedByClose) {
             throw endedByClose

@@ -1,17 +1,17 @@
-// Limits on the content of a response.
+// The limits on the content of a response.
 
 /// The limits of ``TransportOptions`` on the content of a response.
 package struct ContentLimits: Sendable {
     private let maximumByteCount: Int?
     private let maximumExpansionRatio: Int?
-    /// How many content codings a response may have.
+    /// The most content codings of a response.
     let maximumCodingCount: Int
-    /// Whether content is decoded at all.
+    /// Whether content is decoded.
     let decodesContent: Bool
     /// Decoded content up to this size is allowed at any ratio.
     private static let freeExpansion: Int64 = 16 * 1024 * 1024
 
-    /// Takes the limits from options.
+    /// Copies the limits from the options.
     package init(_ options: TransportOptions) {
         maximumByteCount = options.maximumBodyByteCount
         maximumExpansionRatio = options.maximumExpansionRatio
@@ -19,7 +19,8 @@ package struct ContentLimits: Sendable {
         decodesContent = options.decodesContent
     }
 
-    /// The limit that content exceeds, by its decoded and its coded number of bytes; `nil` when it exceeds none.
+    /// Returns the limit that the content exceeds, from its number of decoded and received bytes; `nil` if it exceeds
+    /// none.
     package func refusal(decoded total: Int64, received: @autoclosure () -> Int64) -> TransferRefusal? {
         if let maximumByteCount, total > maximumByteCount { return .bodyBytes(limit: maximumByteCount) }
         guard total > Self.freeExpansion, let ratio = maximumExpansionRatio else { return nil }

@@ -1,26 +1,27 @@
-// The codings `gzip` and `deflate`, by zlib.
+// The content codings `gzip` and `deflate`, by zlib.
 
 import CZlib
 
 /// Decodes gzip members (RFC 1952), a zlib stream (RFC 1950), or a bare deflate stream (RFC 1951).
 ///
-/// `deflate` is a zlib stream by RFC 9110 §8.4.1.2; some servers leave its header out, and browsers and curl read both.
-/// `gzip` may also be a zlib stream, as curl takes it. After a gzip member another one may follow (RFC 1952 §2.2), or
-/// zeros, as gzip(1) and curl accept them: blocks of a tape were padded with zeros. Anything else after the end is an
-/// error, except 4 bytes after a bare deflate stream, as with curl: they are a checksum without its header.
+/// `deflate` is a zlib stream according to RFC 9110 §8.4.1.2, but some servers omit its header, and browsers and curl
+/// accept both. `gzip` may also be a zlib stream, as in curl. After a gzip member another member may follow (RFC 1952
+/// §2.2). Zeros may follow too, which gzip(1) and curl accept, because tape blocks were padded with zeros. Other bytes
+/// after the end are an error, except 4 bytes after a bare deflate stream, as in curl: a zlib checksum without the
+/// header.
 final class InflateStream: ContentCodingStream {
     private enum State {
-        /// Nothing came.
+        /// No bytes came.
         case untouched
-        /// The first byte of `deflate` came; the second one shows whether there is a zlib header.
+        /// The first byte of `deflate` came; the second byte will show whether there is a zlib header.
         case firstByte(UInt8)
         /// Inside a stream.
         case inflating
         /// After a gzip member.
         case betweenMembers
-        /// In the zeros after a gzip member, of which `rest` more may follow.
+        /// In the zeros after a gzip member; at most `rest` more may follow.
         case padding(rest: Int)
-        /// After the end; `tolerated` more bytes are ignored.
+        /// After the end; the next `tolerated` bytes are ignored.
         case ended(tolerated: Int)
     }
 
@@ -36,10 +37,10 @@ final class InflateStream: ContentCodingStream {
     private let name: String
     private var format: Format
     private var state = State.untouched
-    /// The byte that was held back until the format was known; zlib reads it in a separate call.
+    /// The first byte, which was held back until the format was known; zlib gets it in a separate call.
     private var held: UInt8?
 
-    /// The version of zlib that is loaded, as `1.2.13`.
+    /// The version of the loaded zlib, such as `1.2.13`.
     static var libraryVersion: String { String(cString: zlibVersion()) }
 
     /// Makes a stream for `gzip`, or for `deflate`.
@@ -76,7 +77,8 @@ final class InflateStream: ContentCodingStream {
                 }
             case .firstByte(let first):
                 guard let second = input.first else { return 0 }
-                // RFC 1950 §2.2: method 8, a window of at most 32 KiB, and a multiple of 31.
+                // A zlib header (RFC 1950 §2.2) has method 8, a window of at most 32 KiB, and a value that is a
+                // multiple of 31.
                 let isWrapped =
                     first & 0x0F == 8 && first >> 4 <= 7 && (Int(first) << 8 + Int(second)).isMultiple(of: 31)
                 format = isWrapped ? .zlib : .bare
@@ -114,7 +116,7 @@ final class InflateStream: ContentCodingStream {
         state = .inflating
     }
 
-    /// Runs zlib once; `isDone` when it wants more input than there is.
+    /// Runs zlib once; `isDone` if zlib needs more input.
     private func inflate(
         _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(TransferFailure) -> (count: Int, isDone: Bool) {
@@ -134,7 +136,7 @@ final class InflateStream: ContentCodingStream {
         let count = Int(room - stream.pointee.avail_out)
         switch code {
         case Z_OK: return (count, false)
-        // zlib could make no progress.
+        // zlib made no progress.
         case Z_BUF_ERROR: return (count, true)
         case Z_STREAM_END:
             switch format {

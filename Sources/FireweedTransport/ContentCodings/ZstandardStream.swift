@@ -1,23 +1,23 @@
-// The coding `zstd`, by Facebook's decoder.
+// The content coding `zstd`, by Facebook's decoder.
 
 #if Zstd
 import CZstd
 
-/// Decodes Zstandard frames, one after the other (RFC 8878).
+/// Decodes a sequence of Zstandard frames (RFC 8878).
 final class ZstandardStream: ContentCodingStream {
     private let decoder: OpaquePointer
     private var isBetweenFrames = true
-    /// Whether the last output was filled: the decoder may hold more.
+    /// Whether the last call filled the output: the decoder may hold more.
     private var isOutputFull = false
-    /// RFC 9659 §3: content has frames with a window of at most 8 MiB.
+    /// The largest window of a frame in HTTP content: 8 MiB (RFC 9659 §3).
     static let maximumWindowBits: Int32 = 23
 
     var isWhole: Bool { isBetweenFrames }
 
-    /// The version of the library that is loaded, as `1.5.4`.
+    /// The version of the loaded library, such as `1.5.4`.
     static var libraryVersion: String { String(cString: ZSTD_versionString()) }
 
-    /// `nil` when there is no memory.
+    /// Makes a decoder; `nil` if memory has run out.
     init?() {
         guard let decoder = ZSTD_createDStream() else { return nil }
         self.decoder = decoder
@@ -40,7 +40,7 @@ final class ZstandardStream: ContentCodingStream {
             guard ZSTD_isError(result) == 0 else {
                 throw .badCoding("zstd", String(cString: ZSTD_getErrorName(result)))
             }
-            // Zero: the frame is decoded, and all of its content was handed over.
+            // Zero means that the frame is decoded and all of its content was written.
             isBetweenFrames = result == 0
             isOutputFull = result != 0 && sink.pos == sink.size
             input = input.advanced(by: source.pos)
@@ -48,10 +48,10 @@ final class ZstandardStream: ContentCodingStream {
         }
     }
 
-    /// Whether a frame, or a skippable frame, may begin with this byte (RFC 8878 §3.1).
+    /// Whether a frame or a skippable frame can begin with this byte (RFC 8878 §3.1).
     ///
-    /// The library also decodes the formats of its versions before 0.8, which no content uses: those decoders are old,
-    /// and what they refuse depends on how the input is split.
+    /// This check excludes the formats of library versions before 0.8. No content uses them, but the library still
+    /// decodes them, with old decoders whose errors depend on how the input is divided.
     private static func beginsFrame(_ byte: UInt8) -> Bool {
         byte == 0x28 || 0x50...0x5F ~= byte
     }

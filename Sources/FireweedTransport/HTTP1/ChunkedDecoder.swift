@@ -1,14 +1,15 @@
 // The decoder of the chunked transfer coding.
 
-/// Reads chunks up to the last one (RFC 9112 §7.1); the caller reads the trailer section that follows.
+/// Decodes the chunks up to the last chunk (RFC 9112 §7.1); the caller reads the trailer section that follows.
 ///
-/// Sizes have hexadecimal digits alone, and every line ends in CRLF: signs, `0x` and single LFs have been used to
-/// smuggle messages. White space after a size is accepted, as old servers pad their sizes; extensions are skipped.
+/// A chunk size consists of hexadecimal digits only, and every line ends in CRLF: attackers have used signs, `0x` and
+/// single LFs to smuggle messages. White space after a size is accepted, because old servers pad their sizes. Chunk
+/// extensions are skipped.
 package struct ChunkedDecoder {
     package enum Event {
-        /// The bytes are used up.
+        /// All given bytes were read.
         case needsMore
-        /// Bytes of content, which are a part of the given bytes.
+        /// Bytes of content: a slice of the given bytes.
         case content(UnsafeRawBufferPointer)
         /// The last chunk's line ended; the trailer section follows.
         case lastChunk
@@ -22,23 +23,24 @@ package struct ChunkedDecoder {
     }
 
     private var state = State.size(digitCount: 0)
-    /// The size of the chunk as far as it was read, then the number of its bytes that are missing.
+    /// The size so far while a size line is read; inside a chunk, the number of content bytes still to come.
     private var rest: Int64 = 0
-    /// The bytes of lines that exceed what all chunks allow: 16 bytes and twice the content for each chunk.
+    /// The bytes of chunk lines beyond the allowance, which is 16 bytes plus twice the content for each chunk.
     private var excess = 0
     private let framingLimit: Int
-    /// How many bytes of lines a chunk may have, whatever its size.
+    /// The bytes of lines that each chunk is allowed, whatever its size.
     private static let freeByteCount = 16
 
-    /// Makes a decoder of one content.
+    /// Makes a decoder for the content of one response.
     ///
-    /// - Parameter framingLimit: how many bytes of lines may exceed what the chunks allow, which is 16 bytes and twice
-    ///   the content for each. A server could send endless extensions, or chunks of one byte with long lines.
+    /// - Parameter framingLimit: the most bytes by which chunk lines may exceed the allowance of 16 bytes plus twice
+    ///   the content for each chunk. It stops a server that sends endless extensions, or one-byte chunks with long
+    ///   lines.
     package init(framingLimit: Int) {
         self.framingLimit = min(max(0, framingLimit), 1 << 40)
     }
 
-    /// Takes the next bytes, from the front of `bytes`.
+    /// Reads from the front of `bytes` up to the next event, and removes the bytes that it read.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         guard let base = bytes.baseAddress else { return .needsMore }
         var index = 0
@@ -72,10 +74,11 @@ package struct ChunkedDecoder {
         return .needsMore
     }
 
-    /// Appends the content of all chunks in `bytes` to `content`; returns the failure after that content, if any.
+    /// Appends the content of all chunks in `bytes` to `content`; returns the failure that follows this content, if
+    /// any.
     mutating func takeContent(_ bytes: inout UnsafeRawBufferPointer, into content: inout [UInt8]) -> TransferFailure? {
         do throws(TransferFailure) {
-            // The next call of `next` reports the end of the last chunk again.
+            // If the loop ends at the last chunk, the next call of `next` reports `.lastChunk` again.
             while case .content(let piece) = try next(&bytes) { content.append(contentsOf: piece) }
             return nil
         } catch {
@@ -83,12 +86,12 @@ package struct ChunkedDecoder {
         }
     }
 
-    /// Takes a byte of a line.
+    /// Handles one byte of a size line or of the CRLF after a chunk's content.
     private mutating func take(_ byte: UInt8) throws(TransferFailure) {
         try count(1)
         switch (state, byte) {
         case (.size(let count), _) where byte.hexadecimalDigit != nil:
-            // 15 digits are less than `Int64` holds.
+            // 15 hexadecimal digits always fit into an `Int64`.
             guard count < 15, let digit = byte.hexadecimalDigit else {
                 throw .malformedChunk("a chunk size is too large")
             }
@@ -109,7 +112,7 @@ package struct ChunkedDecoder {
         case (.sizeLineFeed, _): throw .malformedChunk("a chunk size has a CR that no LF follows")
         case (.size, _), (.padding, _):
             throw .malformedChunk("a chunk size has a character that is no hexadecimal digit")
-        case (.content, _), (.extensions, _), (.ended, _): break  // `next` takes these.
+        case (.content, _), (.extensions, _), (.ended, _): break  // `next` handles these states.
         }
     }
 

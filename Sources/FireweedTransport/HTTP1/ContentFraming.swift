@@ -1,6 +1,6 @@
-// The end of a response's content.
+// The framing of a response's content.
 
-/// The delimitation of a response's content (RFC 9112 §6.3).
+/// How the end of a response's content is found (RFC 9112 §6.3).
 package enum ContentFraming: Equatable, Sendable {
     /// There is no content.
     case none
@@ -8,9 +8,9 @@ package enum ContentFraming: Equatable, Sendable {
     case length(Int64)
     /// The chunked transfer coding (RFC 9112 §7.1).
     case chunked
-    /// The content ends with the connection.
+    /// The content ends when the connection closes.
     case untilClose
-    /// HTTP ends with this head: what follows belongs to a tunnel (2xx to CONNECT) or to another protocol (101).
+    /// HTTP ends with this head: later bytes belong to a tunnel (2xx to CONNECT) or to another protocol (101).
     case tunnel
 }
 
@@ -23,7 +23,7 @@ package struct ResponseExpectation: Equatable, Sendable {
     /// The request has an `Upgrade` field: a 101 may come (RFC 9110 §15.2.2).
     package var offersUpgrade: Bool
 
-    /// Makes the expectation for a request's method and its `Upgrade` field; methods compare with case.
+    /// Makes the expectation for a request with this method; method names are case-sensitive.
     package init(method: String, offersUpgrade: Bool = false) {
         isHead = method == "HEAD"
         isConnect = method == "CONNECT"
@@ -32,7 +32,8 @@ package struct ResponseExpectation: Equatable, Sendable {
 }
 
 extension ContentFraming {
-    /// The framing of a final response, by the first rule of RFC 9112 §6.3 that applies; throws where it is ambiguous.
+    /// Returns the framing of a final response or a 101, by the first rule of RFC 9112 §6.3 that applies; throws if the
+    /// framing is ambiguous, or if the request did not ask for the 101.
     static func of(
         _ line: StatusLine, _ fields: FramingFields, expecting expectation: ResponseExpectation
     ) throws(TransferFailure) -> ContentFraming {
@@ -40,14 +41,14 @@ extension ContentFraming {
             guard expectation.offersUpgrade else { throw .badResponse("the server switched protocols unasked") }
             return .tunnel
         }
-        // Lengths and codings of a tunnel's head are ignored (RFC 9110 §9.3.6).
+        // RFC 9110 §9.3.6: a client ignores `Content-Length` and `Transfer-Encoding` in a 2xx response to CONNECT.
         if expectation.isConnect, 200..<300 ~= line.status { return .tunnel }
         guard fields.length.isSound else {
             throw .badResponse("the response announces lengths that are none, or that differ")
         }
         if case .unsound(let detail) = fields.transferCoding { throw .badResponse(detail) }
         if fields.transferCoding == .chunked {
-            // §6.1: faulty framing, which an intermediary may have read in another way.
+            // RFC 9112 §6.1: the framing is faulty, and an intermediary may have read it differently.
             guard line.minorVersion > 0 else {
                 throw .badResponse("the response is chunked, and its version is HTTP/1.0 (RFC 9112 §6.1)")
             }

@@ -1,10 +1,10 @@
-// Fast scans of the bytes of heads.
+// Byte scans for the readers of heads.
 
 import Glibc
 
 /// Functions that the readers of start lines and field lines share.
 enum FieldBytes {
-    /// How a line ends.
+    /// The result of looking for the end of a line.
     enum LineEnd {
         /// The next line begins at this offset.
         case next(Int)
@@ -14,14 +14,15 @@ enum FieldBytes {
         case fault(String)
     }
 
-    /// The offset of the first CR, LF or NUL, which no text may have in it (RFC 9110 §5.5); `end` when there is none.
+    /// Returns the offset of the first CR, LF or NUL, which a field value cannot contain (RFC 9110 §5.5); `end` if
+    /// there is none.
     ///
-    /// Reads eight bytes at once, and looks for a byte below 0x20: most text has none.
+    /// Tests eight bytes at once for a byte below 0x20, since most text has none.
     static func endOfText(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var index = start
         while index &+ 8 <= end {
             let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            // The lowest bit that is set belongs to the first byte below 0x20; bits above may be set in error.
+            // The lowest bit that is set marks the first byte below 0x20; higher bits can be wrong, because of borrows.
             let controls = (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080
             guard controls != 0 else {
                 index &+= 8
@@ -39,9 +40,9 @@ enum FieldBytes {
         byte == 0x0D || byte == 0x0A || byte == 0
     }
 
-    /// How a line ends whose text stops at a CR, LF or NUL.
+    /// Returns the end of a line whose text stops at `index`, with a CR, LF or NUL.
     ///
-    /// A fault is reported only when the line is complete.
+    /// A fault is reported only once the line's LF has arrived.
     static func lineEnd(at index: Int, in bytes: UnsafeRawBufferPointer, acceptsBareLineFeed: Bool) -> LineEnd {
         switch bytes[index] {
         case 0x0D where index + 1 == bytes.count: return .incomplete
@@ -60,13 +61,13 @@ enum FieldBytes {
         lineFeed(in: bytes, from: index) != nil
     }
 
-    /// The offset of the first LF.
+    /// Returns the offset of the first LF at or after `index`; `nil` if there is none.
     static func lineFeed(in bytes: UnsafeRawBufferPointer, from index: Int = 0) -> Int? {
         guard let base = bytes.baseAddress, index < bytes.count else { return nil }
         return memchr(base + index, 0x0A, bytes.count - index).map { UnsafeRawPointer($0) - base }
     }
 
-    /// A short piece of received bytes for an error text: printable ASCII, all other bytes as dots.
+    /// Returns at most 40 received bytes for an error text: printable ASCII as is, every other byte as a dot.
     static func excerpt(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> String {
         String(decoding: bytes[start..<min(end, start + 40)].map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
     }

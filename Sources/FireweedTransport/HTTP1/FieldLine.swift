@@ -1,7 +1,9 @@
-// The lines of the heads that we send.
+// Field lines and request lines of the heads that we send.
 
 extension Field {
-    /// Whether the field may be sent; a field that a peer has sent need not be.
+    /// Whether we may send the field; false if its name is not a token or its value has a control character.
+    ///
+    /// A received field may fail this test.
     package var isSendable: Bool { name.isToken && withOctets { !$0.hasControl } }
 
     /// Calls `body` with the octets of the value.
@@ -12,11 +14,11 @@ extension Field {
 }
 
 extension [UInt8] {
-    /// Appends a field line; throws `badURL` with the name of a field that cannot be sent, and appends nothing then.
+    /// Appends a field line; throws `badURL` with the name of a field that cannot be sent, and then appends nothing.
     ///
-    /// Every field line of a head is written here, over HTTP/1.1 and HTTP/2, in `CONNECT` and in the handshakes of
-    /// WebSockets: its name is a token, and its value has no control character but tabs. So no text of users, proxies
-    /// or servers can end a line and begin another one (RFC 9110 §5.1, §5.5).
+    /// Every field line that we send goes through this method: those of HTTP/1.1, HTTP/2, `CONNECT` and WebSocket
+    /// handshakes. The name must be a token, and the value may have no control character except tabs. This prevents
+    /// text from users, proxies or servers from ending a line and injecting another (RFC 9110 §5.1, §5.5).
     mutating func appendLine(of field: borrowing Field) throws(TransferFailure) {
         let start = count
         let isToken = field.name.withBytes { name in
@@ -38,9 +40,9 @@ extension [UInt8] {
             : .refusedField(copy field, "its name is not a token (RFC 9110 §5.1)")
     }
 
-    /// Appends a request line (RFC 9112 §3); the target is a part of a `RequestTarget`, which has checked its bytes.
+    /// Appends a request line (RFC 9112 §3); `target` comes from a `RequestTarget`, which has checked its bytes.
     ///
-    /// Throws `badURL` where the method is not a token, and appends nothing then.
+    /// Throws `badURL` if the method is not a token, and then appends nothing.
     mutating func appendRequestLine(_ method: String, _ target: String) throws(TransferFailure) {
         try RequestMessage.check(method: method)
         append(contentsOf: method.utf8)
@@ -51,7 +53,7 @@ extension [UInt8] {
 }
 
 extension RequestMessage {
-    /// Throws `badURL` where a method is not a token.
+    /// Throws `badURL` if the method is not a token.
     static func check(method: String) throws(TransferFailure) {
         guard method.isToken else {
             throw .badMessage("the method is not a token (RFC 9110 §9.1)")

@@ -1,40 +1,40 @@
-// The lines of a head or of a trailer section.
+// The reader of the field lines of a head or of a trailer section.
 
 import Glibc
 
 /// Reads field lines up to the empty line, strictly and in one pass (RFC 9112 §5).
 ///
-/// In a head, a line that begins with white space continues the value before it: the fold counts as spaces (§5.2). Such
-/// a line is refused in a trailer section, after a field that frames the message, where its text begins with the name
-/// of such a field, and where it has no text.
+/// In a head, a line that begins with white space continues the previous field's value (§5.2): the line break becomes
+/// spaces. Such a line is refused in a trailer section, before the first field, after a field that frames the message,
+/// if its text begins with the name of such a field, and if it has no text.
 ///
-/// The bytes may come in pieces: each call gets all bytes of the section from its start, and continues at the first
-/// line that was not complete. A fault in a line is reported when the line is complete, so that it does not depend on
-/// the pieces.
+/// The bytes may arrive in pieces: each call gets all bytes of the section from its start, and continues at the first
+/// incomplete line. A fault is reported only when its line is complete, so that the result does not depend on how the
+/// bytes are divided.
 struct FieldSectionReader {
     /// Whether a line may end in LF alone.
     ///
-    /// RFC 9112 §2.2 allows a recipient to accept it for the start line and the fields. The lines of the chunked coding
-    /// (§7.1) are not among those, and disagreement about their ends has been used to smuggle messages.
+    /// RFC 9112 §2.2 allows a bare LF after the start line and after field lines, but not in the chunked coding (§7.1):
+    /// attackers have used disagreement about those line ends to smuggle messages.
     var acceptsBareLineFeed = true
     /// The most fields that the section may have.
     var maximumFieldCount = 1000
-    /// The offset of the first line that was not read; at the end, the offset after the empty line.
+    /// The offset of the first line that is not read yet; after the empty line, the offset of the byte that follows.
     var position = 0
-    /// Where the empty line begins, once it was read.
+    /// The offset of the empty line, once that line is read.
     private(set) var sectionEnd = 0
     /// The fields so far.
     private(set) var fields: [FieldRange] = []
-    /// Where lines were folded: from the end of a value's line up to the text that continues it.
+    /// The folds: each range goes from the end of a line's text to the text of the line that continues it.
     private(set) var folds: [Range<Int>] = []
-    /// Where the text of the last line ends, without its CRLF.
+    /// The offset at which the text of the last line ends, without its line end.
     private var textEnd = 0
     /// The marks of the fields so far.
     private(set) var marks: ResponseHead.Marks = []
-    /// What the fields so far say about content and connection.
+    /// The framing and connection options that the fields so far announce.
     private(set) var framing = FramingFields()
 
-    /// Makes the reader ready for another section, which begins at `position`; its buffers are kept.
+    /// Prepares the reader for another section that begins at `position`; keeps the capacity of its buffers.
     mutating func reset(position: Int = 0, acceptsBareLineFeed: Bool = true) {
         self.position = position
         self.acceptsBareLineFeed = acceptsBareLineFeed
@@ -44,7 +44,7 @@ struct FieldSectionReader {
         framing = FramingFields()
     }
 
-    /// Reads the complete lines; true when the empty line was among them.
+    /// Reads the complete lines; returns true once the empty line is read.
     mutating func read(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Bool {
         guard let base = bytes.baseAddress else { return false }
         while position < bytes.count {
@@ -61,10 +61,10 @@ struct FieldSectionReader {
         return false
     }
 
-    /// Trailers, in which a bare LF is refused, are not folded either: they belong to the chunked coding.
+    /// Folds are refused in trailer sections, as bare LFs are: trailers are part of the chunked coding.
     private var acceptsFolds: Bool { acceptsBareLineFeed }
 
-    /// Reads a line that continues the last field's value (RFC 9112 §5.2); false when it is not complete.
+    /// Reads a line that continues the last field's value (RFC 9112 §5.2); returns false if the line is incomplete.
     private mutating func readFold(
         _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
     ) throws(TransferFailure) -> Bool {
@@ -91,7 +91,7 @@ struct FieldSectionReader {
     private static let badFold =
         "the response has a folded line that is empty, or has to do with a field that frames the message (RFC 9112 §5.2)"
 
-    /// Reads one field line (RFC 9112 §5); false when it is not complete.
+    /// Reads one field line (RFC 9112 §5); returns false if the line is incomplete.
     private mutating func readField(
         _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
     ) throws(TransferFailure) -> Bool {
@@ -123,7 +123,7 @@ struct FieldSectionReader {
     private mutating func note(_ field: FieldRange, in base: UnsafeRawPointer) {
         fields.append(field)
         let nameCount = Int(field.nameEnd &- field.nameStart)
-        // No field that matters here has another length.
+        // All fields that `marks` and `framing` note have names of these lengths.
         guard nameCount == 4 || nameCount == 7 || nameCount >= 10 && nameCount <= 17 || nameCount == 25 else { return }
         let name = UnsafeRawBufferPointer(start: base + Int(field.nameStart), count: nameCount)
         let value = UnsafeRawBufferPointer(
@@ -132,7 +132,7 @@ struct FieldSectionReader {
         framing.note(name, value)
     }
 
-    /// Where the next line begins, when a line ends here; `nil` when that cannot be known yet.
+    /// Returns the offset of the next line if a line ends at `index`; `nil` if more bytes are needed to know.
     private func lineEnd(at index: Int, in bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Int? {
         switch FieldBytes.lineEnd(at: index, in: bytes, acceptsBareLineFeed: acceptsBareLineFeed) {
         case .next(let next): return next
@@ -141,7 +141,7 @@ struct FieldSectionReader {
         }
     }
 
-    /// Throws if the line with the fault is complete; otherwise returns false.
+    /// Throws if the faulty line is complete; otherwise returns false.
     private func fault(
         _ detail: @autoclosure () -> String, in bytes: UnsafeRawBufferPointer, from index: Int
     ) throws(TransferFailure) -> Bool {
@@ -149,7 +149,7 @@ struct FieldSectionReader {
         throw .badResponse(detail())
     }
 
-    /// Says what is wrong with a line that does not begin with a name and a colon.
+    /// Returns the error text for a line that does not begin with a field name and a colon.
     private static func complaint(aboutName bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> String {
         let name = FieldBytes.excerpt(bytes, from: start, to: end)
         switch bytes[end] {

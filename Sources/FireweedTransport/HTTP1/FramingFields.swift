@@ -1,13 +1,13 @@
 // The fields of a head that concern its content and its connection.
 
-/// The fields of one head that frame its content and decide about its connection (RFC 9112 §6, §7 and §9).
+/// The values of one head's fields that frame its content or control its connection (RFC 9112 §6, §7 and §9).
 struct FramingFields {
-    /// What `Transfer-Encoding` says.
+    /// The value of `Transfer-Encoding`.
     enum TransferCoding: Equatable {
         case none
-        /// `chunked`, once and alone.
+        /// The only coding is `chunked`.
         case chunked
-        /// Any other value: codings that were not asked for, or a malformed list.
+        /// Any other value: a coding that the request did not accept, or a malformed list.
         case unsound(String)
     }
 
@@ -16,13 +16,13 @@ struct FramingFields {
     private(set) var transferCoding = TransferCoding.none
     /// `Connection: close` (RFC 9112 §9.6).
     private(set) var hasClose = false
-    /// `Connection: keep-alive`, which HTTP/1.0 needs to keep a connection (RFC 9112 §9.3).
+    /// `Connection: keep-alive`, without which HTTP/1.0 closes the connection (RFC 9112 §9.3).
     private(set) var hasKeepAlive = false
-    /// The seconds of `Keep-Alive: timeout=…` (RFC 2068 §19.7.1.1), which most servers send.
+    /// The seconds of `Keep-Alive: timeout=…` (RFC 2068 §19.7.1.1); `nil` without a valid one.
     private(set) var keepAliveSeconds: Int?
 
-    /// Whether a field of this name decides about framing or connection: recipients disagree on folds, and must not
-    /// disagree on such fields.
+    /// Whether the field frames the content or controls the connection; recipients treat folded lines differently, so
+    /// such a field must not be folded.
     static func areFramed(by name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 10: name.isFieldName("connection") || name.isFieldName("keep-alive")
@@ -32,7 +32,7 @@ struct FramingFields {
         }
     }
 
-    /// Takes a field into account.
+    /// Records the field if it is one of these.
     mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         switch name.count {
         case 10 where name.isFieldName("connection"): noteConnection(value)
@@ -63,7 +63,7 @@ struct FramingFields {
         }
     }
 
-    /// Only `chunked` may come: other transfer codings need a `TE` field in the request (RFC 9112 §7.4).
+    /// Accepts only `chunked`: other transfer codings need a `TE` field in the request (RFC 9112 §7.4).
     private mutating func noteTransferCodings(_ value: UnsafeRawBufferPointer) {
         var isEmpty = true
         value.forEachListMember { member in
@@ -83,8 +83,8 @@ struct FramingFields {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Calls `body` with each member of a comma-separated list that is not empty (RFC 9110 §5.6.1), without the white
-    /// space around it.
+    /// Calls `body` with each non-empty member of a comma-separated list (RFC 9110 §5.6.1), without surrounding white
+    /// space.
     func forEachListMember(_ body: (UnsafeRawBufferPointer) -> Void) {
         var start = 0
         while start < count {

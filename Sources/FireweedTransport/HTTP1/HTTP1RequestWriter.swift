@@ -1,22 +1,24 @@
-// The heads of request messages, as bytes.
+// The writer of the heads of HTTP/1.1 request messages.
 
 /// Writes the heads of the request messages of one connection (RFC 9112 §3).
 ///
-/// A block of fields is checked and serialised once: the writer keeps the last block, and messages share blocks.
+/// The writer keeps the last block of fields in its checked and serialised form, since messages often share a block.
 package struct HTTP1RequestWriter {
     /// The form of the request target in the request line (RFC 9112 §3.2).
     package enum Form: Sendable, Equatable {
-        /// The origin, reached directly or through a tunnel.
+        /// The origin form: the request goes to the origin, directly or through a tunnel.
         case origin
-        /// A proxy for clear text: the absolute form. `lines` are fields for the proxy alone, each with its CRLF.
+        /// The absolute form: the request goes to a proxy in clear text. `lines` are fields for the proxy only, each
+        /// with its CRLF.
         case proxy(lines: [UInt8])
     }
 
-    /// How the content that follows the head is framed (RFC 9112 §6).
+    /// The framing of the content that follows the head (RFC 9112 §6).
     package enum Framing: Sendable, Equatable {
         /// No content follows.
         case none
-        /// This many bytes follow; with fewer or more bytes the connection is closed, since its framing is lost.
+        /// Exactly this many bytes follow. If the content has more or fewer, the connection is closed, since its
+        /// framing is lost.
         case length(Int64)
         /// Chunks follow (`ChunkedEncoder`).
         case chunked
@@ -26,15 +28,15 @@ package struct HTTP1RequestWriter {
     package struct Written: Sendable, Equatable {
         /// How the content is framed.
         package var framing: Framing
-        /// The content waits for a 100, at most one second (RFC 9110 §10.1.1).
+        /// The content waits for a 100 (Continue), for at most one second (RFC 9110 §10.1.1).
         package var expectsContinue: Bool
-        /// The message asks for the end of the connection after its response.
+        /// The message asks the server to close the connection after the response.
         package var closesConnection: Bool
-        /// What the response depends on.
+        /// The properties of the request that the framing of its response depends on.
         package var expectation: ResponseExpectation
     }
 
-    /// The longest head that is sent, in bytes, over HTTP/1.1 and HTTP/2.
+    /// The longest head of a request message, in bytes, over HTTP/1.1 and HTTP/2.
     static let maximumHeadByteCount = 1 << 20
 
     private var blocks: CheckedBlocks
@@ -44,25 +46,27 @@ package struct HTTP1RequestWriter {
     /// Makes a writer.
     ///
     /// - Parameters:
-    ///   - writing: how fields are written; `nil` to write them as messages have them.
-    ///   - acceptedCodings: the value of `Accept-Encoding` for messages that have none.
+    ///   - writing: the changes to make to fields before they are written; `nil` to write the fields of messages
+    ///     unchanged.
+    ///   - acceptedCodings: the value of `Accept-Encoding` for messages without this field; empty to send no such
+    ///     field.
     package init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
         blocks = CheckedBlocks(writing: writing)
         self.acceptedCodings = acceptedCodings
     }
 
-    /// Appends the head of a message, its empty line included.
+    /// Appends the head of a message, including its empty line.
     ///
     /// - Parameters:
-    ///   - message: the message; its URL is `target`'s.
-    ///   - target: the parts of its URL.
-    ///   - form: the recipient of the head.
-    ///   - contentLength: how many bytes of content there are; `nil` where that is not known, and chunks are sent.
-    ///   - extra: fields of the transport's own, each with its CRLF, such as an answer to a challenge.
-    ///   - bytes: where the head is appended; nothing is appended when this throws.
+    ///   - message: the message; its URL is the one that `target` was made from.
+    ///   - target: the parts of that URL.
+    ///   - form: the form of the request target, which depends on the recipient.
+    ///   - contentLength: the number of content bytes; `nil` if unknown: the content is then sent in chunks.
+    ///   - extra: fields that the transport adds, each with its CRLF, such as credentials in answer to a challenge.
+    ///   - bytes: the buffer to append to; it is unchanged if this method throws.
     /// - Returns: the properties of the head that its connection depends on.
-    /// - Throws: `badURL` with the name of what cannot be sent; `dataLengthExceedsMaximum` for a head that is longer
-    ///   than `maximumHeadByteCount`.
+    /// - Throws: `badURL` with the name of the part that cannot be sent; `dataLengthExceedsMaximum` for a head that is
+    ///   longer than `maximumHeadByteCount`.
     package mutating func write(
         _ message: RequestMessage, to target: RequestTarget, form: Form = .origin, contentLength: Int64?,
         extra: [UInt8] = [], into bytes: inout [UInt8]
@@ -76,7 +80,7 @@ package struct HTTP1RequestWriter {
             bytes += lastGET.rest
             return lastGET.written
         }
-        // The head is kept only for a block that several messages share.
+        // Only a block that several messages share is worth keeping: this block is the previous message's too.
         let isShared = blocks.hasLast(message.fields)
         let fields = try blocks.fields(of: message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)
@@ -115,16 +119,16 @@ package struct HTTP1RequestWriter {
         return written
     }
 
-    /// The head of a GET after its target: the next GET for the same host usually has the same fields.
+    /// The head of the last GET without its request target: the next GET to the same host usually has the same fields.
     private struct LastGET {
         let block: FieldBlock
         let target: RequestTarget
-        /// From the version on, up to the empty line.
+        /// The bytes from the space before `HTTP/1.1` to the empty line.
         let rest: [UInt8]
         let written: Written
     }
 
-    /// The framing fields, the options of the connection, and the empty line.
+    /// Appends the framing fields, `Expect`, `Connection` and the empty line.
     private static func append(
         _ framing: Framing, _ fields: CheckedFields, _ expectsContinue: Bool, to bytes: inout [UInt8]
     ) {
@@ -146,7 +150,7 @@ package struct HTTP1RequestWriter {
         bytes.append("\r\n")
     }
 
-    /// How the content is framed; throws where the message's own fields contradict that.
+    /// Returns the framing of the content; throws if the message's own framing fields contradict it.
     static func framing(
         of message: RequestMessage, contentLength: Int64?, _ fields: CheckedFields
     ) throws(TransferFailure) -> Framing {
@@ -159,7 +163,8 @@ package struct HTTP1RequestWriter {
             guard !fields.isChunked else {
                 throw .badMessage("the request's field “Transfer-Encoding” cannot be sent: there is no content")
             }
-            // RFC 9110 §8.6: a length of zero where the method gives content a meaning.
+            // RFC 9110 §8.6: a message without content sends `Content-Length: 0` if its method defines a meaning for
+            // content.
             let needsLength = ["POST", "PUT", "PATCH"].contains(message.method)
             return needsLength || fields.length != nil ? .length(0) : .none
         }
@@ -173,7 +178,7 @@ package struct HTTP1RequestWriter {
 }
 
 extension [UInt8] {
-    /// Appends ASCII that is known when this is compiled.
+    /// Appends ASCII text that is a literal.
     mutating func append(_ text: StaticString) {
         append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }

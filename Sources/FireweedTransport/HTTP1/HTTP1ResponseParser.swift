@@ -1,9 +1,10 @@
-// Responses of an HTTP/1.1 connection, read from its bytes.
+// The parser of the responses on an HTTP/1.1 connection.
 
-/// Reads the responses that come on one connection, one after another (RFC 9112).
+/// Parses the responses that arrive on one connection, one after another (RFC 9112).
 ///
-/// It is fed with the bytes of a read buffer, keeps none of them but an unfinished head, and gives the same events
-/// wherever the bytes are cut. It is strict: every ambiguity that has been used to smuggle messages is refused.
+/// The caller passes the bytes of a read buffer. The parser copies only unfinished heads and trailer sections, and
+/// gives the same events however the bytes are divided. It is strict: it refuses every ambiguity that has been used to
+/// smuggle messages.
 /// ```swift
 /// parser.expect(ResponseExpectation(method: "GET"))
 /// while true {
@@ -19,17 +20,17 @@
 package struct HTTP1ResponseParser {
     /// A part of a response that the parser has read.
     package enum Event {
-        /// The bytes are used up.
+        /// All given bytes were read.
         case needsMore
         /// An interim response, other than a 101 (RFC 9110 §15.2).
         case interim(ResponseHead)
-        /// The head of the response, and what delimits its content.
+        /// The head of the final response (or of a 101), and the framing of its content.
         case head(ResponseHead, ContentFraming)
-        /// Bytes of the content, without transfer coding, and still in content coding; they are a part of the given
+        /// Bytes of the content, with the transfer coding removed and the content coding still on: a slice of the given
         /// bytes.
         case content(UnsafeRawBufferPointer)
-        /// The response ended. Bytes after its end are not read: they belong to a tunnel, or are a fault of the
-        /// server's.
+        /// The response ended. Bytes after its end are not read: they belong to a tunnel, or the server sent them in
+        /// error.
         case end
     }
 
@@ -47,25 +48,25 @@ package struct HTTP1ResponseParser {
     private var line: StatusLine?
     private var section = FieldSectionReader()
     private var chunks = ChunkedDecoder(framingLimit: 0)
-    /// The start of a head or trailer section whose end has not come.
+    /// The bytes so far of a head or trailer section whose end has not arrived.
     private var pending: [UInt8] = []
     private var interimCount = 0
     private let limits: ResponseLimits
 
-    /// The bytes of all complete heads and trailers of the exchange.
+    /// The number of bytes in all complete heads and trailer sections of the exchange.
     package private(set) var headerByteCount = 0
-    /// True once a byte of a response came for the current exchange: the request may not be sent again after that.
+    /// True once a byte of the current exchange's response has arrived: after that, the request may not be sent again.
     package private(set) var hasBegun = false
-    /// Whether server and version leave the connection open after this response (RFC 9112 §9.3); known with its head.
+    /// Whether the server keeps the connection open after this response (RFC 9112 §9.3); known with the head.
     package private(set) var isPersistent = false
-    /// The seconds for which the server keeps an idle connection (`Keep-Alive: timeout=…`); known with the head.
+    /// The seconds for which the server keeps an idle connection open (`Keep-Alive: timeout=…`); known with the head.
     package private(set) var keepAliveSeconds: Int?
     /// The trailer section (RFC 9110 §6.5), known at the end; `nil` when there is none.
     package private(set) var trailers: FieldBlock?
-    /// The lines of the trailer section as they came, without the empty line; known at the end.
+    /// The lines of the trailer section as received, without the empty line; known at the end.
     private(set) var trailerLines: [UInt8] = []
 
-    /// The lines that have come of an unfinished head or trailer section.
+    /// The complete lines so far of an unfinished head or trailer section.
     var unfinishedLines: [UInt8] {
         pending.lastIndex(of: 0x0A).map { Array(pending[...$0]) } ?? []
     }
@@ -76,10 +77,11 @@ package struct HTTP1ResponseParser {
         section.maximumFieldCount = limits.maximumHeaderFieldCount
     }
 
-    /// True when the response has ended, and before one is expected; the connection may stay open.
+    /// True after the end of a response, and before the first `expect(_:)`; the connection may stay open.
     package var isAtEnd: Bool { if case .ended = state { true } else { false } }
 
-    /// How many bytes of the content are still to come, where a length was announced: they may be read at once.
+    /// The number of content bytes still to come, if the response announced a length; the caller can read them in one
+    /// go.
     package var remainingContentByteCount: Int64? { if case .length(let rest) = state { rest } else { nil } }
 
     /// Begins an exchange: the next bytes belong to its response.
@@ -96,10 +98,9 @@ package struct HTTP1ResponseParser {
         if !trailerLines.isEmpty { trailerLines = [] }
     }
 
-    /// Takes bytes from the front of `bytes` up to the next event.
+    /// Reads from the front of `bytes` up to the next event.
     ///
-    /// Throws the failure of the response; after that the connection cannot be used, nor the parser before
-    /// `expect(_:)`.
+    /// Throws the failure of the response. Afterwards the connection cannot be used, nor the parser until `expect(_:)`.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         switch state {
         case .head, .trailers: return try readSection(&bytes)
@@ -126,12 +127,12 @@ package struct HTTP1ResponseParser {
         }
     }
 
-    /// Takes the content of all chunks in the rest of `bytes` at once, instead of an event for each.
+    /// Appends the content of all chunks in the rest of `bytes`, instead of giving one event for each.
     ///
     /// - Parameters:
-    ///   - bytes: what follows the last event; what was taken is removed from its front.
-    ///   - content: where the content is appended.
-    /// - Returns: the failure of the response after that content; `nil` where there is none.
+    ///   - bytes: the bytes after the last event; the bytes that were read are removed from its front.
+    ///   - content: the array to append to.
+    /// - Returns: the failure of the response that follows this content; `nil` if there is none.
     mutating func takeContent(_ bytes: inout UnsafeRawBufferPointer, into content: inout [UInt8]) -> TransferFailure? {
         guard case .chunks = state else { return nil }
         return chunks.takeContent(&bytes, into: &content)
@@ -139,8 +140,8 @@ package struct HTTP1ResponseParser {
 
     /// Notifies the parser that the peer has closed the connection.
     ///
-    /// Throws `networkConnectionLost` where that cuts the response (RFC 9112 §8). Otherwise the response has ended: the
-    /// next event is `.end`.
+    /// Throws `networkConnectionLost` if the response is incomplete (RFC 9112 §8). Otherwise the response has ended:
+    /// the next event is `.end`.
     package mutating func finish() throws(TransferFailure) {
         switch state {
         case .ended: return
@@ -161,7 +162,7 @@ package struct HTTP1ResponseParser {
         section.reset()
     }
 
-    /// Reads a head or a trailer section; a section that comes whole is read in place.
+    /// Reads a head or a trailer section; a section that arrives complete is read without a copy.
     private mutating func readSection(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         guard !bytes.isEmpty else { return .needsMore }
         hasBegun = true
@@ -176,20 +177,22 @@ package struct HTTP1ResponseParser {
         return try take(whole)
     }
 
-    /// Assembles a section that comes in pieces, line by line.
+    /// Assembles a section that arrives in pieces, line by line.
     private mutating func readPieces(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         while !bytes.isEmpty {
             let lineEnd = FieldBytes.lineFeed(in: bytes).map { $0 + 1 }
-            // A response that is not HTTP/1 is recognised by its first bytes, since its line might never end.
+            // The first bytes are checked without waiting for the line to end: a response that is not HTTP/1 might
+            // never end its line.
             let isStart = pending.count < Self.startByteCount
             pending.append(contentsOf: bytes[..<(lineEnd ?? bytes.count)])
             bytes = UnsafeRawBufferPointer(rebasing: bytes[(lineEnd ?? bytes.count)...])
             guard lineEnd != nil || isStart else {
-                // An incomplete line is not read: a long line would be read again with each piece.
+                // An incomplete line is not parsed yet: otherwise a long line would be parsed again with each piece.
                 try checkLength(of: pending.count)
                 continue
             }
-            // Moved aside while it is read, since the reader is a part of this value too.
+            // `pending` is moved to a local variable, because `readLines` and `take` mutate `self` while they read its
+            // bytes.
             var held: [UInt8] = []
             swap(&held, &pending)
             defer { swap(&held, &pending) }
@@ -205,7 +208,7 @@ package struct HTTP1ResponseParser {
         return .needsMore
     }
 
-    /// Reads the lines that are complete; true when the section is.
+    /// Reads the complete lines; returns true if the section is complete.
     private mutating func readLines(of bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Bool {
         let limit = limits.maximumHeaderByteCount - headerByteCount
         let allowed = bytes.count <= limit ? bytes : UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, limit)))
@@ -218,17 +221,17 @@ package struct HTTP1ResponseParser {
         return false
     }
 
-    /// The bytes of `HTTP/1.`.
+    /// The number of bytes in `HTTP/1.`.
     private static let startByteCount = 7
 
-    /// Throws, if an incomplete section is as long as a complete one may be.
+    /// Throws if an incomplete section already has as many bytes as a complete one may have.
     private func checkLength(of count: Int) throws(TransferFailure) {
         guard count < limits.maximumHeaderByteCount - headerByteCount else {
             throw .refused(.headerBytes(limit: limits.maximumHeaderByteCount))
         }
     }
 
-    /// Takes a whole section, its empty line included.
+    /// Handles a complete section, including its empty line; replaces folds with spaces first.
     private mutating func take(_ whole: UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         guard !section.folds.isEmpty else { return try takeUnfolded(whole) }
         var bytes = Array(whole)
@@ -267,7 +270,7 @@ package struct HTTP1ResponseParser {
         return .head(head, try begin(line))
     }
 
-    /// Begins the content of the final response.
+    /// Prepares to read the content of the final response, and returns its framing.
     private mutating func begin(_ line: StatusLine) throws(TransferFailure) -> ContentFraming {
         let framing = try ContentFraming.of(line, section.framing, expecting: expectation)
         isPersistent = !section.framing.hasClose && (line.minorVersion > 0 || section.framing.hasKeepAlive)

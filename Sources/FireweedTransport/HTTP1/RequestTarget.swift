@@ -1,23 +1,24 @@
-// The destination of a request message, for its request line.
+// The parsed URL of a request message.
 
 import Foundation
 
-/// The parts of a message's URL that HTTP/1.1 needs (RFC 9112 §3.2), read from its bytes.
+/// The parts of a message's URL that HTTP/1.1 needs (RFC 9112 §3.2), parsed from its bytes.
 ///
-/// The layer above has checked the URL's syntax. This type refuses everything that would end the request line or begin
-/// another.
+/// The layer above has checked the URL's syntax. This type refuses every byte that could end the request line or inject
+/// another line.
 package struct RequestTarget: Equatable, Sendable {
     /// True for `https`.
     package let isSecure: Bool
-    /// The host as in the `Host` field: a name in A-labels, an address, an IPv6 address in brackets without its zone.
+    /// The host as sent in `Host`: a name in A-labels, an IPv4 address, or an IPv6 address in brackets without its
+    /// zone.
     package let host: String
-    /// The host in the form in which hosts are compared, without brackets; an IPv6 address with its zone.
+    /// The host in canonical form, for comparison: without brackets; an IPv6 address keeps its zone.
     package let canonicalHost: String
-    /// Whether the host is a name with a final dot, which the canonical form does not have.
+    /// Whether the host is a name with a final dot; `canonicalHost` does not have that dot.
     package var isCompleteName: Bool { CanonicalHost.isCompleteName(host, canonical: canonicalHost) }
-    /// The port of the URL, or its scheme's own.
+    /// The port of the URL, or the default port of its scheme.
     package let port: Int
-    /// Path and query as they are written, which is the origin form (RFC 9112 §3.2.1).
+    /// The origin form (RFC 9112 §3.2.1): path and query as written, with a `/` in front if the path is empty.
     package let originForm: String
 
     /// Whether another target has the same `authority`.
@@ -25,11 +26,11 @@ package struct RequestTarget: Equatable, Sendable {
         port == other.port && isSecure == other.isSecure && host == other.host
     }
 
-    /// Host and port, the port only where it is not the scheme's own (RFC 9110 §7.2).
+    /// The host, and the port unless it is the scheme's default port (RFC 9110 §7.2).
     package var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
     /// The authority form with its port, for CONNECT (RFC 9112 §3.2.3).
     package var authorityForm: String { "\(host):\(port)" }
-    /// The origin with its port (RFC 9110 §4.3.1), for people and as a key.
+    /// The origin with its port (RFC 9110 §4.3.1), for messages to people and as a key.
     package var origin: String {
         let host = canonicalHost.contains(":") ? "[\(canonicalHost)]" : canonicalHost
         return "\(isSecure ? "https" : "http")://\(host):\(port)"
@@ -39,11 +40,11 @@ package struct RequestTarget: Equatable, Sendable {
 
     /// Reads an absolute `http` or `https` URL.
     ///
-    /// Throws `badURL` for a URL without a host, with an invalid port, or with a space, a control character or
-    /// something beyond ASCII where the request line would have it; `unsupportedURL` for another scheme.
+    /// Throws `badURL` for a URL without a host, with an invalid host or port, or with a space, a control character or
+    /// a non-ASCII character in its path or query; `unsupportedURL` for another scheme.
     package init(_ url: String) throws(TransferFailure) {
         var url = url
-        // Native UTF-8 is read in place; `withUTF8` converts other strings first.
+        // `withUTF8` gives access to native UTF-8 without a copy, and converts other strings first.
         let parts = url.withUTF8 { (bytes) -> Result<RequestTarget, TransferFailure> in
             do throws(TransferFailure) {
                 return .success(try RequestTarget(UnsafeRawBufferPointer(bytes)))
@@ -78,7 +79,7 @@ package struct RequestTarget: Equatable, Sendable {
             UnsafeRawBufferPointer(rebasing: bytes[start..<end]), default: isSecure ? 443 : 80)
     }
 
-    /// Path and query, up to the fragment; a slash is added where the path is empty.
+    /// Returns the path and query, without the fragment; adds a slash in front if the path is empty.
     private static func originForm(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> String {
         var end = 0
         while end < bytes.count, bytes[end] != 0x23 {
@@ -115,18 +116,18 @@ package struct RequestTarget: Equatable, Sendable {
             throw .badMessage("the URL has an invalid port")
         }
         if hostEnd + 1 >= bytes.count { given = port }
-        // The host of most URLs is in its canonical form, and is read once.
+        // Most hosts are canonical already: then nothing more is parsed.
         if CanonicalHost.isCanonical(name) { return (host, host, given) }
         if bytes.first == 0x5B {
             let (address, zone) = try address(host[...])
-            // A zone means something on this machine alone (RFC 6874 §3): it is not sent to the peer.
+            // A zone has a meaning on this machine only (RFC 6874 §3), so it is not sent to the peer.
             return ("[\(address)]", zone.map { "\(address)%\($0)" } ?? address.description, given)
         }
         let sent = try self.name(host[...])
         return (sent, CanonicalHost.text(of: sent), given)
     }
 
-    /// An IPv6 address in brackets, and its zone, after a percent sign that is escaped as `%25` (RFC 6874 §2).
+    /// Parses an IPv6 address in brackets, and its zone, which follows `%25` (RFC 6874 §2) or a plain `%`.
     private static func address(_ bracketed: Substring) throws(TransferFailure) -> (IPAddress, zone: String?) {
         let inside = bracketed.dropFirst().dropLast()
         let halves = inside.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
@@ -141,12 +142,14 @@ package struct RequestTarget: Equatable, Sendable {
         return (address, zone)
     }
 
-    /// A name as it is written, where it has nothing but letters, digits, hyphens, underscores and dots.
+    /// Returns a name unchanged if it has only letters, digits, hyphens, underscores and dots and does not begin with a
+    /// digit; otherwise its canonical form, with a final dot if it had one.
     private static func name(_ text: Substring) throws(TransferFailure) -> String {
         guard !text.isEmpty else { throw .badMessage("the URL has no host") }
         let isPlain = text.utf8.allSatisfy { isHostByte($0) }
         if isPlain, text.utf8.first.map({ 0x30...0x39 ~= $0 }) == false { return String(text) }
-        // Numbers that are an address in another spelling, escapes, and names beyond ASCII.
+        // What remains: IPv4 addresses in any notation, names that begin with a digit, percent-escapes and non-ASCII
+        // names.
         let canonical = CanonicalHost.text(of: text.removingPercentEncoding ?? "")
         guard !canonical.isEmpty, canonical.utf8.allSatisfy({ isHostByte($0) || "!$&'()*+,;=~".utf8.contains($0) })
         else {

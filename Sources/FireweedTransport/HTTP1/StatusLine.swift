@@ -1,14 +1,14 @@
-// The first line of a response.
+// The status line of a response.
 
 /// A status line (RFC 9112 §4).
 struct StatusLine: Equatable {
     var status = 0
     /// The digit after `HTTP/1.`.
     var minorVersion = 1
-    /// Where the next line begins.
+    /// The offset of the next line.
     var end = 0
 
-    /// The version in the form of the wire.
+    /// The HTTP version as written in a status line.
     var version: String {
         switch minorVersion {
         case 1: "HTTP/1.1"
@@ -17,11 +17,11 @@ struct StatusLine: Equatable {
         }
     }
 
-    /// Reads `HTTP/1.1 200 OK`; `nil` when the line is not complete.
+    /// Parses a line such as `HTTP/1.1 200 OK`; `nil` if the line is incomplete.
     ///
-    /// The reason may be missing, and the space before it too, as many servers send it. Several spaces before the
-    /// status count as one, as in curl. A minor version above 1 is handled as 1.1 (RFC 9110 §2.5). Anything but HTTP/1
-    /// is refused at its first byte, since its line might never end.
+    /// The reason phrase may be missing, and the space before it too, because many servers omit them. Several spaces
+    /// before the status are accepted, as in curl. A minor version above 1 is handled as 1.1 (RFC 9110 §2.5). If the
+    /// bytes do not begin with `HTTP/1.`, the first wrong byte is refused at once, since the line might never end.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> StatusLine? {
         guard let base = bytes.baseAddress else { return nil }
         let prefix: StaticString = "HTTP/1."
@@ -50,7 +50,7 @@ struct StatusLine: Equatable {
 
     private static let tooShort = "the response has a status line that is too short (RFC 9112 §4)"
 
-    /// The fault in the bytes up to the one after the status; bytes after these do not change it.
+    /// Returns the fault in the bytes up to the byte after the status, if any; later bytes do not change this fault.
     private static func complaint(about base: UnsafeRawPointer, _ statusStart: Int) -> String? {
         guard !isWellFormed(base, statusStart) else { return nil }
         if (7..<(statusStart + 3)).contains(where: { base.byte($0) == 0x0A }) { return tooShort }

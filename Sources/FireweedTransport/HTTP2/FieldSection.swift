@@ -1,10 +1,11 @@
-// The fields of one HEADERS frame, as nghttp2 gives them.
+// The fields of one HEADERS frame, as nghttp2 passes them.
 
 import Glibc
 
-/// Gathers the fields of a response's head or trailers, in the form of HTTP/1.1, in which heads are kept.
+/// Collects the fields of a response's head or trailers, and stores them as HTTP/1.1 field lines, the format of
+/// `ResponseHead`.
 ///
-/// nghttp2 has checked names and values (RFC 9113 §8.2.1) and the order of pseudo-header fields; this type throws an
+/// nghttp2 has checked names and values (RFC 9113 §8.2.1) and the order of pseudo-header fields. This type throws an
 /// error for a status that is not three digits.
 struct FieldSection {
     private(set) var stream: Int32 = 0
@@ -13,15 +14,15 @@ struct FieldSection {
     private var fields: [FieldRange] = []
     private var marks = ResponseHead.Marks()
     private var length = AnnouncedLength()
-    /// The size of the section as RFC 9113 §6.5.2 counts it.
+    /// The size of the section, computed as in RFC 9113 §6.5.2.
     private(set) var listByteCount = 0
 
-    /// The octets that each field counts besides its name and its value.
+    /// The octets that each field adds to that size, besides its name and its value.
     static let fieldOverhead = 32
 
     var fieldCount: Int { fields.count }
 
-    /// Begins another section; the buffers are kept.
+    /// Begins another section; keeps the capacity of the buffers.
     mutating func begin(stream: Int32) {
         self.stream = stream
         status = nil
@@ -32,7 +33,7 @@ struct FieldSection {
         listByteCount = 0
     }
 
-    /// Takes a field.
+    /// Adds a field, or stores the status if the field is a pseudo-header field.
     mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(TransferFailure) {
         listByteCount += name.count + value.count + Self.fieldOverhead
         guard name.first != 0x3A else {
@@ -53,7 +54,7 @@ struct FieldSection {
         if name.count > 0 { marks.note(name, value, &length) }
     }
 
-    /// Three digits, the first of which is not zero (RFC 9110 §15).
+    /// Parses a status: three digits, the first of which is not zero (RFC 9110 §15).
     private static func status(_ value: UnsafeRawBufferPointer) throws(TransferFailure) -> Int {
         guard value.count == 3, value.allSatisfy({ 0x30...0x39 ~= $0 }), value[0] != 0x30 else {
             let text = FieldBytes.excerpt(value, from: 0, to: value.count)
@@ -62,7 +63,7 @@ struct FieldSection {
         return value.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// The head that the fields make.
+    /// Returns the head made of these fields.
     func head(status: Int) -> ResponseHead {
         var marks = marks
         if !length.isSound { marks.insert(.hasUnsoundLength) }
@@ -72,7 +73,7 @@ struct FieldSection {
         }
     }
 
-    /// The trailers that the fields make; `nil` when there are none.
+    /// The trailers made of these fields; `nil` if there are none.
     var trailers: FieldBlock? {
         fields.isEmpty ? nil : FieldBlock(head(status: 200).fields)
     }

@@ -2,21 +2,21 @@
 
 /// Counts the bytes of frames that carry neither fields nor content (RFC 9113 §10.5).
 ///
-/// It reads the frame headers of the bytes as they come, wherever they are cut, before nghttp2 does: nghttp2 reports
-/// only some of the frames that it ignores. One limit covers PING, SETTINGS, RST_STREAM, WINDOW_UPDATE, PRIORITY,
+/// It parses the frame headers before nghttp2 gets the bytes, however the bytes are divided, because nghttp2 does not
+/// report all frames that it ignores. One limit covers PING, SETTINGS, RST_STREAM, WINDOW_UPDATE, PRIORITY,
 /// CONTINUATION, empty DATA and unknown frames.
 struct FloodGuard {
-    /// What is known of a stream.
+    /// The state of a stream, which decides whether the fields and content of its frames are expected.
     enum StreamState {
         /// The response of the stream is being received.
         case open
-        /// The stream was never opened, or has ended.
+        /// The stream was never opened, has ended, or was cancelled.
         case closed
     }
 
     private enum State {
         case header
-        /// The pad length of a padded frame is still to come.
+        /// The frame is padded, and its pad length has not arrived yet.
         case padLength(frame: Frame)
         case payload(rest: Int)
     }
@@ -34,35 +34,35 @@ struct FloodGuard {
     private static let continuation: UInt8 = 9
     private static let padded: UInt8 = 8
     private static let prioritised: UInt8 = 0x20
-    /// The size of the priority in a HEADERS frame (RFC 9113 §6.2), which is not a field of the message.
+    /// The size of the priority in a HEADERS frame (RFC 9113 §6.2); these bytes are not fields.
     private static let priorityByteCount = 5
 
     private let limit: Int
     private var state = State.header
     private var header: [UInt8] = []
     private var count = 0
-    /// Bytes that may come for streams that were cancelled: they were on their way.
+    /// The number of bytes that may still arrive for streams that ended early: the peer had already sent them.
     private var strayAllowance = 0
 
-    /// Allows `limit` such bytes between two frames with fields or content.
+    /// Makes a guard that allows `limit` bytes of such frames between two frames with fields or content.
     init(limit: Int) {
         self.limit = limit
         header.reserveCapacity(Self.headerByteCount)
     }
 
-    /// Called when we end a stream, for which the peer may have sent up to `byteCount` bytes meanwhile.
+    /// Called when a stream fails or is cancelled: up to `byteCount` more bytes of that stream may be in flight.
     ///
-    /// The bytes that are on their way for all streams together are within the connection's window.
+    /// The allowance for all streams together is limited to the connection's window.
     mutating func allowStray(_ byteCount: Int) {
         strayAllowance = min(strayAllowance + byteCount, HTTP2Session.connectionWindowByteCount)
     }
 
-    /// Called when we send content: the peer answers it with frames of its own, such as WINDOW_UPDATE.
+    /// Called when we send content, because the peer responds to content with frames such as WINDOW_UPDATE.
     mutating func didSend(_ byteCount: Int) {
         count = max(0, count - byteCount)
     }
 
-    /// Reads the next bytes of the connection; false when the limit is exceeded.
+    /// Reads the next bytes of the connection; returns false if the limit is exceeded.
     mutating func read(_ bytes: UnsafeRawBufferPointer, streamState: (Int32) -> StreamState) -> Bool {
         var position = 0
         while position < bytes.count {
@@ -85,7 +85,7 @@ struct FloodGuard {
         return true
     }
 
-    /// Whether the next frame begins with `start`; `bytes` continue what was read before.
+    /// Whether the next frame begins with `start`; `bytes` follow the bytes that were read before.
     func isFrame(beginningWith start: some Collection<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
         guard case .header = state else { return false }
         return (header + bytes.prefix(max(0, start.count - header.count))).starts(with: start)
@@ -115,7 +115,8 @@ struct FloodGuard {
         guard streamState(frame.stream) == .open else {
             let covered = min(frame.byteCount, strayAllowance)
             strayAllowance -= covered
-            // Many small frames may be on their way: a byte is counted for the header of each.
+            // Many small frames of ended streams may be in flight, so one byte is counted for each frame header, not
+            // nine.
             count += frame.byteCount - covered + (covered > 0 ? 1 : Self.headerByteCount)
             return
         }
@@ -123,7 +124,8 @@ struct FloodGuard {
         switch frame.type {
         case Self.data where contentByteCount > 0: count = 0
         case Self.headers where contentByteCount > (hasPriority ? Self.priorityByteCount : 0): count = 0
-        // The fields in a CONTINUATION frame have limits of their own.
+        // `ResponseLimits` has separate limits for the fields in a CONTINUATION frame, so only the frame header is
+        // counted.
         case Self.continuation where contentByteCount > 0: count += Self.headerByteCount
         default: count += whole
         }

@@ -17,12 +17,13 @@ extension TransferFailure {
         .exchange(.badServerResponse, detail: "the server breaks HTTP/2: \(detail)", engineCode: 0)
     }
 
-    /// The peer does not speak HTTP/2, though both sides agreed on it in TLS, or the options say that it does.
+    /// The server answers in HTTP/1, although both sides agreed on HTTP/2 in TLS or the options say that it speaks
+    /// HTTP/2.
     static let answersInHTTP1 = TransferFailure.exchange(
         .badServerResponse,
         detail: "the connection is for HTTP/2, as was agreed or told, and the server answers in HTTP/1", engineCode: 0)
 
-    /// The connection ended with an error code.
+    /// The peer ended the connection with an error code in a GOAWAY frame.
     static func goneAway(_ code: UInt32) -> TransferFailure {
         .exchange(
             .networkConnectionLost,
@@ -39,11 +40,11 @@ enum HTTP2ErrorCode {
     static let cancel: UInt32 = 0x8
     static let http1Required: UInt32 = 0xD
 
-    /// The code's name, or its number.
+    /// The name of the code; its number if the code is unknown.
     static func name(of code: UInt32) -> String {
         code <= http1Required ? String(cString: nghttp2_http2_strerror(code)) : "error code \(code)"
     }
 
-    /// nghttp2's text for one of its errors.
+    /// nghttp2's text for one of its own errors.
     static func sentence(of libraryError: Int32) -> String { String(cString: nghttp2_strerror(libraryError)) }
 }

@@ -1,20 +1,20 @@
-// The state of a session's callbacks.
+// The receiver of nghttp2's callbacks.
 
 import CNghttp2
 import Foundation
 
-/// Turns nghttp2's callbacks into events, and keeps each stream that is in use.
+/// Turns nghttp2's callbacks into events, and keeps the state of each stream in use.
 ///
-/// Its methods are called from inside nghttp2, which they must not call. The only call to the outside is the one for
-/// content to send.
+/// nghttp2 calls these methods, so they must not call nghttp2. The only code that they call outside of the session is
+/// `source`, for the content of requests.
 final class HTTP2Inbox {
-    /// What is known of a stream.
+    /// The state of a stream.
     struct Stream {
         var interimCount = 0
         var fieldByteCount = 0
         var isHeadSent = false
         var trailers: FieldBlock?
-        /// The code of the RST_STREAM that came.
+        /// The code of the RST_STREAM frame that the peer sent.
         var resetCode: UInt32?
         /// The size of the receive window.
         var windowByteCount: Int
@@ -36,19 +36,19 @@ final class HTTP2Inbox {
     var floodGuard: FloodGuard
     /// Why the connection cannot continue.
     private(set) var failure: TransferFailure?
-    /// nghttp2's last complaint since the last bytes came, unless a stream failed for it.
+    /// nghttp2's last error text since bytes were last received; `nil` if a stream's failure has used the text.
     var complaint: String?
-    /// The code of the last GOAWAY that came.
+    /// The code of the last GOAWAY frame that the peer sent.
     private(set) var goAwayCode: UInt32?
     private(set) var hasSettings = false
-    /// The start of the bytes that nghttp2 reads.
+    /// The address of the bytes that nghttp2 is reading, to compute offsets of content.
     var base: UnsafeRawPointer?
-    /// Streams that are to be reset when nghttp2 has returned.
+    /// The streams to reset after nghttp2 has returned.
     var owedResets: [Int32] = []
-    /// The number of content bytes that came in this call, for the connection's window.
+    /// The number of content bytes received in this call; the connection's window is opened by as much.
     var receivedByteCount = 0
     private var section = FieldSection()
-    /// Whether the section's stream is known.
+    /// Whether the section belongs to a stream in `streams`.
     private var isSectionWanted = false
     /// The size of the stream's earlier sections, counted as in `FieldSection.listByteCount`.
     private var earlierByteCount = 0
@@ -63,10 +63,10 @@ final class HTTP2Inbox {
         failure = failure ?? cause
     }
 
-    /// Fails one stream, unless it is forgotten already.
+    /// Fails one stream; does nothing if the stream is not in `streams`.
     ///
-    /// With `resets`, nghttp2 is asked to reset the stream. Where nghttp2 itself finds the fault, it resets the stream
-    /// without being asked.
+    /// With `resets`, the stream is reset after nghttp2 has returned. Without it, nghttp2 itself resets the stream: it
+    /// found the fault, or the callback returns `failStream`.
     func fail(_ stream: Int32, _ cause: TransferFailure, isUnprocessed: Bool = false, resets: Bool = false) {
         fail(stream, HTTP2StreamFailure(failure: cause, isUnprocessed: isUnprocessed), resets: resets)
     }
@@ -83,7 +83,7 @@ final class HTTP2Inbox {
 
     func headersBegan(_ frame: nghttp2_frame) -> CallbackResult {
         guard UInt32(frame.hd.type) != NGHTTP2_PUSH_PROMISE.rawValue else {
-            // The server has read our settings before the request that it answers.
+            // The server read our settings, which disable push, before any request: the push cannot have crossed them.
             fail(.brokenHTTP2("it pushes a response, which the settings refuse (RFC 9113 §8.4)"))
             return .failConnection
         }
@@ -114,7 +114,7 @@ final class HTTP2Inbox {
         }
     }
 
-    /// A field breaks RFC 9113 §8.2: the whole message is malformed.
+    /// Called for a field that breaks RFC 9113 §8.2, which makes the whole message malformed.
     func invalidFieldCame(_ frame: nghttp2_frame, _ name: UnsafeRawBufferPointer) -> CallbackResult {
         let text = FieldBytes.excerpt(name, from: 0, to: name.count)
         fail(frame.hd.stream_id, .brokenHTTP2("the field “\(text)” is malformed (RFC 9113 §8.2)"))
@@ -170,9 +170,9 @@ final class HTTP2Inbox {
         events.append(.end(stream: id, trailers: stream.trailers))
     }
 
-    /// nghttp2 refuses a frame.
+    /// Called for a frame that nghttp2 refuses.
     func invalidFrameCame(_ frame: nghttp2_frame, error: Int32) {
-        // nghttp2 complains about a frame before it refuses the frame; the complaint is about this stream only.
+        // nghttp2 reports its error text just before it refuses the frame; the text is about this stream only.
         let sentence = complaint.take() ?? HTTP2ErrorCode.sentence(of: error)
         if frame.hd.stream_id > 0 { fail(frame.hd.stream_id, .brokenHTTP2(sentence)) }
     }
@@ -184,13 +184,13 @@ final class HTTP2Inbox {
         events.append(.content(stream: id, offset..<(offset + bytes.count)))
     }
 
-    /// Keeps nghttp2's text, which quotes names and values of the peer, as printable ASCII.
+    /// Keeps nghttp2's error text as printable ASCII, because it quotes names and values that the peer sent.
     func complain(_ text: UnsafeRawBufferPointer) {
         complaint = String(
             decoding: text.prefix(Self.complaintByteCount).map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
     }
 
-    /// The most bytes of nghttp2's text that are kept: it may quote a long value.
+    /// The most bytes of nghttp2's error text to keep, since it may quote a long value.
     private static let complaintByteCount = 200
 
     // MARK: Sent frames
@@ -202,16 +202,16 @@ final class HTTP2Inbox {
             streams[id]?.isHeadSent = true
             events.append(.sentHead(stream: id, byteCount: frame.hd.length + 9))
         case NGHTTP2_GOAWAY.rawValue where frame.goaway.error_code != HTTP2ErrorCode.none:
-            // nghttp2 ends a session whose peer breaks the rules.
+            // nghttp2 sends this GOAWAY when the peer breaks the rules of HTTP/2.
             fail(.brokenHTTP2(complaint ?? HTTP2ErrorCode.name(of: frame.goaway.error_code)))
         default: break
         }
     }
 
-    /// A frame could not be sent.
+    /// Called for a frame that could not be sent.
     ///
-    /// For a head that is too long, nghttp2 reports REFUSED_STREAM afterwards, and the message would be sent again for
-    /// ever: so the cause is taken from here.
+    /// If a head is too long, nghttp2 later closes the stream with REFUSED_STREAM, and the message would be sent again
+    /// for ever. So the stream fails here, with the real cause.
     func frameStayed(_ frame: nghttp2_frame, error: Int32) {
         guard UInt32(frame.hd.type) == NGHTTP2_HEADERS.rawValue else { return }
         guard error == NGHTTP2_ERR_FRAME_SIZE_ERROR.rawValue || error == NGHTTP2_ERR_HEADER_COMP.rawValue else {
@@ -232,11 +232,11 @@ final class HTTP2Inbox {
             return fail(id, failure, resets: false)
         }
         switch code {
-        // The end was reported before; the connection then forgets the stream.
+        // The `.end` event was reported before; its handler forgets the stream.
         case HTTP2ErrorCode.none: break
         case HTTP2ErrorCode.refusedStream: fail(id, .reset(by: code), isUnprocessed: true)
         default:
-            // We have reset the stream.
+            // The peer sent no RST_STREAM: nghttp2 has reset the stream.
             let isMalformed = code == HTTP2ErrorCode.protocolError
             let reason = isMalformed ? "the response is malformed (RFC 9113 §8.1.1)" : HTTP2ErrorCode.name(of: code)
             fail(id, .brokenHTTP2(reason))

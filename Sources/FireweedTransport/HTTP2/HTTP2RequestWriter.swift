@@ -1,6 +1,6 @@
-// The heads of request messages, as fields of HTTP/2.
+// The writer of the heads of HTTP/2 request messages.
 
-/// Names and values that go out in one HEADERS frame, in their order.
+/// The names and values of one HEADERS frame, in order.
 package struct HTTP2FieldList {
     private(set) var bytes: [UInt8] = []
     private(set) var fields: [FieldRange] = []
@@ -8,14 +8,14 @@ package struct HTTP2FieldList {
     /// Makes an empty list.
     package init() {}
 
-    /// Appends a field whose name is in lower case.
+    /// Appends a field; `name` must be in lower case.
     package mutating func append(_ name: StaticString, _ value: some Collection<UInt8>) {
         let start = UInt32(bytes.count)
         bytes.append(name)
         finish(from: start, nameEnd: UInt32(bytes.count), value)
     }
 
-    /// Appends a field; its name is put into lower case (RFC 9113 §8.2.1).
+    /// Appends a field, and converts its name to lower case (RFC 9113 §8.2.1).
     mutating func append(lowercasing name: some Collection<UInt8>, _ value: some Collection<UInt8>) {
         let start = UInt32(bytes.count)
         for byte in name { bytes.append(byte &- 0x41 < 26 ? byte | 0x20 : byte) }
@@ -40,7 +40,7 @@ package struct HTTP2FieldList {
         }
     }
 
-    /// The fields as text, for people and tests.
+    /// The fields as strings, for messages to people and for tests.
     var texts: [(name: String, value: String)] {
         bytes.withUnsafeBytes { bytes in
             fields.map {
@@ -52,7 +52,7 @@ package struct HTTP2FieldList {
         }
     }
 
-    /// The head in the form of HTTP/1.1, its empty line included, for observers that get heads as bytes.
+    /// The head in the format of HTTP/1.1, with its empty line, for observers that receive heads as bytes.
     var headText: [UInt8] {
         var head: [UInt8] = []
         var pseudo: [String: String] = [:]
@@ -68,24 +68,23 @@ package struct HTTP2FieldList {
 
 /// Writes the heads of the request messages of one session (RFC 9113 §8.3.1).
 ///
-/// Fields are checked as for HTTP/1.1. A block of fields is checked and converted once: the writer keeps the last
-/// block.
+/// Fields are checked as for HTTP/1.1. The writer keeps the last block of fields in its checked and converted form.
 struct HTTP2RequestWriter {
     private var blocks: CheckedBlocks
-    /// The fields of the last block.
+    /// The last block, converted to HTTP/2 fields.
     private var prepared = HTTP2FieldList()
     private let acceptedCodings: String
 
-    /// Makes a writer; the parameters are those of `HTTP1RequestWriter`.
+    /// Makes a writer, with the same parameters as `HTTP1RequestWriter`.
     init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
         blocks = CheckedBlocks(writing: writing)
         self.acceptedCodings = acceptedCodings
     }
 
-    /// The fields of a message's head, and their effect on the framing and the connection.
+    /// Returns the fields of a message's head, and the properties of the head that its connection depends on.
     ///
-    /// Throws `badURL` that names what cannot be sent, and `dataLengthExceedsMaximum` for a head that is longer than
-    /// `HTTP1RequestWriter.maximumHeadByteCount`.
+    /// Throws `badURL` with the name of the part that cannot be sent, and `dataLengthExceedsMaximum` for a head that is
+    /// longer than `HTTP1RequestWriter.maximumHeadByteCount`.
     mutating func write(
         _ message: RequestMessage, to target: RequestTarget, contentLength: Int64?
     ) throws(TransferFailure) -> (HTTP2FieldList, HTTP1RequestWriter.Written) {
@@ -106,7 +105,7 @@ struct HTTP2RequestWriter {
         if !fields.hasAccept { list.append("accept", "*/*".utf8) }
         if !fields.hasAcceptEncoding, !acceptedCodings.isEmpty { list.append("accept-encoding", acceptedCodings.utf8) }
         list.append(prepared)
-        // DATA frames delimit content; a length that is known is sent all the same (RFC 9113 §8.1.1).
+        // DATA frames delimit the content, but a known length is still sent (RFC 9113 §8.1.1).
         if case .length(let count) = framing { list.append("content-length", String(count).utf8) }
         let expectsContinue = fields.expectsContinue && framing != .none && framing != .length(0)
         if expectsContinue { list.append("expect", "100-continue".utf8) }
@@ -135,8 +134,8 @@ struct HTTP2RequestWriter {
             prepared.append(lowercasing: name, value)
             return
         }
-        // Each cookie is a field of its own, so that a changed one leaves the others in the table of HPACK (RFC 9113
-        // §8.2.3).
+        // Each cookie becomes a separate field, so that HPACK's table still has the other cookies when one changes (RFC
+        // 9113 §8.2.3).
         var start = 0
         for index in 0..<value.count where value[index] == 0x3B && index + 1 < value.count && value[index + 1] == 0x20 {
             prepared.append("cookie", value[start..<index])
@@ -146,9 +145,9 @@ struct HTTP2RequestWriter {
     }
 }
 
-/// The lines that `CheckedFields` has written: a name, a colon and a space, a value, CRLF.
+/// The field lines that `CheckedFields` writes: name, colon, space, value, CRLF.
 private enum FieldLines {
-    /// Calls `body` with each name, and each value without white space around it (RFC 9113 §8.2.1).
+    /// Calls `body` with each name and value; the value has no surrounding white space (RFC 9113 §8.2.1).
     static func forEach(
         of lines: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) {
@@ -158,7 +157,7 @@ private enum FieldLines {
             while lines[colon] != 0x3A { colon += 1 }
             var (first, next) = (colon + 1, colon + 1)
             while lines[next] != 0x0A { next += 1 }
-            // The line ends in CRLF.
+            // Leaves out the CR before the LF.
             var last = next - 1
             while first < last, lines[first].isFieldSpace { first += 1 }
             while last > first, lines[last - 1].isFieldSpace { last -= 1 }

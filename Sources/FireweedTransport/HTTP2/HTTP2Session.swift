@@ -1,42 +1,45 @@
-// The client's side of an HTTP/2 connection, on libnghttp2.
+// The client side of an HTTP/2 connection, built on libnghttp2.
 
 import CNghttp2
 import Foundation
 
-/// The frames, the compression and the flow control of a client's connection (RFC 9113), without a socket.
+/// The client side of an HTTP/2 connection: frames, header compression and flow control (RFC 9113), without a socket.
 ///
-/// Bytes go in by `receive(_:)` and come out by `send(into:limit:)`; afterwards `takeEvents(_:)` gives what happened.
-/// Streams are known from `submit` until they fail or are forgotten. Used on one thread.
+/// Received bytes go in through `receive(_:)`, and bytes to send come out of `send(into:limit:)`; call `takeEvents(_:)`
+/// after each. The session keeps a stream from `submit` until the stream fails or is forgotten. Use it on one thread
+/// only.
 package final class HTTP2Session {
     private let handle: OpaquePointer
     private let inbox: HTTP2Inbox
 
-    /// The most bytes that a peer may have on their way for all streams together.
+    /// The connection's receive window: the most bytes that may be in flight for all streams together.
     ///
-    /// Content counts until it is received, and not until it is consumed: a paused stream does not stop the others.
+    /// Content leaves this window when it is received, not when it is consumed, so that a paused stream does not stop
+    /// the others.
     static let connectionWindowByteCount = 16 << 20
-    /// The most bytes that a peer may send for one stream before they are consumed; a paused stream holds at most as
-    /// many.
+    /// A stream's receive window: the most bytes that the peer may send before they are consumed, so the most that a
+    /// paused stream buffers.
     static let streamWindowByteCount = 256 << 10
-    /// The largest window of a stream whose reader keeps up.
+    /// The largest receive window of a stream whose reader keeps up.
     static let largestStreamWindowByteCount = 4 << 20
-    /// The limit on streams until the peer's settings have come.
+    /// The most concurrent streams until the peer's settings have arrived.
     private static let streamLimitBeforeSettings = 100
-    /// From this stream on the connection begins no more: identifiers have 31 bits, and are not used twice.
+    /// The connection begins no stream from this identifier on: identifiers have 31 bits and are never reused.
     private static let lastUsefulStream: UInt32 = 0x7FFF_0000
-    /// The longest header section that nghttp2 sends, instead of 64 KiB: twice what `HTTP2RequestWriter` allows, since
-    /// nghttp2 adds twelve bytes to the length of each field.
+    /// The longest header section that nghttp2 sends, instead of its default of 64 KiB.
+    ///
+    /// It is twice the limit of `HTTP2RequestWriter`, since nghttp2 adds twelve bytes to the length of each field.
     private static let requestHeaderByteCount = 2 * HTTP1RequestWriter.maximumHeadByteCount
 
-    /// The version of libnghttp2 that is loaded, as `1.52.0`.
+    /// The version of the loaded libnghttp2, such as `1.52.0`.
     static var libraryVersion: String {
         nghttp2_version(0).map { String(cString: $0.pointee.version_str) } ?? "unknown"
     }
 
-    /// Whether nghttp2 has met a fatal error.
+    /// Whether nghttp2 has reported a fatal error.
     private var isDead = false
 
-    /// Makes the session of a new connection; the preface and the settings are the first that it sends.
+    /// Makes the session of a new connection; the first bytes to send are the preface and the settings.
     package init(limits: ResponseLimits) throws(TransferFailure) {
         inbox = HTTP2Inbox(limits: limits)
         var options: OpaquePointer?
@@ -75,55 +78,56 @@ package final class HTTP2Session {
 
     // MARK: Events
 
-    /// Gives the content of requests.
+    /// The source of the content of requests.
     package var source: (any HTTP2ContentSource)? {
         get { inbox.source }
         set { inbox.source = newValue }
     }
 
-    /// Takes the events since the last call; the storage of `events` is used again.
+    /// Moves the events since the last call into `events`, and reuses the storage of `events`.
     package func takeEvents(_ events: inout [HTTP2Event]) {
         events.removeAll(keepingCapacity: true)
         swap(&events, &inbox.events)
     }
 
-    /// Why the connection cannot be used any more; `nil` while it can.
+    /// Why the connection can no longer be used; `nil` while it can.
     ///
-    /// Streams that are still known fail with it.
+    /// It is also the failure of all streams that the session still keeps.
     package var failure: TransferFailure? { inbox.failure }
 
-    /// Whether nothing more is to be sent or received.
+    /// Whether the session has failed, or has nothing more to send or receive.
     package var isOver: Bool {
         inbox.failure != nil || nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0
     }
 
-    /// Why the peer ends the connection; `nil` without a GOAWAY, and for one without an error.
+    /// The peer's reason for ending the connection; `nil` without a GOAWAY frame, or if its code is NO_ERROR.
     var goAwayFailure: TransferFailure? {
         guard let code = inbox.goAwayCode, code != HTTP2ErrorCode.none else { return nil }
         return .goneAway(code)
     }
 
-    /// Whether the peer has said that it takes no further streams.
+    /// Whether the peer has sent a GOAWAY frame: it accepts no further streams.
     var isGoingAway: Bool { inbox.goAwayCode != nil }
 
-    /// Whether the peer's first settings have come.
+    /// Whether the peer's first settings have arrived.
     var hasSettings: Bool { inbox.hasSettings }
 
-    /// How many streams the peer takes at a time.
+    /// The most concurrent streams that the peer accepts.
     package var streamLimit: Int {
         guard inbox.hasSettings else { return Self.streamLimitBeforeSettings }
         return Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
-    /// Whether there are identifiers for further streams.
+    /// Whether the connection has stream identifiers left.
     var hasStreamsLeft: Bool { nghttp2_session_get_next_stream_id(handle) < Self.lastUsefulStream }
 
     // MARK: Bytes
 
-    /// Takes bytes of the peer; `takeEvents(_:)` then gives their events, also when the connection fails.
+    /// Reads received bytes; `takeEvents(_:)` then gives their events, even if the connection fails.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         guard inbox.failure == nil, !bytes.isEmpty else { return }
-        // A server that knows only HTTP/1 answers the preface in HTTP/1; read as a frame, the answer would be too long.
+        // A server that knows only HTTP/1 answers the preface in HTTP/1; nghttp2 would report the answer as a frame
+        // that is too long.
         guard !inbox.floodGuard.isFrame(beginningWith: "HTTP/1.".utf8, in: bytes) else {
             return inbox.fail(.answersInHTTP1)
         }
@@ -145,7 +149,7 @@ package final class HTTP2Session {
         inbox.owedResets.removeAll()
     }
 
-    /// Appends what is to be sent, until `limit` bytes are there or there is no more.
+    /// Appends bytes to send, until `bytes` has at least `limit` bytes or nothing is left to send.
     package func send(into bytes: inout [UInt8], limit: Int) {
         while bytes.count < limit, !isDead {
             var start: UnsafePointer<UInt8>?
@@ -161,9 +165,9 @@ package final class HTTP2Session {
 
     // MARK: Streams
 
-    /// Opens a stream with the head of a request, and returns the stream's number.
+    /// Opens a stream with the head of a request, and returns the stream's identifier.
     ///
-    /// With `hasContent`, content follows, which `source` gives.
+    /// With `hasContent`, the request's content follows; the session asks `source` for it.
     package func submit(_ list: HTTP2FieldList, hasContent: Bool) throws(TransferFailure) -> Int32 {
         if isDead, let failure = inbox.failure { throw failure }
         let status = list.bytes.withUnsafeBytes { bytes in
@@ -188,20 +192,20 @@ package final class HTTP2Session {
         return status
     }
 
-    /// Notifies the session that content can be sent again for a stream that had to wait.
+    /// Notifies the session that the source has content again for a stream, after it returned `.wait`.
     package func resume(_ stream: Int32) {
         guard !isDead, inbox.streams[stream] != nil else { return }
-        // Fails when the stream does not wait, which is harmless.
+        // The call fails if the stream is not waiting, which is harmless.
         _ = nghttp2_session_resume_data(handle, stream)
     }
 
-    /// Notifies the session that content of a stream was consumed: the peer may send as much again.
+    /// Notifies the session that `byteCount` bytes of a stream were consumed: the peer may send as many more.
     package func consume(_ stream: Int32, _ byteCount: Int) {
         guard !isDead, byteCount > 0, inbox.streams[stream] != nil else { return }
         _ = nghttp2_session_consume_stream(handle, stream, byteCount)
     }
 
-    /// Doubles the window of a stream whose reader keeps up, up to the largest.
+    /// Doubles the receive window of a stream with a fast reader, to at most `largestStreamWindowByteCount`.
     func widen(_ stream: Int32) {
         guard let known = inbox.streams[stream] else { return }
         let wider = min(known.windowByteCount * 2, Self.largestStreamWindowByteCount)
@@ -210,16 +214,16 @@ package final class HTTP2Session {
         setWindow(of: stream, to: wider)
     }
 
-    /// Forgets a stream, and resets it if it has not ended; false when the peer gets no reset.
+    /// Forgets a stream, and resets the stream if it has not ended; returns false if no reset is sent to the peer.
     @discardableResult
     package func forget(_ stream: Int32) -> Bool {
         guard let known = inbox.streams.removeValue(forKey: stream), !isDead else { return false }
         guard known.isHeadSent else {
-            // nghttp2 then drops the head that was not sent.
+            // The head was not sent yet: on the reset, nghttp2 drops the head and sends nothing.
             reset(stream)
             return false
         }
-        // After both sides have ended, nghttp2 does not know the stream any more.
+        // nghttp2 does not know a stream any more that both sides have ended.
         guard nghttp2_session_get_stream_local_close(handle, stream) >= 0 else { return false }
         inbox.floodGuard.allowStray(known.windowByteCount + inbox.limits.maximumHeaderByteCount)
         reset(stream)
@@ -231,16 +235,16 @@ package final class HTTP2Session {
         check(nghttp2_submit_rst_stream(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, HTTP2ErrorCode.cancel))
     }
 
-    /// Whether the head of a stream's request has left.
+    /// Whether the head of a stream's request was sent; true for a forgotten stream.
     func isHeadSent(_ stream: Int32) -> Bool { inbox.streams[stream]?.isHeadSent ?? true }
 
-    /// Sends a PING, which the peer answers if it is there (RFC 9113 §6.7).
+    /// Sends a PING, which a peer that is still reachable answers (RFC 9113 §6.7).
     func ping() {
         guard !isDead else { return }
         check(nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
     }
 
-    /// Sets the number of the next stream; for tests.
+    /// Sets the identifier of the next stream, for tests.
     func skip(to stream: Int32) {
         check(nghttp2_session_set_next_stream_id(handle, stream))
     }
@@ -252,12 +256,12 @@ package final class HTTP2Session {
                 handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, Int32(byteCount)))
     }
 
-    /// After a fatal error, the session of nghttp2 may only be freed.
+    /// Notes a fatal error of nghttp2: its session may then only be freed.
     private func noteFatal(_ status: Int32) {
         if status < NGHTTP2_ERR_FATAL.rawValue { isDead = true }
     }
 
-    /// These calls can only fail for want of memory, or by a fault of ours.
+    /// Fails the connection if a call of nghttp2 failed, which means that there is no memory or that we have a bug.
     private func check(_ status: Int32) {
         guard status != 0 else { return }
         inbox.fail(.brokenHTTP2(HTTP2ErrorCode.sentence(of: status)))

@@ -2,10 +2,10 @@
 
 import CNghttp2
 
-/// The table of callbacks that all sessions share.
+/// The table of nghttp2 callbacks, which all sessions share.
 ///
-/// The user data of a session is its inbox, unretained: `HTTP2Session` retains the inbox as long as nghttp2's session
-/// exists.
+/// The user data of an nghttp2 session is its `HTTP2Inbox`, unretained: `HTTP2Session` retains the inbox as long as the
+/// nghttp2 session exists.
 enum SessionCallbacks {
     // SAFETY: made once, never changed, and only read by nghttp2, which copies it.
     nonisolated(unsafe) static let table: OpaquePointer? = {
@@ -122,7 +122,7 @@ private func complained(
     return 0
 }
 
-/// Gives content of a request; the data provider of every request.
+/// Copies content of a request into nghttp2's buffer; every request with content uses this data provider.
 func sessionContent(
     _: OpaquePointer?, _ stream: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int,
     _ flags: UnsafeMutablePointer<UInt32>?, _: UnsafeMutablePointer<nghttp2_data_source>?,

@@ -2,16 +2,16 @@
 
 /// The values of the `Content-Length` fields of one head (RFC 9110 §8.6).
 ///
-/// A list of equal numbers counts as one of them (RFC 9112 §6.3, item 5). Anything else is unsound: a recipient that
-/// reads on may take one response's content for the next response's head.
+/// A list of equal numbers means one such number (RFC 9112 §6.3, item 5). Anything else is unsound: a recipient that
+/// continues might take one response's content for the next response's head.
 struct AnnouncedLength {
-    /// The length; `nil` when no sound one was announced.
+    /// The length; `nil` if none was announced, or if the announced ones are unsound.
     private(set) var byteCount: Int64?
-    /// False when a value is not a number of at most 18 digits, or when two values differ, also by leading zeros.
+    /// False if a value is not a number of at most 18 digits, or if two values differ, even if only in leading zeros.
     private(set) var isSound = true
     private var digitCount = 0
 
-    /// Takes the value of one field.
+    /// Adds the value of one field.
     mutating func note(_ value: UnsafeRawBufferPointer) {
         var position = 0
         while isSound {
@@ -22,7 +22,7 @@ struct AnnouncedLength {
         }
     }
 
-    /// Reads one number and the white space around it; returns where it ends: at a comma or at the end.
+    /// Reads one number and the white space around it; returns the offset at which that ends.
     private mutating func noteNumber(in value: UnsafeRawBufferPointer, from start: Int) -> Int {
         var position = start
         while position < value.count, value[position].isFieldSpace { position += 1 }
@@ -49,11 +49,11 @@ extension UInt8 {
     /// True for the white space inside a field line (RFC 9110 §5.6.3).
     var isFieldSpace: Bool { self == 0x20 || self == 0x09 }
 
-    /// True for the bytes of a token (RFC 9110 §5.6.2).
+    /// True for a byte that a token can contain (RFC 9110 §5.6.2).
     var isTokenByte: Bool {
-        // Letters first: most bytes of most names.
+        // Letters are tested first, since they are most bytes of most names.
         if (self | 0x20) &- 0x61 < 26 { return true }
-        // One bit for each of the ASCII characters: digits and !#$%&'*+-.  and ^_`|~
+        // One bit for each ASCII character: digits and !#$%&'*+-.  and ^_`|~
         let bits: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x5000_0001_C000_0000
         return self < 128 && bits >> UInt64(self & 63) & 1 == 1
     }

@@ -1,9 +1,9 @@
-// Copies of bytes that never write past the end of their buffer.
+// Copies of bytes that never write past the end of a buffer.
 
 extension UnsafeMutableRawBufferPointer {
-    /// Copies bytes to the beginning; more of them than there is room for end the process.
+    /// Copies bytes to the start of this buffer; ends the process if they do not fit.
     ///
-    /// The standard library's methods check that in debug builds only; in release builds they write past the buffer.
+    /// The standard library's methods check this in debug builds only; in release builds they write past the end.
     @inline(__always)
     package func checkedCopy(from source: UnsafeRawBufferPointer) {
         precondition(source.count <= count, "more bytes than there is room for")

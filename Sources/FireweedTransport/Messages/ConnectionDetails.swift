@@ -1,23 +1,23 @@
-// The common properties of a connection's exchanges.
+// The properties that all exchanges of a connection share.
 
-/// The two ends of a connection, its protocol and its TLS; made once, and shared by the reports of its exchanges.
+/// The endpoints, the protocol and the TLS parameters of a connection, shared by the reports of its exchanges.
 public final class ConnectionDetails: Sendable {
-    /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
+    /// The protocol's ALPN name, `http/1.1` or `h2`; `nil` if no response came.
     public let protocolName: String?
-    /// Our address and port, or `nil` when there was no connection.
+    /// Our address and port; `nil` if there was no connection.
     public let localEndpoint: (address: String, port: Int)?
-    /// The peer's address and port, or `nil` when there was no connection.
+    /// The peer's address and port; `nil` if there was no connection.
     public let remoteEndpoint: (address: String, port: Int)?
-    /// TLS, or `nil` in clear text.
+    /// The TLS parameters; `nil` in clear text.
     public let tls: TransferReport.TLS?
 
     /// Makes details from their parts.
     ///
     /// - Parameters:
-    ///   - protocolName: the protocol as ALPN names it, `http/1.1` or `h2`; `nil` when no response came.
-    ///   - localEndpoint: our address and port; `nil` when there was no connection.
-    ///   - remoteEndpoint: the peer's address and port; `nil` when there was no connection.
-    ///   - tls: what was agreed on for TLS; `nil` in clear text.
+    ///   - protocolName: the protocol's ALPN name, `http/1.1` or `h2`; `nil` if no response came.
+    ///   - localEndpoint: our address and port; `nil` if there was no connection.
+    ///   - remoteEndpoint: the peer's address and port; `nil` if there was no connection.
+    ///   - tls: the negotiated TLS parameters; `nil` in clear text.
     public init(
         protocolName: String?, localEndpoint: (address: String, port: Int)?,
         remoteEndpoint: (address: String, port: Int)?, tls: TransferReport.TLS?

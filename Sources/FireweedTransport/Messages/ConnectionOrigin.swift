@@ -1,4 +1,4 @@
-// The origin that a connection is for, as users see it.
+// The origin of a connection, in public form.
 
 /// Scheme, host and port of an origin (RFC 9110 §4.3.1).
 public struct ConnectionOrigin: Sendable, Hashable, CustomStringConvertible {
@@ -9,7 +9,7 @@ public struct ConnectionOrigin: Sendable, Hashable, CustomStringConvertible {
     /// The port.
     public var port: Int
 
-    /// Makes an origin of its parts.
+    /// Makes an origin from its parts.
     ///
     /// - Parameters:
     ///   - scheme: `http` or `https`.
@@ -21,6 +21,6 @@ public struct ConnectionOrigin: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The origin as in a URL, with its port.
+    /// The origin as a URL, always with its port.
     public var description: String { "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

@@ -1,11 +1,11 @@
-// Values by the names of fields.
+// A table from field names to values.
 
-/// Looks up the names of fields without case (RFC 9110 §5.1), and without making strings.
+/// Looks values up by field name, ignoring case (RFC 9110 §5.1), and without making strings.
 package struct FieldNames<Value: Sendable>: Sendable {
     @usableFromInline package let table: FieldNameTable
     @usableFromInline package let values: [Value]
 
-    /// Makes a table; of several values for one name, the first is used.
+    /// Makes a table; if a name has several values, the first is used.
     package init(_ values: [(String, Value)]) {
         table = FieldNameTable(values.map(\.0))
         self.values = values.map(\.1)
@@ -24,7 +24,7 @@ package struct FieldNames<Value: Sendable>: Sendable {
 @usableFromInline
 package struct FieldNameTable: Sendable {
     private let names: [String]
-    /// The index of a name, or -1; names with the same hash are in successive slots.
+    /// The index of a name, or -1 for an empty slot; names with the same hash are in successive slots.
     private var slots: [Int]
 
     init(_ names: [String]) {
@@ -49,7 +49,7 @@ package struct FieldNameTable: Sendable {
         return nil
     }
 
-    /// Usually the length and three bytes distinguish all names of a list.
+    /// Hashes the length and three bytes, which usually suffice to distinguish the names in a list.
     private static func hash(_ name: String) -> Int {
         name.withBytes { bytes in
             guard let first = bytes.first, let last = bytes.last else { return 0 }

@@ -1,23 +1,23 @@
 // The positions of fields in the bytes of a section.
 
-/// The offsets of one field's name and value, from the start of the bytes that they belong to.
+/// The offsets of one field's name and value in the bytes of a section.
 struct FieldRange {
     var nameStart: UInt32
     var nameEnd: UInt32
-    /// Without the white space before the value.
+    /// The start of the value, after leading white space.
     var valueStart: UInt32
-    /// Without the white space after the value.
+    /// The end of the value, before trailing white space.
     var valueEnd: UInt32
 
-    /// The number of bytes of one entry in a head's table.
+    /// The size of one entry in a head's table, in bytes.
     static let byteCount = MemoryLayout<FieldRange>.size
 
-    /// The name in the bytes that the offsets belong to.
+    /// Returns the name; `bytes` must be the bytes that the offsets refer to.
     func name(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[Int(nameStart)..<Int(nameEnd)])
     }
 
-    /// The value in the bytes that the offsets belong to.
+    /// Returns the value; `bytes` must be the bytes that the offsets refer to.
     func value(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[Int(valueStart)..<Int(valueEnd)])
     }

@@ -1,26 +1,26 @@
-// The bytes of a transfer that may move.
+// The control of a transfer's flow of bytes.
 
-/// A decision about which bytes of a transfer may move, and its number.
+/// A numbered decision about which bytes of a transfer may be sent and received.
 ///
-/// The decisions of several threads may reach a transfer in another order than they were made in. The owner of the
-/// transfer numbers its decisions; the transfer follows the decision with the highest number.
+/// Decisions from several threads may reach a transfer in a different order than they were made. So the owner of the
+/// transfer numbers its decisions, and the transfer follows the decision with the highest number.
 public struct Flow: Sendable, Hashable {
-    /// Which bytes may move.
+    /// The bytes that may be sent and received.
     public enum Level: Sendable, Hashable {
-        /// All of them.
+        /// All bytes.
         case running
-        /// Only those of the request. No content comes in, and the idle time-out is stopped.
+        /// Only the request's bytes: no content is received, and the idle time-out is stopped.
         ///
-        /// The transport reads no more, and may keep back what it has read already.
+        /// The transport stops reading, and may hold back bytes that it has already read.
         case receivingPaused
-        /// None in either direction; the idle time-out is stopped, and the deadline is not.
+        /// No bytes in either direction; the idle time-out is stopped, but the deadline is not.
         ///
-        /// The consumer is not called, except at the end of a transfer that is cancelled or timed out. Calls that were
-        /// on their way when the decision was made may still come.
+        /// The consumer is not called, except for the end of a transfer that is cancelled or timed out. Calls that were
+        /// already in progress when the decision was made may still arrive.
         case suspended
     }
 
-    /// Which bytes may move.
+    /// The bytes that may be sent and received.
     public var level: Level
     /// The number of the decision, from 1 on.
     public var revision: UInt64
@@ -28,18 +28,17 @@ public struct Flow: Sendable, Hashable {
     /// Makes a decision.
     ///
     /// - Parameters:
-    ///   - level: which bytes may move.
-    ///   - revision: the number of the decision, from 1 on; of several decisions, the one with the highest number
-    ///     applies.
+    ///   - level: the bytes that may be sent and received.
+    ///   - revision: the number of the decision, from 1 on; the decision with the highest number applies.
     public init(_ level: Level, revision: UInt64) {
         self.level = level
         self.revision = revision
     }
 
-    /// No decision: a transfer without an earlier decision runs; any other follows its last decision.
+    /// No decision: a transfer follows its last decision, and runs if it has none.
     public static let undecided = Flow(.running, revision: 0)
 
-    /// Follows another decision if it is a later one; returns whether that changes which bytes may move.
+    /// Follows another decision if it is newer; returns whether this changes the level.
     public mutating func follow(_ other: Flow) -> Bool {
         guard other.revision > revision else { return false }
         defer { self = other }

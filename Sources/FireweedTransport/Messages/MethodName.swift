@@ -1,31 +1,31 @@
-// Methods in metrics and traces.
+// The names of methods in metrics and traces.
 
-/// A method by its name in OpenTelemetry's conventions, which know ten.
+/// A method, and its name according to OpenTelemetry's conventions, which define ten methods.
 package struct MethodName: Sendable {
-    /// The method as it is sent.
+    /// The method as sent.
     package let original: String
-    /// The method, or `_OTHER` where the conventions do not know it.
+    /// The method, or `_OTHER` if the conventions do not define it.
     package let known: String
 
-    /// Those of RFC 9110 §9.3, `PATCH` (RFC 5789) and `QUERY`.
+    /// The methods of RFC 9110 §9.3, `PATCH` (RFC 5789) and `QUERY`.
     private static let names: Set<String> = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
 
-    /// Looks a method up.
+    /// Makes the names for a method.
     package init(_ method: String) {
         original = method
         known = Self.names.contains(method) ? method : "_OTHER"
     }
 
-    /// The method in the name of a span, which is `HTTP` for an unknown one.
+    /// The method as part of a span's name; `HTTP` if the conventions do not define it.
     package var spanName: String { known == original ? known : "HTTP" }
 }
 
 extension ResponseHead {
-    /// The version in OpenTelemetry's form, as `1.1` and `2`; `nil` for a version of another protocol.
+    /// The version in OpenTelemetry's format, such as `1.1` or `2`; `nil` for other protocols.
     ///
-    /// A later minor version is that of a sender of 1.1 (RFC 9110 §2.5).
+    /// A minor version above 1 is treated as 1.1 (RFC 9110 §2.5).
     package var protocolVersion: String? {
         switch version {
         case "HTTP/1.1": "1.1"

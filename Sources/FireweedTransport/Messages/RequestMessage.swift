@@ -2,28 +2,28 @@
 
 public import Foundation
 
-/// A request message (RFC 9110 §6) and what its transfer has to respect.
+/// A request message (RFC 9110 §6), and the settings of its transfer.
 ///
-/// The message is for one exchange: redirects, cookies and caching have already been decided by the layer above.
+/// The message is for one exchange: the layer above has already handled redirects, cookies and caching.
 public struct RequestMessage: Sendable {
     /// The version of HTTP to speak.
     public enum HTTPVersion: Sendable, Hashable {
-        /// HTTP/2 where the peer agrees to it in the TLS handshake (ALPN), else HTTP/1.1.
+        /// HTTP/2 if the peer accepts it in the TLS handshake (ALPN), otherwise HTTP/1.1.
         case automatic
         /// HTTP/1.1 only.
         case http1Only
-        /// HTTP/2; in clear text by prior knowledge (RFC 9113 §3.3).
+        /// HTTP/2; in clear text with prior knowledge (RFC 9113 §3.3).
         case http2
     }
 
-    /// Credentials for HTTP authentication, for this origin alone (RFC 9110 §11).
+    /// Credentials for HTTP authentication, valid for this origin only (RFC 9110 §11).
     public struct Credentials: Sendable, Hashable {
         /// The user.
         public var user: String
         /// The password.
         public var password: String
-        /// The schemes that may be used; if only one is allowed and it needs no challenge (Basic, NTLM, Negotiate), it
-        /// is used with the first message.
+        /// The allowed schemes; if only one is allowed and it needs no challenge (Basic, NTLM, Negotiate), the first
+        /// message already uses it.
         public var schemes: AuthenticationSchemes
 
         /// Makes credentials.
@@ -31,7 +31,7 @@ public struct RequestMessage: Sendable {
         /// - Parameters:
         ///   - user: the user.
         ///   - password: the password.
-        ///   - schemes: the schemes that may be used; by default those with a password.
+        ///   - schemes: the allowed schemes; by default those with a password.
         public init(user: String, password: String, schemes: AuthenticationSchemes = .password) {
             self.user = user
             self.password = password
@@ -39,7 +39,7 @@ public struct RequestMessage: Sendable {
         }
     }
 
-    /// The target, absolute, `http` or `https`.
+    /// The target: an absolute `http` or `https` URL.
     public var url: String
     /// The method: any token (RFC 9110 §9.1).
     public var method: String
@@ -50,39 +50,41 @@ public struct RequestMessage: Sendable {
         get { content.body }
         set { content = MessageContent(newValue) }
     }
-    /// The content of `body`, where files are named by their URLs.
+    /// The content, in a form that names files by their URLs.
     package var content: MessageContent
-    /// Seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for
-    /// none.
+    /// The seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for
+    /// no limit.
     public var idleTimeout: TimeInterval
-    /// The moment of the monotonic clock, in nanoseconds, at which the transfer fails with `timedOut`; `nil` for none.
+    /// The time at which the transfer fails with `timedOut`, in nanoseconds of the monotonic clock; `nil` for none.
     public var deadlineNanoseconds: UInt64?
-    /// The moment of the monotonic clock at which the request as a whole, with all of its attempts, has to be over;
-    /// `nil` for none.
+    /// The time by which the whole request, with all attempts, must end, in nanoseconds of the monotonic clock; `nil`
+    /// for none.
     ///
-    /// It ends no transfer: queues and guards use it to skip messages that are too late.
+    /// It does not end a transfer: queues and guards use it to skip messages that are too late.
     public var requestDeadlineNanoseconds: UInt64?
-    /// How much the message matters when not all can be sent; `.normal` by default.
+    /// The importance of the message when not all messages can be sent; `.normal` by default.
     public var priority = TransferPriority.normal
-    /// Whether the response may never end, as a stream of events does; false by default.
+    /// Whether the response may never end, as with a stream of events; false by default.
     ///
-    /// Guards count the message as under way until its head has come.
+    /// Guards then treat the message as in flight only until its head has arrived.
     public var isStream = false
-    /// The credentials to answer a challenge with; `nil` for none.
+    /// The credentials for answers to challenges; `nil` for none.
     public var credentials: Credentials?
-    /// Asks for a WebSocket instead of a response's content; `nil`, as nearly always, for none.
+    /// The offer of a WebSocket, to be opened instead of receiving content; `nil` for ordinary messages.
     public var webSocket: WebSocketOffer?
-    /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that gather content; false by
+    /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that buffer content; false by
     /// default.
     public var wantsReadComplete = false
-    /// The request that the message belongs to; `nil` for a message of no request, as for the revalidation of a stored
-    /// response in the background, and on an ``EngineTransport`` without a decorator, which does not use it.
+    /// The request to which the message belongs.
+    ///
+    /// `nil` for a message without a request, such as a background revalidation of a stored response. Also `nil` on an
+    /// ``EngineTransport`` without a decorator, which does not use it.
     public var owner: MessageOwner? {
         get { ownerBox?.owner }
         set { ownerBox = newValue.map(OwnerBox.init) }
     }
 
-    /// In a box: messages without an owner, which are most, are copied for one word of it.
+    /// The owner is boxed, so that copying a message without an owner, the usual case, copies only one word for it.
     private var ownerBox: OwnerBox?
 
     private final class OwnerBox: Sendable {
@@ -93,25 +95,25 @@ public struct RequestMessage: Sendable {
         }
     }
 
-    /// The digest of the client certificate under which the cache looked up the response and will store it; `nil` if
-    /// the cache does not depend on a client certificate.
+    /// The digest of the client certificate with which the cache looked the response up and will store it; `nil` if the
+    /// cache does not depend on a client certificate.
     ///
-    /// Messages with different digests share no connection: a connection that was made before the certificate's file
-    /// was replaced still uses the old certificate.
+    /// Messages with different digests do not share a connection: a connection from before the certificate's file was
+    /// replaced still uses the old certificate.
     package var clientCertificate: Data?
 
-    /// Makes a message; the defaults add nothing to it.
+    /// Makes a message.
     ///
     /// - Parameters:
-    ///   - url: the target, absolute, `http` or `https`.
+    ///   - url: the target: an absolute `http` or `https` URL.
     ///   - method: the method.
     ///   - fields: the fields to send.
     ///   - body: the content to send.
-    ///   - idleTimeout: seconds without a byte in either direction after which the transfer fails; 60 by default.
-    ///   - deadlineNanoseconds: the moment of the transport's clock at which the transfer fails; `nil`, the default,
-    ///     for none.
-    ///   - credentials: the credentials to answer a challenge with; `nil`, the default, for none.
-    ///   - webSocket: asks for a WebSocket; `nil`, the default, does not.
+    ///   - idleTimeout: the seconds without a byte in either direction after which the transfer fails; 60 by default.
+    ///   - deadlineNanoseconds: the time of the transport's clock at which the transfer fails; `nil`, the default, for
+    ///     none.
+    ///   - credentials: the credentials for answers to challenges; `nil`, the default, for none.
+    ///   - webSocket: the offer of a WebSocket; `nil`, the default, for none.
     public init(
         url: String, method: String = "GET", fields: FieldBlock = FieldBlock([]), body: BodySource = .none,
         idleTimeout: TimeInterval = 60, deadlineNanoseconds: UInt64? = nil, credentials: Credentials? = nil,
@@ -129,15 +131,15 @@ public struct RequestMessage: Sendable {
 }
 
 extension RequestMessage {
-    /// The origin form of a target (RFC 9112 §3.2.1): path and query as they are written.
+    /// Returns the origin form of a target (RFC 9112 §3.2.1): path and query as written, `/` for an empty path.
     package static func target(of components: URLComponents) -> String {
         let path = components.percentEncodedPath.isEmpty ? "/" : components.percentEncodedPath
         return components.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
     }
 
-    /// Whether an absolute URL names a host (RFC 9110 §4.2.1); `http:x`, `http:/x` and `http:///x` do not.
+    /// Whether an absolute URL has a host (RFC 9110 §4.2.1); `http:x`, `http:/x` and `http:///x` have none.
     ///
-    /// Reads byte by byte, since it is called for every request.
+    /// It reads the bytes directly, for speed, since every request needs this check.
     package static func hasAuthority(_ url: String) -> Bool {
         var url = url
         return url.withUTF8(hasAuthority)
@@ -148,7 +150,7 @@ extension RequestMessage {
         while index < url.count, url[index] != 0x3A { index += 1 }
         guard index + 2 < url.count, url[index + 1] == 0x2F, url[index + 2] == 0x2F else { return false }
         index += 3
-        // The host: after the userinfo, before the port, up to `/`, `?` or `#`.
+        // The host is after the userinfo and before the port, and ends at `/`, `?` or `#`.
         var isEmpty = true
         var isInPort = false
         while index < url.count {
@@ -165,7 +167,7 @@ extension RequestMessage {
 }
 
 extension RequestMessage.Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind of value alone: user and password are secrets.
+    /// Only the type's name: user and password are secrets.
     public var description: String { "Credentials" }
 
     /// The description.

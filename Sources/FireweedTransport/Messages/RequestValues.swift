@@ -1,6 +1,6 @@
-// The typed values that travel with a request.
+// Typed values that accompany a request.
 
-/// The key of a value that travels with a request, and the type of that value.
+/// The key of a value that accompanies a request, with the value's type.
 ///
 /// ```swift
 /// enum TenantKey: RequestValueKey { typealias Value = String }
@@ -11,24 +11,23 @@ public protocol RequestValueKey {
     associatedtype Value: Sendable
 }
 
-/// Values of a request for its monitors and for the code that moves its messages; they are never sent.
+/// Values of a request, for monitors and for transports; they are never sent.
 public struct RequestValues: Sendable {
     @usableFromInline var storage: [ObjectIdentifier: any Sendable] = [:]
 
-    /// Fills values with what a caller's context has, such as task-locals; called on the caller's thread, and in its
-    /// task.
+    /// Adds values from the caller's context, such as task-locals; called on the caller's thread, in the caller's task.
     public typealias Capture = @Sendable (_ values: inout RequestValues) -> Void
 
     /// Makes an empty set of values; allocates no memory.
     public init() {}
 
-    /// Whether there is no value.
+    /// Whether there are no values.
     public var isEmpty: Bool { storage.isEmpty }
 
-    /// The value of a key; `nil` when there is none, and setting `nil` removes the value.
+    /// The value for a key; `nil` if there is none, and setting `nil` removes the value.
     @inlinable public subscript<Key: RequestValueKey>(key: Key.Type) -> Key.Value? {
         get {
-            // A cast of `nil` would cost as much as one of a value.
+            // This check avoids a cast of `nil`, which costs as much as a cast of a value.
             guard let value = storage[ObjectIdentifier(key)] else { return nil }
             return value as? Key.Value
         }
@@ -38,7 +37,7 @@ public struct RequestValues: Sendable {
         }
     }
 
-    /// Adds values, which replace those of the same keys.
+    /// Adds values; they replace existing values for the same keys.
     package mutating func merge(_ other: RequestValues) {
         guard !storage.isEmpty else { return self = other }
         guard !other.storage.isEmpty else { return }

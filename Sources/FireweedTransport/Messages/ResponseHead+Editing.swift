@@ -1,7 +1,7 @@
-// Heads that differ from one another in a few fields, made without reading the rest.
+// The derivation of a head with a few changed fields, without decoding the others.
 
 extension ResponseHead {
-    /// The same head with the fields whose names are kept, and further ones at its end.
+    /// Returns this head with the fields for whose names `isKept` is true, and with `fields` at its end.
     package func keeping(
         _ isKept: (UnsafeRawBufferPointer) -> Bool, appending fields: [Field] = []
     ) -> ResponseHead {
@@ -20,12 +20,12 @@ extension ResponseHead {
         return ResponseHead(status: status, version: version, section: lines)
     }
 
-    /// The same head with one value for this name instead of any it has.
+    /// Returns this head with exactly one field of this name, which has this value.
     package func setting(_ name: String, to value: String) -> ResponseHead {
         keeping({ !Self.isName($0, name) }, appending: [Field(name: name, value: value)])
     }
 
-    /// Compares a name of the wire as field names are compared: ASCII letters without case.
+    /// Whether bytes equal a field name, ignoring the case of ASCII letters.
     package static func isName(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
         guard bytes.count == name.utf8.count else { return false }
         var name = name

@@ -1,4 +1,4 @@
-// Properties of a head that every response is checked for.
+// The facts about a head that every response needs.
 
 extension ResponseHead {
     /// Facts about the fields of a head.
@@ -7,10 +7,10 @@ extension ResponseHead {
 
         /// There is a `Set-Cookie` field.
         package static let setsCookies = Marks(rawValue: 1)
-        /// There is a field that could make the response worth storing: one about freshness, or a validator.
+        /// There is a cache control, an expiry or a validator, without which a response is not worth storing.
         package static let mayBeWorthStoring = Marks(rawValue: 2)
-        /// `Content-Length` is not a number, or its values differ: a recipient that continues to read may take the
-        /// content of one response for the head of the next response (RFC 9112 §6.3).
+        /// `Content-Length` is not a number, or its values differ: a recipient that continues might take one response's
+        /// content for the next response's head (RFC 9112 §6.3).
         package static let hasUnsoundLength = Marks(rawValue: 4)
         /// The content has a coding (RFC 9110 §8.4).
         static let hasContentCoding = Marks(rawValue: 8)
@@ -21,8 +21,7 @@ extension ResponseHead {
             self.rawValue = rawValue
         }
 
-        /// Takes a field into account; `length` collects the lengths of all fields, and is checked at the end of the
-        /// head.
+        /// Records a field; adds lengths to `length`, which is checked at the end of the head.
         mutating func note(
             _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ length: inout AnnouncedLength
         ) {
@@ -42,12 +41,13 @@ extension ResponseHead {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Compares a name, or another token, with one in lower case whose length is the same, and is not zero.
+    /// Whether a token equals `lowercase`, ignoring case; both must have the same length, which must not be zero.
     ///
-    /// In tokens, the ignored bit is the case of a letter; it also confuses `^` and `~`, which no name here has.
+    /// The comparison ignores one bit, which is the case of a letter. That bit also distinguishes `^` and `~`, but no
+    /// name here contains these.
     @inline(__always)
     func isFieldName(_ lowercase: StaticString) -> Bool {
-        // Nearly all names differ in their first letter from those that are looked for.
+        // Nearly all other names already differ in the first letter.
         guard let base = baseAddress, base.byte(0) | 0x20 == lowercase.utf8Start[0] else { return false }
         return isRest(base, lowercase.utf8Start)
     }

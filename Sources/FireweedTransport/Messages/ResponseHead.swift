@@ -1,32 +1,32 @@
-// The status line and fields of a response, kept as received and parsed on demand.
+// The head of a response, kept as received and decoded on demand.
 
 import Glibc
 
 /// A response's head: status, version and fields (RFC 9110 §6, RFC 9112 §4).
 ///
-/// The bytes are kept as they came in, with their order, their case and their duplicates. A table of the offsets of
-/// names and values follows them in the same array, so that a head is one allocation, and strings are made on demand.
+/// The bytes are kept as received, with their order, case and duplicates. A table with the offsets of names and values
+/// follows in the same array, so that a head needs one allocation. Strings are made on demand.
 public struct ResponseHead: Sendable {
     /// The status code (RFC 9110 §15).
     public let status: Int
-    /// The version as the wire says it, as `HTTP/1.1`.
+    /// The version as received, such as `HTTP/1.1`.
     public let version: String
-    /// Facts that are needed of every head, collected while it was read.
+    /// The facts that every response needs, collected while the head was parsed.
     package let marks: Marks
-    /// The status line, where one came, the field section, and the table of its fields.
+    /// The status line, if there was one, then the field section, then the table of its fields.
     private let storage: [UInt8]
     private let sectionStart: UInt32
     private let sectionEnd: UInt32
 
-    /// Most bytes of a head: its table counts in 32 bits.
+    /// The most bytes of a head, since its table has offsets of 32 bits.
     static let maximumByteCount = 1 << 30
 
-    /// Makes a head of a status and the raw lines of its field section: lines that end in CRLF or LF.
+    /// Makes a head from a status and the lines of its field section, which end in CRLF or LF.
     package init(status: Int, version: String, section: [UInt8]) {
         self = section.withUnsafeBytes { ResponseHead(status: status, version: version, lines: $0) }
     }
 
-    /// Makes a head of a status and the raw lines of its field section; a line without a colon is not a field.
+    /// Makes a head from a status and the lines of its field section; lines without a colon are not fields.
     init(status: Int, version: String, lines: UnsafeRawBufferPointer) {
         var marks = Marks()
         var length = AnnouncedLength()
@@ -40,7 +40,7 @@ public struct ResponseHead: Sendable {
         self.init(status: status, version: version, bytes: lines, sectionStart: 0, fields: fields, marks: marks)
     }
 
-    /// Makes a head of bytes whose fields are known: a status line, and from `sectionStart` on the field lines.
+    /// Makes a head from parsed bytes: a status line up to `sectionStart`, then the field lines.
     init(
         status: Int, version: String, bytes: UnsafeRawBufferPointer, sectionStart: Int, fields: [FieldRange],
         marks: Marks
@@ -51,7 +51,7 @@ public struct ResponseHead: Sendable {
         self.sectionStart = UInt32(sectionStart)
         sectionEnd = UInt32(bytes.count)
         let count = bytes.count + fields.count * FieldRange.byteCount
-        // With no capacity the initialiser would write to the empty storage that all threads share.
+        // With a capacity of zero, the initialiser would write to the empty storage that all arrays share.
         guard count > 0 else {
             storage = []
             return
@@ -66,12 +66,12 @@ public struct ResponseHead: Sendable {
         }
     }
 
-    /// Makes a head, for transports that do not read from the wire.
+    /// Makes a head, for transports that do not receive HTTP messages.
     ///
     /// - Parameters:
     ///   - status: the status code.
     ///   - version: the version in the status line.
-    ///   - fields: the fields in their order.
+    ///   - fields: the fields in order.
     public init(status: Int, version: String = "HTTP/1.1", fields: [Field]) {
         let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         self.init(status: status, version: version, section: Array(lines.utf8))
@@ -80,15 +80,15 @@ public struct ResponseHead: Sendable {
     /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
     package var section: [UInt8] { Array(storage[Int(sectionStart)..<Int(sectionEnd)]) }
 
-    /// How many bytes `section` has.
+    /// The number of bytes in `section`.
     package var sectionByteCount: Int { Int(sectionEnd - sectionStart) }
 
-    /// The head as it came on an HTTP/1.1 connection: status line and field lines, without the empty line.
+    /// The head as received on an HTTP/1.1 connection: status line and field lines, without the empty line.
     ///
-    /// Where no status line came, as on HTTP/2, it is the same as `section`.
+    /// Without a status line, as on HTTP/2, it is the same as `section`.
     package var receivedLines: [UInt8] { Array(storage[..<Int(sectionEnd)]) }
 
-    /// The reason phrase (RFC 9112 §4), which may be empty; `nil` where no status line came, as on HTTP/2.
+    /// The reason phrase (RFC 9112 §4), which may be empty; `nil` if there was no status line, as on HTTP/2.
     package var reason: String? {
         guard sectionStart > 0 else { return nil }
         return storage.withUnsafeBytes { bytes in
@@ -100,14 +100,14 @@ public struct ResponseHead: Sendable {
         }
     }
 
-    /// Where the status begins, after the version and one or more spaces.
+    /// Returns the offset of the status, after the version and one or more spaces.
     static func statusStart(in bytes: UnsafeRawBufferPointer) -> Int {
         var index = 9
         while index < bytes.count, bytes[index] == 0x20 { index += 1 }
         return index
     }
 
-    /// Every field in the order of the wire; a name can appear more than once.
+    /// All fields in the order received; a name can occur more than once.
     public var fields: [Field] {
         var fields: [Field] = []
         forEachLine { name, value in
@@ -117,7 +117,7 @@ public struct ResponseHead: Sendable {
         return fields
     }
 
-    /// The values of all fields of this name, joined by a comma as RFC 9110 §5.3 allows; `nil` when there is none.
+    /// Returns the values of all fields of this name, joined by commas (RFC 9110 §5.3); `nil` if there are none.
     public func value(of name: String) -> String? {
         var joined: String?
         forEachLine { candidate, value in
@@ -129,7 +129,7 @@ public struct ResponseHead: Sendable {
         return joined
     }
 
-    /// The values of the fields of this name, one by one: for `Set-Cookie`, which cannot be joined (RFC 6265 §3).
+    /// Returns the values of all fields of this name, for `Set-Cookie`, whose values cannot be joined (RFC 6265 §3).
     public func values(of name: String) -> [String] {
         var values: [String] = []
         forEachLine { candidate, value in
@@ -139,7 +139,7 @@ public struct ResponseHead: Sendable {
         return values
     }
 
-    /// True when a field of this name is there.
+    /// Whether there is a field of this name.
     public func contains(_ name: String) -> Bool {
         var found = false
         forEachLine { candidate, _ in
@@ -149,13 +149,13 @@ public struct ResponseHead: Sendable {
         return found
     }
 
-    /// The announced length of the content in bytes, when there is one (RFC 9110 §8.6).
+    /// The announced length of the content in bytes; `nil` if there is none (RFC 9110 §8.6).
     public var contentLength: Int64? {
         guard let text = values(of: "Content-Length").first, let length = Int64(text), length >= 0 else { return nil }
         return length
     }
 
-    /// Calls `body` with name and value of each line until `body` returns false.
+    /// Calls `body` with the name and value of each field, until `body` returns false.
     package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
         storage.withUnsafeBytes { bytes in
             var place = Int(sectionEnd)
@@ -185,7 +185,7 @@ public struct ResponseHead: Sendable {
         }
     }
 
-    /// Leaves out the optional white space around a value (RFC 9110 §5.5), and the CR of the line's end.
+    /// Removes the optional white space around a value (RFC 9110 §5.5), and the CR at the end of the line.
     private static func trimmed(_ bytes: UnsafeRawBufferPointer, from first: Int, to last: Int) -> Range<Int> {
         var (start, end) = (first, last)
         while start < end, bytes[start].isFieldSpace || bytes[start] == 0x0D { start += 1 }
@@ -193,7 +193,7 @@ public struct ResponseHead: Sendable {
         return start..<end
     }
 
-    /// Decodes valid UTF-8 as such, and other bytes as ISO-8859-1, the former encoding of fields (RFC 9110 §5.5).
+    /// Decodes UTF-8, or ISO-8859-1 if the bytes are not UTF-8: fields were once in that encoding (RFC 9110 §5.5).
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(decoding: bytes.map(UInt16.init), as: UTF16.self)
     }

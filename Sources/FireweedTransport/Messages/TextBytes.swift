@@ -1,13 +1,13 @@
-// Texts of messages, byte by byte.
+// Checks and comparisons of message texts, byte by byte.
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether there are one or more bytes, all of which a token may have (RFC 9110 §5.6.2).
+    /// Whether the bytes are a token: not empty, and token characters only (RFC 9110 §5.6.2).
     var isToken: Bool { !isEmpty && allSatisfy(TokenTable.contains) }
 
-    /// Whether one of the bytes is a control character other than tab.
+    /// Whether a byte is a control character other than tab.
     var hasControl: Bool {
         var found: UInt8 = 0
-        // All bytes are looked at, sixteen at a time.
+        // The loop has no early exit, so that the compiler can test sixteen bytes at once.
         for index in indices {
             let byte = self[index]
             found |= (byte < 0x20 ? 1 : 0) & (byte == 0x09 ? 0 : 1) | (byte == 0x7F ? 1 : 0)
@@ -17,20 +17,20 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// Calls `body` with the UTF-8 bytes; a native string is not copied.
+    /// Calls `body` with the UTF-8 bytes; does not copy a native string.
     @inline(__always)
     func withBytes<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
         if let value = utf8.withContiguousStorageIfAvailable(body) { return value }
         return Array(utf8).withUnsafeBufferPointer(body)
     }
 
-    /// Whether the text has one or more bytes, all of which a token may have (RFC 9110 §5.6.2).
+    /// Whether the text is a token: not empty, and token characters only (RFC 9110 §5.6.2).
     package var isToken: Bool { withBytes(\.isToken) }
 
-    /// Whether the text has no line break and no NUL, with which a value could forge a field or a message.
+    /// Whether the text has no CR, LF or NUL, with which a value could inject a field or a message.
     package var staysInLine: Bool { withBytes { $0.allSatisfy { $0 > 0x0D || $0 != 0x0D && $0 != 0x0A && $0 != 0 } } }
 
-    /// Compares as field names are compared: ASCII letters without case, everything else byte by byte.
+    /// Whether another text is equal, ignoring the case of ASCII letters only, as for field names.
     package func isEqualIgnoringASCIICase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return withBytes { left in

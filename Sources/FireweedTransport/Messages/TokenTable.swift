@@ -1,8 +1,8 @@
-// The bytes of tokens, for names that are read byte by byte.
+// A table of the bytes in tokens.
 
-/// `UInt8.isTokenByte` as a table, for speed: most bytes that are examined one by one are in the names of a head.
+/// `UInt8.isTokenByte` as a table, for speed: most of the bytes that are tested singly belong to field names.
 enum TokenTable {
-    /// A digit for each byte, 32 in a line: 1 where it may be in a token (RFC 9110 §5.6.2).
+    /// One digit for each byte, 32 in a line: 1 if the byte can be in a token (RFC 9110 §5.6.2).
     private static let digits: StaticString = """
         00000000000000000000000000000000\
         01011111001101101111111111000000\

@@ -1,65 +1,65 @@
-// The numbers of one finished transfer.
+// The measurements of one transfer.
 
 /// The durations and byte counts of a transfer, as the engine measured them.
 ///
-/// Filled in while the transfer proceeds: the values are final only when the transfer has ended.
+/// It is filled in during the transfer: the values are final only when the transfer has ended.
 public struct TransferReport: Sendable {
-    /// TLS as it was agreed on for the connection.
+    /// The negotiated TLS parameters of the connection.
     public struct TLS: Sendable, Hashable {
-        /// The version, as `TLSv1.3`.
+        /// The version, such as `TLSv1.3`.
         public var version: String
-        /// The cipher suite, in OpenSSL's name.
+        /// The cipher suite, by OpenSSL's name.
         public var cipher: String
     }
 
-    /// When the transfer began, in nanoseconds since 1970 (the years 1677 to 2262).
+    /// The start of the transfer, in nanoseconds since 1970 (the years 1677 to 2262).
     ///
-    /// From then on the transfer may wait in its origin's queue for a connection.
+    /// After the start, the transfer may wait for a connection in its origin's queue.
     public var startNanoseconds: Int64 = 0
-    /// Microseconds from the start that the transfer waited in its origin's queue for a connection.
+    /// Microseconds from the start during which the transfer waited for a connection in its origin's queue.
     package var waited: Int64 = 0
-    /// Whether the transfer ended in the queue of its origin, without a connection of its own under construction.
+    /// Whether the transfer ended in its origin's queue while no connection was being made for it and none had failed.
     package var isUnassigned = false
-    /// Microseconds that the name's look-up took, where it came before the engine's work.
+    /// Microseconds from the first work on the connection until its name was looked up.
     package var lookedUp: Int64 = 0
-    /// Microseconds from the start until the name was looked up, or 0.
+    /// Microseconds from the start until the name was looked up; 0 if that did not happen.
     public var nameLookup: Int64 = 0
-    /// Microseconds from the start until the connection to the peer or its proxy was made, or 0.
+    /// Microseconds from the start until the connection to the peer or its proxy was made; 0 if that did not happen.
     public var connect: Int64 = 0
-    /// Microseconds from the start until the TLS handshake was done, or 0.
+    /// Microseconds from the start until the TLS handshake was done; 0 if that did not happen.
     public var secureConnect: Int64 = 0
-    /// Microseconds from the start until the request began to leave, or 0.
+    /// Microseconds from the start until the first byte of the request was sent; 0 if that did not happen.
     public var requestStart: Int64 = 0
-    /// Microseconds from the start until the last byte of the content had been handed over; 0 without content.
+    /// Microseconds from the start until the last byte of the content was passed to the connection; 0 without content.
     public var requestEnd: Int64 = 0
-    /// Microseconds from the start until the first byte of the response, or 0.
+    /// Microseconds from the start until the first byte of the response was received; 0 if that did not happen.
     public var responseStart: Int64 = 0
     /// Microseconds from the start until the end.
     public var total: Int64 = 0
-    /// Bytes of the request's head.
+    /// The bytes of the request's head.
     public var requestHeaderByteCount: Int64 = 0
-    /// Bytes of the request's content that were sent.
+    /// The bytes of the request's content that were sent.
     public var requestBodyByteCount: Int64 = 0
-    /// Bytes of all response heads.
+    /// The bytes of all response heads.
     public var responseHeaderByteCount: Int64 = 0
-    /// Bytes of the response's content as they came in, content coding still on.
+    /// The bytes of the response's content as received, before content decoding.
     public var responseBodyByteCount: Int64 = 0
-    /// Bytes of the response's content after decoding.
+    /// The bytes of the response's content after decoding.
     public var responseDecodedByteCount: Int64 = 0
-    /// True when a connection was reused that existed before.
+    /// Whether the transfer reused an existing connection.
     public var isReusedConnection = false
-    /// The connection that was used, or `nil` when there was none.
+    /// The connection that was used; `nil` if there was none.
     public var connection: ConnectionDetails?
 
     /// Makes an empty report.
     public init() {}
 
-    /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
+    /// The protocol's ALPN name, `http/1.1` or `h2`; `nil` if no response came.
     public var protocolName: String? { connection?.protocolName }
-    /// Our address and port, or `nil` when there was no connection.
+    /// Our address and port; `nil` if there was no connection.
     public var localEndpoint: (address: String, port: Int)? { connection?.localEndpoint }
-    /// The peer's address and port, or `nil` when there was no connection.
+    /// The peer's address and port; `nil` if there was no connection.
     public var remoteEndpoint: (address: String, port: Int)? { connection?.remoteEndpoint }
-    /// TLS, or `nil` in clear text.
+    /// The TLS parameters; `nil` in clear text.
     public var tls: TLS? { connection?.tls }
 }

@@ -1,26 +1,26 @@
-// The two sides of an open WebSocket.
+// The sending and the receiving side of an open WebSocket.
 
 public import Foundation
 
 /// Sends on an open WebSocket, and closes it.
 ///
 /// Every method may be called from any thread. Messages are sent in the order of the calls; pings are sent before
-/// messages that wait.
+/// waiting messages.
 public protocol WebSocketChannel: AnyObject, Sendable {
     /// Sends a message.
     ///
     /// - Parameters:
     ///   - message: text or bytes.
-    ///   - completion: called once on the event loop: without a failure when the kernel has the message's bytes, else
-    ///     with the failure.
+    ///   - completion: called once on the event loop: without a failure when the kernel has accepted the message's
+    ///     bytes, otherwise with the failure.
     func send(_ message: WebSocketMessage, completion: @escaping @Sendable (TransferFailure?) -> Void)
 
-    /// Sends a ping; `completion` is called on the loop when its pong came, or with the reason why none will.
+    /// Sends a ping; `completion` is called on the loop with the pong, or with the reason why no pong will come.
     func ping(completion: @escaping @Sendable (TransferFailure?) -> Void)
 
-    /// Begins the closing handshake (RFC 6455 §7.1.2) once everything before it is sent.
+    /// Starts the closing handshake (RFC 6455 §7.1.2) after all earlier messages are sent.
     ///
-    /// The transfer ends when the peer has answered, or after ten seconds with `timedOut`.
+    /// The transfer ends after the peer's answer, or with `timedOut` after ten seconds without a byte.
     ///
     /// - Parameters:
     ///   - code: the close code; 0 sends no code.
@@ -28,25 +28,25 @@ public protocol WebSocketChannel: AnyObject, Sendable {
     func close(code: UInt16, reason: Data)
 }
 
-/// Is notified of what happens on a WebSocket, on the transport's thread and in order.
+/// Receives the events of a WebSocket, in order, on the transport's thread.
 ///
-/// No method may wait. Everything comes after the head of the 101 response and before the transfer's end, which follows
-/// in any case.
+/// No method may block. All events come after the head of the 101 response and before the end of the transfer, which
+/// always follows.
 public protocol WebSocketListener: AnyObject, Sendable {
     /// The opening handshake is done.
     ///
     /// - Parameters:
     ///   - channel: sends messages and control frames.
-    ///   - subprotocol: the subprotocol that the peer chose; `nil` when it chose none.
+    ///   - subprotocol: the subprotocol that the peer chose; `nil` if it chose none.
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?)
-    /// A message came.
+    /// A message arrived.
     ///
-    /// - Returns: which bytes may move now; no further message comes until bytes may come in.
+    /// - Returns: the new flow; no further message comes while it forbids receiving.
     func webSocketDidReceive(_ message: WebSocketMessage) -> Flow
     /// The closing handshake is done: both sides have sent a close frame.
     ///
     /// - Parameters:
-    ///   - code: the peer's close code; 1005 when it sent none (RFC 6455 §7.1.5).
-    ///   - reason: the peer's reason; empty when it sent none.
+    ///   - code: the peer's close code; 1005 if it sent none (RFC 6455 §7.1.5).
+    ///   - reason: the peer's reason; empty if it sent none.
     func webSocketDidClose(code: UInt16, reason: Data)
 }

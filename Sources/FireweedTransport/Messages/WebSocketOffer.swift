@@ -1,35 +1,35 @@
-// The WebSocket part of a request message.
+// The offer of a WebSocket in a request message.
 
 public import Foundation
 
-/// Asks for a WebSocket (RFC 6455) instead of an ordinary response.
+/// The offer of a WebSocket (RFC 6455), to be opened instead of receiving an ordinary response.
 ///
-/// A request message carries the offer; the transport makes the opening handshake, and calls the listener once the peer
-/// has agreed. The subprotocols on offer are the message's `Sec-WebSocket-Protocol` field.
+/// The offer is a part of a request message. The transport makes the opening handshake, and calls the listener when the
+/// peer has agreed. The message's `Sec-WebSocket-Protocol` field lists the offered subprotocols.
 public struct WebSocketOffer: Sendable {
     /// The compression to offer, or `nil` for none.
     public var compression: WebSocketCompression?
-    /// Longest message to accept, in bytes after decompression; a longer one ends the connection with code 1009.
+    /// The longest accepted message, in bytes after decompression; a longer message ends the connection with code 1009.
     ///
-    /// A negative number counts as zero.
+    /// A negative number means zero.
     public var maximumMessageByteCount: Int
-    /// Seconds between automatic pings; none for `nil`, and for a number that is not positive and finite.
+    /// The seconds between automatic pings; `nil`, or a number that is not positive and finite, sends none.
     ///
-    /// A ping that has no answer when the next one is due delays the next one until the pong comes.
+    /// If the previous ping has no pong when the next ping is due, the next ping is delayed until the pong arrives.
     public var pingInterval: TimeInterval?
-    /// Whether an automatic ping that has no answer when the next one is due ends the connection with `timedOut`.
+    /// Whether the connection ends with `timedOut` if an automatic ping has no pong when the next ping is due.
     public var requiresPongs: Bool
-    /// Is notified of what happens on the WebSocket.
+    /// Receives the events of the WebSocket.
     public var listener: any WebSocketListener
 
     /// Makes an offer.
     ///
     /// - Parameters:
     ///   - compression: the compression to offer; `nil`, the default, for none.
-    ///   - maximumMessageByteCount: the longest message to accept, in bytes; 1 MiB by default.
-    ///   - pingInterval: seconds between automatic pings; `nil`, the default, sends none.
+    ///   - maximumMessageByteCount: the longest accepted message, in bytes after decompression; 1 MiB by default.
+    ///   - pingInterval: the seconds between automatic pings; `nil`, the default, sends none.
     ///   - requiresPongs: whether a missing pong ends the connection; false by default.
-    ///   - listener: is notified of what happens on the WebSocket.
+    ///   - listener: receives the events of the WebSocket.
     public init(
         compression: WebSocketCompression? = nil, maximumMessageByteCount: Int = 1 << 20,
         pingInterval: TimeInterval? = nil, requiresPongs: Bool = false, listener: any WebSocketListener
@@ -44,22 +44,22 @@ public struct WebSocketOffer: Sendable {
 
 /// An offer of permessage-deflate (RFC 7692) with its four parameters.
 public struct WebSocketCompression: Sendable, Hashable {
-    /// Whether we may refer back to earlier messages when we compress; false asks for `client_no_context_takeover`.
+    /// Whether our compression may refer to earlier messages; false offers `client_no_context_takeover`.
     public var allowsClientContextTakeover: Bool
-    /// Whether the peer may refer back to earlier messages; false demands `server_no_context_takeover`.
+    /// Whether the peer's compression may refer to earlier messages; false requires `server_no_context_takeover`.
     public var allowsServerContextTakeover: Bool
     /// Our largest window, in bits from 8 to 15; `nil` lets the peer choose.
     public var clientMaximumWindowBits: Int?
-    /// The peer's largest window, in bits from 8 to 15; `nil` leaves it to the peer.
+    /// The peer's largest window, in bits from 8 to 15; `nil` lets the peer choose.
     public var serverMaximumWindowBits: Int?
 
-    /// Makes an offer; window bits outside 8 to 15 become the nearest of them.
+    /// Makes an offer; window bits outside 8 to 15 become the nearest value of that range.
     ///
     /// - Parameters:
-    ///   - allowsClientContextTakeover: whether we may refer back to earlier messages; true by default.
-    ///   - allowsServerContextTakeover: whether the peer may refer back to earlier messages; true by default.
+    ///   - allowsClientContextTakeover: whether our compression may refer to earlier messages; true by default.
+    ///   - allowsServerContextTakeover: whether the peer's compression may refer to earlier messages; true by default.
     ///   - clientMaximumWindowBits: our largest window in bits; `nil`, the default, lets the peer choose.
-    ///   - serverMaximumWindowBits: the peer's largest window in bits; `nil`, the default, leaves it to the peer.
+    ///   - serverMaximumWindowBits: the peer's largest window in bits; `nil`, the default, lets the peer choose.
     public init(
         allowsClientContextTakeover: Bool = true, allowsServerContextTakeover: Bool = true,
         clientMaximumWindowBits: Int? = nil, serverMaximumWindowBits: Int? = nil
@@ -78,7 +78,7 @@ public enum WebSocketMessage: Sendable, Hashable {
     /// Bytes.
     case binary(Data)
 
-    /// How many bytes of content it has.
+    /// The number of bytes of content.
     public var byteCount: Int {
         switch self {
         case .text(let text): text.utf8.count

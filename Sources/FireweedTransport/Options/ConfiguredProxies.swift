@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// The proxies of a configuration's `connectionProxyDictionary`, by the keys of Apple's CFNetwork.
+/// The proxies of a configuration's `connectionProxyDictionary`, with the keys of Apple's CFNetwork.
 ///
-/// A dictionary replaces the proxies of the environment; a scheme that it has no proxy for is reached directly. A proxy
-/// that cannot be used is an error of each request that would go through it: sent directly, the request would bypass
-/// the proxy that the user wanted.
+/// A dictionary replaces the environment's proxies: a URL scheme without an HTTP proxy in it uses the SOCKS proxy, if
+/// any, or a direct connection. If the proxy for a request cannot be used, the request fails, since a direct connection
+/// would bypass the proxy that the user wanted.
 package struct ConfiguredProxies: Sendable {
-    /// How the messages of one URL scheme are sent.
+    /// How to reach the hosts of one URL scheme.
     enum Choice {
         case direct
         case proxy(Proxy)
@@ -17,10 +17,10 @@ package struct ConfiguredProxies: Sendable {
 
     let clearText: Choice
     let secure: Choice
-    /// Whether hosts without a dot are reached directly.
+    /// Whether hosts without a dot in their names are reached directly.
     let bypassesSimpleNames: Bool
 
-    /// Reads a dictionary; `nil` where there is none.
+    /// Reads a dictionary; `nil` without one.
     package init?(_ dictionary: [AnyHashable: Any]?) {
         guard let dictionary else { return nil }
         let values = ProxyDictionary(dictionary)
@@ -34,7 +34,7 @@ package struct ConfiguredProxies: Sendable {
         secure = Self.choice("HTTPS", .http, defaultPort: 443, values) ?? socks ?? .direct
     }
 
-    /// The proxy under a prefix of keys, such as `HTTP` in `HTTPEnable`; `nil` where it is not turned on.
+    /// Returns the proxy for a prefix of keys, such as `HTTP` in `HTTPEnable`; `nil` if it is not enabled.
     private static func choice(
         _ prefix: String, _ scheme: Proxy.Scheme, defaultPort: Int, _ values: ProxyDictionary
     ) -> Choice? {
@@ -49,7 +49,7 @@ package struct ConfiguredProxies: Sendable {
     }
 }
 
-/// The values of a dictionary whose keys are strings.
+/// The entries of the dictionary, by string keys.
 private struct ProxyDictionary {
     private let values: [String: Any]
 
@@ -78,13 +78,13 @@ private struct ProxyDictionary {
         }
     }
 
-    /// Whether a value is true, or a number other than zero.
+    /// Whether a value is `true`, or a number other than zero.
     func isSet(_ key: String) -> Bool {
         if let value = values[key] as? Bool { return value }
         return number(key).map { $0 != 0 } ?? false
     }
 
-    /// The hosts that are reached directly; `*.example.com` is every name below `example.com`.
+    /// The hosts to reach directly; `*.example.com` means every name below `example.com`.
     var exceptions: [String] {
         let list = values["ExceptionsList"] as? [Any] ?? []
         return list.map { entry in

@@ -1,34 +1,34 @@
-// The place to connect to instead of the URL's own host and port.
+// Rules that change the host and port to connect to.
 
 /// A rule that sends connections for some origins to another host and port.
 ///
-/// The request does not change: its `Host` field, the name in the TLS handshake, and the name that the certificate is
-/// checked for are the URL's. `TransportOptions.connectionRoutes` has the rules of a session.
+/// The request does not change: its `Host` field, the server name in TLS and the name in the certificate are still the
+/// URL's. Set a session's rules with `TransportOptions.connectionRoutes`.
 public struct ConnectionRoute: Sendable, Hashable {
-    /// The host of the URLs that the rule is for, without case; IPv6 addresses without brackets.
+    /// The URL host to which the rule applies, in any case; IPv6 addresses without brackets.
     ///
-    /// `nil` for every host.
+    /// `nil` applies to every host.
     public let host: String?
-    /// The port of the URLs that the rule is for.
+    /// The URL port to which the rule applies.
     ///
-    /// `nil` for every port.
+    /// `nil` applies to every port.
     public let port: Int?
     /// The host to connect to, a name or an address; IPv6 addresses without brackets.
     ///
-    /// `nil` for the URL's own.
+    /// `nil` keeps the URL's host.
     public let targetHost: String?
     /// The port to connect to, from 1 to 65,535.
     ///
-    /// `nil` for the URL's own.
+    /// `nil` keeps the URL's port.
     public let targetPort: Int?
 
     /// Makes a rule.
     ///
     /// - Parameters:
-    ///   - host: the host of the URLs that the rule is for; `nil` for every host.
-    ///   - port: the port of the URLs that the rule is for; `nil` for every port.
-    ///   - targetHost: the host to connect to; `nil` for the URL's own.
-    ///   - targetPort: the port to connect to; `nil` for the URL's own.
+    ///   - host: the URL host to which the rule applies; `nil` for every host.
+    ///   - port: the URL port to which the rule applies; `nil` for every port.
+    ///   - targetHost: the host to connect to; `nil` for the URL's host.
+    ///   - targetPort: the port to connect to; `nil` for the URL's port.
     public init(host: String? = nil, port: Int? = nil, targetHost: String? = nil, targetPort: Int? = nil) {
         self.host = host
         self.port = port
@@ -36,9 +36,9 @@ public struct ConnectionRoute: Sendable, Hashable {
         self.targetPort = targetPort
     }
 
-    /// Reads `HOST1:PORT1:HOST2:PORT2`, the form of curl's `--connect-to`.
+    /// Reads `HOST1:PORT1:HOST2:PORT2`, the format of curl's `--connect-to`.
     ///
-    /// Each part may be empty, which makes it `nil`. IPv6 addresses stand in brackets. `nil` for any other text.
+    /// A part may be empty, and is then `nil`. IPv6 addresses need brackets. The result is `nil` for any other text.
     public init?(_ text: String) {
         var parts: [String] = []
         var rest = text[...]
@@ -61,7 +61,7 @@ public struct ConnectionRoute: Sendable, Hashable {
             targetPort: targetPort)
     }
 
-    /// A port, `.some(nil)` for an empty text, `nil` for anything else.
+    /// Parses a port: `.some(nil)` for an empty text, `nil` for an invalid text.
     private static func port(_ text: String) -> Int?? {
         if text.isEmpty { return .some(nil) }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(text), port > 0 else {
@@ -70,7 +70,7 @@ public struct ConnectionRoute: Sendable, Hashable {
         return .some(Int(port))
     }
 
-    /// The rule in the form of curl's `--connect-to`.
+    /// The rule in the format of curl's `--connect-to`.
     package var text: String {
         let ports = [port, targetPort].map { $0.map(String.init) ?? "" }
         let hosts = [host, targetHost].map { host in
@@ -81,9 +81,10 @@ public struct ConnectionRoute: Sendable, Hashable {
 }
 
 extension [ConnectionRoute] {
-    /// Where to connect for an origin: the first route that applies decides; an invalid port leaves the origin's own.
+    /// Returns the host and port to connect to for an origin, by the first route that applies.
     ///
-    /// `host` is canonical; `name` is the form in which it is looked up where no route names another host.
+    /// `host` is canonical. `name` is returned instead of it if no route replaces the host. An invalid port in a route
+    /// is ignored.
     func place(forHost host: String, lookedUpAs name: String, port: UInt16) -> (host: String, port: UInt16) {
         let route = first { route in
             route.host.map { CanonicalHost.text(of: $0) == host } ?? true && route.port.map { $0 == Int(port) } ?? true
@@ -94,7 +95,7 @@ extension [ConnectionRoute] {
 }
 
 extension TransportOptions {
-    /// Where connections for an origin go, as text; `nil` where they go to the addresses of the URL's host.
+    /// Returns where connections for an origin lead, as text; `nil` if they lead to the addresses of the URL's host.
     package func detour(fromHost host: String, port: UInt16) -> String? {
         if let unixSocketPath { return "socket \(unixSocketPath)" }
         let place = connectionRoutes.place(forHost: host, lookedUpAs: host, port: port)
@@ -104,12 +105,12 @@ extension TransportOptions {
     }
 }
 
-/// A version of the Internet Protocol to connect with.
+/// The versions of the Internet Protocol to connect with.
 public enum IPVersion: Sendable, Hashable {
-    /// Both: IPv6 with a head start of 250 ms, then IPv4 (happy eyeballs, RFC 8305).
+    /// Both: IPv6 starts 250 ms before IPv4 (happy eyeballs, RFC 8305).
     case any
-    /// IPv4 alone (RFC 791).
+    /// Only IPv4 (RFC 791).
     case v4
-    /// IPv6 alone (RFC 8200).
+    /// Only IPv6 (RFC 8200).
     case v6
 }

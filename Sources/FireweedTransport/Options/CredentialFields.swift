@@ -1,29 +1,29 @@
-// Fields with credentials: the one list of them.
+// The list of fields with credentials.
 
 import Synchronization
 
-/// The fields that carry credentials, for all code that treats such fields differently.
+/// The fields that carry credentials.
 ///
-/// Redirects drop them, caches keep their users apart, and logs hide their values. All three use this list: separate
-/// lists would differ some day.
+/// Redirects drop these fields, caches keep the users of such fields apart, and logs hide their values. All three use
+/// this list, because separate lists would become different over time.
 package struct CredentialFields: Sendable {
     /// The kind of credentials in a field.
     package enum Kind: Sendable {
-        /// `Authorization` (RFC 9110 §11.6.2), and the fields that services use instead; among them
-        /// `Sec-WebSocket-Protocol`, in which clients in browsers have to send their tokens.
+        /// `Authorization` (RFC 9110 §11.6.2), and fields that services use instead of it, such as
+        /// `Sec-WebSocket-Protocol`, in which browser clients must send their tokens.
         case user
         /// `Cookie` (RFC 6265 §4.2).
         case cookie
-        /// `Proxy-Authorization` (RFC 9110 §11.7.2): says nothing about the user to the origin.
+        /// `Proxy-Authorization` (RFC 9110 §11.7.2), which does not identify the user to the origin.
         case proxy
     }
 
-    /// The fields that have this meaning everywhere.
+    /// The standard fields that always carry credentials.
     private static let fixed: [(String, Kind)] = [
         ("Authorization", .user), ("Cookie", .cookie), ("Proxy-Authorization", .proxy),
         ("Sec-WebSocket-Protocol", .user),
     ]
-    /// Fields of responses, and obsolete fields, with the same secrets; only logs hide them.
+    /// Response fields and obsolete fields with similar secrets; only logs hide them.
     private static let reported = [
         "Authentication-Info", "Cookie2", "Proxy-Authentication-Info", "Set-Cookie", "Set-Cookie2",
         "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
@@ -32,39 +32,39 @@ package struct CredentialFields: Sendable {
     private static let words = SecretFieldWords()
 
     private let kinds: FieldNames<Kind>
-    /// Whether fields with a secret's word in their names count as credentials too.
+    /// Whether a field whose name contains a secret's word is treated as a credential field too.
     private let knowsWords: Bool
 
-    /// The fields of HTTP itself, and those of these names: `TransportOptions.credentialFieldNames` of a session.
+    /// Makes a list of the fields of HTTP itself and of `names`, a session's `TransportOptions.credentialFieldNames`.
     ///
-    /// If `names` has all of the standard names, fields that logs hide by the words in their names count too. A caller
-    /// that leaves a standard name out wants such fields to be kept.
+    /// If `names` contains all standard names, fields with a secret's word in their names are included too. A caller
+    /// that leaves a standard name out wants to keep such fields.
     package init(_ names: [String]) {
         kinds = FieldNames(Self.fixed + names.map { ($0, .user) })
         let listed = Set(names.map { $0.lowercased() })
         knowsWords = TransportOptions.standardCredentialFieldNames.allSatisfy { listed.contains($0.lowercased()) }
     }
 
-    /// The names whose values are secrets in logs and archives, in lower case.
+    /// The names of fields whose values logs and archives hide, in lower case.
     package static var hiddenNames: Set<String> {
         Set((fixed.map(\.0) + reported + TransportOptions.standardCredentialFieldNames).map { $0.lowercased() })
     }
 
-    /// The names of a session that its own logs and archives hide too, in lower case; empty for the standard ones.
+    /// Returns the names that only this session's logs and archives hide, in lower case; empty for the standard names.
     package static func ownHiddenNames(_ names: [String]) -> Set<String> {
-        // Comparing the unchanged array takes constant time.
+        // The unchanged standard array shares its storage, so that this comparison takes constant time.
         guard names != TransportOptions.standardCredentialFieldNames else { return [] }
         return Set(names.map { $0.lowercased() }).subtracting(hiddenNames)
     }
 
-    /// The kind of a field; `nil` for a field without credentials.
+    /// Returns the kind of credentials in a field; `nil` for a field without credentials.
     package func kind(of name: String) -> Kind? {
         if let kind = kinds[name] { return kind }
         return knowsWords && Self.words.areSecret(in: name) ? .user : nil
     }
 }
 
-/// Finds the standard words of secrets in the names of fields, and caches the results, since a program uses few names.
+/// Finds the standard words of secrets in field names; caches the results, since a program uses few names.
 private final class SecretFieldWords: Sendable {
     private let parts = SecretNames(SecretNames.standardParts)
     private let wholes = SecretNames(SecretNames.standardWholes)
@@ -83,8 +83,8 @@ private final class SecretFieldWords: Sendable {
 }
 
 extension TransportOptions {
-    /// The fields beside `Authorization` and `Cookie` in which common services and frameworks take keys, tokens and
-    /// sessions.
+    /// The fields besides `Authorization` and `Cookie` in which common services expect keys, tokens and session
+    /// identifiers.
     ///
     /// A redirect to another origin drops them: `Api-Key`, `Apikey`, `Authentication`, `CF-Access-Client-Id`,
     /// `CF-Access-Client-Secret`, `CF-Access-Jwt-Assertion`, `Circle-Token`, `DD-API-KEY`, `DD-APPLICATION-KEY`,

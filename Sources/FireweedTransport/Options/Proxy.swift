@@ -1,29 +1,29 @@
-// The way through a proxy.
+// Proxies.
 
 import Foundation
 import Glibc
 
-/// A proxy, or the decision to use none.
+/// A proxy, or the decision to use no proxy.
 public struct Proxy: Sendable, Hashable {
-    /// How to speak to a proxy.
+    /// The protocol of a proxy.
     public enum Scheme: String, Sendable, Hashable {
         /// An HTTP proxy; `https` URLs go through it by `CONNECT` (RFC 9110 §9.3.6).
         case http
-        /// An HTTP proxy that is itself spoken to over TLS.
+        /// An HTTP proxy to which the connection uses TLS.
         case https
-        /// SOCKS 4; names are looked up here, and IPv4 addresses alone can be reached. The user is sent as the user ID.
+        /// SOCKS 4: we look names up, and only IPv4 addresses can be reached. The user is sent as the user ID.
         case socks4
-        /// SOCKS 4a; names are looked up by the proxy. The user is sent as the user ID.
+        /// SOCKS 4a: the proxy looks names up. The user is sent as the user ID.
         case socks4a
-        /// SOCKS 5 (RFC 1928); names are looked up here.
+        /// SOCKS 5 (RFC 1928): we look names up.
         case socks5
-        /// SOCKS 5; names are looked up by the proxy.
+        /// SOCKS 5: the proxy looks names up.
         case socks5h
     }
 
     /// The scheme; `nil` in `Proxy.none`.
     let scheme: Scheme?
-    /// Its name or address; empty in `Proxy.none`.
+    /// The proxy's name or address; empty in `Proxy.none`.
     package let host: String
     let port: Int
     let user: String?
@@ -32,18 +32,18 @@ public struct Proxy: Sendable, Hashable {
     package var alwaysTunnels: Bool
     package var bypassedHosts: [String]
 
-    /// A proxy at a host and port.
+    /// Makes a proxy at a host and port.
     ///
     /// - Parameters:
-    ///   - scheme: how to speak to it.
-    ///   - host: its name or address.
-    ///   - port: its port.
-    ///   - user: the user for proxy authentication, if it asks for any.
-    ///   - password: the password that goes with the user.
-    ///   - authentication: the schemes for an HTTP proxy; Basic by default, whose credentials go out with the first
-    ///     request. With more than one scheme, or Digest, the proxy's challenge is waited for.
-    ///   - alwaysTunnels: whether an HTTP proxy makes a tunnel (`CONNECT`) for `http` URLs too; false by default.
-    ///   - bypassedHosts: hosts and domains that are reached directly, as in `no_proxy`.
+    ///   - scheme: the proxy's protocol.
+    ///   - host: the proxy's name or address.
+    ///   - port: the proxy's port.
+    ///   - user: the user, if the proxy requires authentication.
+    ///   - password: the user's password.
+    ///   - authentication: the schemes for an HTTP proxy. Basic by default: the credentials are sent with the first
+    ///     request. With more than one scheme, or with Digest, they are sent only after the proxy's challenge.
+    ///   - alwaysTunnels: whether `http` URLs use a tunnel (`CONNECT`) through an HTTP proxy too; false by default.
+    ///   - bypassedHosts: hosts and domains to reach directly, as in `no_proxy`.
     public init(
         _ scheme: Scheme = .http, host: String, port: Int, user: String? = nil, password: String? = nil,
         authentication: AuthenticationSchemes = .basic, alwaysTunnels: Bool = false, bypassedHosts: [String] = []
@@ -67,17 +67,17 @@ public struct Proxy: Sendable, Hashable {
         self.bypassedHosts = bypassedHosts
     }
 
-    /// No proxy at all, whatever the environment says.
+    /// No proxy, whatever the environment says.
     public static let none = Proxy(scheme: nil, host: "", port: 0, user: nil, password: nil, bypassedHosts: [])
 
-    /// A proxy as a URL says it: `http://user:password@host:port`, `socks5://host`; without a scheme, HTTP.
+    /// Reads a URL such as `http://user:password@host:port` or `socks5://host`; without a scheme, the scheme is `http`.
     ///
-    /// `socks` is another word for `socks4`. `nil` when the text is no such URL or its scheme is none of `Scheme`.
+    /// `socks` means `socks4`. The result is `nil` if the text is not such a URL, or if its scheme is not a `Scheme`.
     public init?(_ text: String) {
         self.init(text, defaultPort: \.defaultPort)
     }
 
-    /// Reads a proxy as above; `defaultPort` gives the port where the text has none.
+    /// Reads a proxy in the same way; `defaultPort` returns the port for a text without a port.
     init?(_ text: String, defaultPort: (Scheme) -> Int) {
         let (schemeText, rest) = Self.split(text, at: "://") ?? ("http", Substring(text))
         let name = schemeText.lowercased()
@@ -93,21 +93,21 @@ public struct Proxy: Sendable, Hashable {
             bypassedHosts: [])
     }
 
-    /// The text without percent-encoding; a text with a malformed escape is returned unchanged.
+    /// Decodes percent-encoding; a text with a malformed escape is returned unchanged.
     private static func decoded(_ text: Substring) -> String {
         String(text).removingPercentEncoding ?? String(text)
     }
 
-    /// The same proxy, but not for these hosts and domains.
+    /// Returns this proxy with more hosts and domains that are reached directly.
     package func bypassing(_ hosts: [String]) -> Proxy {
         var copy = self
         copy.bypassedHosts += hosts
         return copy
     }
 
-    /// Whether the environment names a proxy for anything.
+    /// Whether the environment has a variable that names a proxy.
     ///
-    /// `HTTP_PROXY` is ignored: a CGI program gets it from a `Proxy` field of its client's request.
+    /// `HTTP_PROXY` is ignored, because a CGI program gets it from the `Proxy` field of its client's request.
     static var isInEnvironment: Bool {
         let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         return names.contains { getenv($0) != nil }

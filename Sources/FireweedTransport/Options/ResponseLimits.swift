@@ -1,14 +1,14 @@
-// Limits on responses, over HTTP/1.1 and HTTP/2.
+// The limits on responses, over HTTP/1.1 and HTTP/2.
 
-/// The limits on everything in a response but its content, which has `ContentLimits`.
+/// The limits on a response except its content; `ContentLimits` limits the content.
 package struct ResponseLimits: Sendable {
-    /// The most bytes of all heads and trailers of one exchange.
+    /// The most bytes in all heads and trailer sections of one exchange.
     package var maximumHeaderByteCount = 300 * 1024
-    /// The most fields of one head or trailer section.
+    /// The most fields in one head or trailer section.
     package var maximumHeaderFieldCount = 1000
     /// The most interim responses of one exchange.
     package var maximumInterimResponseCount = 100
-    /// The most bytes without content: lines of chunks over HTTP/1.1, frames over HTTP/2.
+    /// The most bytes in a row without fields or content: chunk lines over HTTP/1.1, frames over HTTP/2.
     package var maximumFramingByteCount = 256 * 1024
 
     /// Makes the default limits.

@@ -1,13 +1,14 @@
-// Names of parameters and fields whose values are secrets.
+// The names of parameters and fields whose values are secrets.
 
 import Foundation
 
-/// Finds listed names in the names of parameters and fields; both are compared by their parts.
+/// Finds listed names in the names of parameters and fields, word by word.
 ///
-/// A name has a part for each word: words begin at a change of case, and after every character that is not a letter.
-/// `accessToken`, `ACCESS_TOKEN2` and `user[access-token]` all have the parts `access` and `token`.
+/// A new word begins where lower case changes to upper case, at the last capital of a run (`HTTPToken`), and after
+/// every character that is not a letter. `accessToken`, `ACCESS_TOKEN2` and `user[access-token]` all contain the words
+/// `access` and `token`.
 package struct SecretNames: Sendable {
-    /// The parts of each listed name, joined by an underscore; also joined by nothing, as in `accesstoken`.
+    /// The words of each listed name, joined by underscores, and also joined without them, as in `accesstoken`.
     private let names: WordTable
     private let longestPartCount: Int
 
@@ -17,7 +18,7 @@ package struct SecretNames: Sendable {
         longestPartCount = listed.map { $0.count(where: NameWords.isSeparator) + 1 }.max() ?? 0
     }
 
-    /// Whether this name has the parts of a listed name, in order and without others between them.
+    /// Whether a name contains all words of a listed name, in order, with no other words between them.
     package func isPart(of name: String) -> Bool { isPart(of: NameWords(name)) }
 
     private func isPart(of words: NameWords) -> Bool {
@@ -39,8 +40,7 @@ package struct SecretNames: Sendable {
         return false
     }
 
-    /// Whether this name, or the content of one of its brackets, or one of its components between dots, is a listed
-    /// name.
+    /// Whether a listed name equals this name, the text in one of its brackets, or one of its parts between dots.
     package func isWhole(_ name: String) -> Bool { isWhole(NameWords(name), from: 0) }
 
     private func isWhole(_ words: NameWords, from start: Int) -> Bool {
@@ -52,7 +52,7 @@ package struct SecretNames: Sendable {
 
 /// The words of a name, in lower case.
 private struct NameWords {
-    /// Words with an underscore between them, or a dot where a bracket or a dot was.
+    /// The words, separated by an underscore, or by a dot where the name has a bracket or a dot.
     private(set) var bytes: [UInt8] = []
 
     static let wordEnd = UInt8(ascii: "_")
@@ -75,7 +75,8 @@ private struct NameWords {
                 wasUpper = false
                 continue
             }
-            // A word begins at the `T` of `authToken` and of `HTTPToken`, the last capital of a run.
+            // A word begins at a capital after a lower-case letter (`authToken`), and at the last capital of a run if a
+            // lower-case letter follows (`HTTPToken`).
             if isUpper, !wasUpper || next?.isLower == true { separator = separator ?? Self.wordEnd }
             if let end = separator.take(), !bytes.isEmpty { bytes.append(end) }
             if scalar.isASCII {
@@ -94,14 +95,14 @@ extension Unicode.Scalar {
     fileprivate var isLetter: Bool { isASCII ? isUpper || isLower : properties.isAlphabetic }
 }
 
-/// A set of joined words, looked up by a hash that is updated with each byte.
+/// A hash set of word sequences; the hash can be updated byte by byte.
 private struct WordTable: Sendable {
     private var slots: [[UInt8]]
     private let mask: Int
 
     static let seed: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// FNV-1a: the names in the table are short, and no attacker chooses them.
+    /// FNV-1a suffices: the names in the table are short, and attackers do not choose them.
     static func hash(after hash: UInt64, _ byte: UInt8) -> UInt64 {
         (hash ^ UInt64(byte == NameWords.segmentEnd ? NameWords.wordEnd : byte)) &* 0x100_0000_01b3
     }
@@ -135,7 +136,7 @@ private struct WordTable: Sendable {
 }
 
 extension SecretNames {
-    /// Whether the name of a field has one of `parts` in it, or is one of `wholes`, without a leading `X-`.
+    /// Whether a field name contains one of `parts`, or is one of `wholes` when a leading `X-` is removed.
     package static func isSecret(field name: String, parts: SecretNames, wholes: SecretNames) -> Bool {
         let words = NameWords(name)
         if parts.isPart(of: words) { return true }
@@ -143,7 +144,7 @@ extension SecretNames {
         return wholes.isWhole(words, from: isPrefixed ? min(2, words.bytes.count) : 0)
     }
 
-    /// Words that make a name secret wherever they occur in it.
+    /// Names that make a parameter or field secret wherever they occur in its name.
     package static let standardParts: Set<String> = [
         "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
         "auth_user", "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
@@ -155,7 +156,7 @@ extension SecretNames {
         "verification_code", "xsrf", "xsrftoken", "xtoken",
     ]
 
-    /// Words that make a name secret only when they are the whole name.
+    /// Names that make a parameter or field secret only as its whole name.
     package static let standardWholes: Set<String> = [
         "auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pat", "pin", "policy", "pw", "session", "sig",
         "state",

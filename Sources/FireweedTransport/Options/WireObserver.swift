@@ -1,35 +1,36 @@
-// Messages as they are on the wire, for tools that show or shape them.
+// The observation and writing of messages as they are on the wire.
 
 /// Receives the heads of every message that a transport sends and receives over HTTP, byte for byte.
 ///
-/// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes, and the
-/// `CONNECT` exchanges for them, are not reported. Without an observer nothing is gathered.
+/// Called on the transport's thread, in the order of the wire; no method may block. WebSocket handshakes, and their
+/// `CONNECT` exchanges, are not reported. Without an observer, no heads are collected.
 package protocol WireObserver: AnyObject, Sendable {
-    /// A head went out, with its empty line: a request's, or that of a proxy's `CONNECT`. HTTP/2 is shown in the form
-    /// of HTTP/1.1.
+    /// A head was sent, including its empty line: the head of a request, or of a `CONNECT` to a proxy.
+    ///
+    /// HTTP/2 heads are shown in the format of HTTP/1.1.
     func didSend(head: [UInt8])
-    /// Lines of a head or of trailers came in, with their line ends; before the consumer gets the head.
+    /// Lines of a head or of trailers were received, with their line ends; called before the consumer gets the head.
     func didReceive(headLines: [UInt8])
-    /// The engine reports what it does, in a line for people.
+    /// The engine reports what it does, as one line of text for people.
     func didNote(_ text: String)
 }
 
-/// The spelling and order of header fields on the wire, where the message does not determine them.
+/// The spelling and order of header fields on the wire, if the message does not determine them.
 ///
-/// ``FieldBlock``s that come from Foundation's requests have each name once and in no order.
+/// ``FieldBlock``s made from Foundation's requests have each name only once, and no defined order.
 package struct FieldWriting: Sendable {
-    /// Names of fields that are not sent, those that the engine adds included: `Accept`, `Accept-Encoding`, `Host`.
+    /// Names of fields to leave out, including those that the engine adds: `Accept`, `Accept-Encoding`, `Host`.
     package var omittedNames: [String] = []
-    /// Fields with their lines, in the order in which they are sent, after all others, which are sorted by name.
+    /// Fields whose lines are sent in this order, after all other fields, which are sorted by name.
     ///
-    /// A row changes no message that lacks the field or has it with another value.
+    /// A row applies only to a message that has the field with exactly this value.
     package var rows: [Row] = []
 
-    /// A field whose value stands on several lines, or whose place or case matters.
+    /// A field whose value needs several lines, or whose position or case matters.
     package struct Row: Sendable {
-        /// The field as a message has it, its values joined.
+        /// The field as in the message, with its values joined.
         package var field: Field
-        /// The lines that are sent.
+        /// The lines to send.
         package var lines: [Field]
 
         /// Makes a row.
@@ -42,7 +43,7 @@ package struct FieldWriting: Sendable {
     /// Makes rules that change nothing.
     package init() {}
 
-    /// The fields of a message as they are sent.
+    /// Returns the fields of a message as they are to be sent.
     func lines(of fields: [Field]) -> [Field] {
         let omitted = Set(omittedNames.map { $0.lowercased() })
         let others = fields.map { ($0.name.lowercased(), $0) }.filter { !omitted.contains($0.0) }
@@ -57,7 +58,7 @@ package struct FieldWriting: Sendable {
             taken.insert(place)
             ordered += row.lines
         }
-        // A session's fields have no order; sorting them makes the same command send the same bytes.
+        // A session's fields have no order; sorting them makes repeated runs of a command send the same bytes.
         let rest = others.indices.filter { !taken.contains($0) }.map { others[$0] }
         return rest.sorted { $0.0 < $1.0 }.map(\.1) + ordered
     }

@@ -1,10 +1,10 @@
-// The handshake with an HTTP proxy that makes a tunnel (RFC 9110 §9.3.6).
+// The handshake with an HTTP proxy to make a tunnel (RFC 9110 §9.3.6).
 
 import Foundation
 
-/// The client's side of CONNECT (RFC 9110 §9.3.6), as a state machine over bytes.
+/// The client side of CONNECT (RFC 9110 §9.3.6), as a state machine over bytes.
 ///
-/// A 407 is answered with the proxy's credentials. A refusal contains the proxy's response.
+/// It answers a 407 with the credentials for the proxy. A refusal contains the proxy's response.
 /// ```swift
 /// write(try handshake.begin())
 /// switch try handshake.next(&bytes) {
@@ -18,13 +18,13 @@ import Foundation
 package struct ConnectHandshake {
     /// The next step of the handshake.
     package enum Event {
-        /// All bytes are consumed, and more are needed.
+        /// All given bytes were read, and more are needed.
         case needsMore
-        /// These bytes are to be sent on this connection.
+        /// Send these bytes on this connection.
         case send([UInt8])
-        /// Another connection is needed, since the proxy closes this one.
+        /// Continue on another connection, since the proxy closes this one.
         case reconnect
-        /// The tunnel is established; bytes after the proxy's response are not consumed.
+        /// The tunnel is established; bytes after the proxy's response are not read.
         case established
         /// The proxy refused the tunnel.
         case refused(TunnelRefusal)
@@ -35,28 +35,28 @@ package struct ConnectHandshake {
     private let authority: String
     private let extraLines: [UInt8]
     private var authentication: HandshakeAuthentication
-    /// Nonces that proxies have accepted, and the name of this proxy, which is the key for its nonces.
+    /// The nonces that proxies have accepted, and the name under which they are stored for this proxy.
     private var digests: (sessions: DigestSessions, proxy: String)?
     private var parser: HTTP1ResponseParser
     private var head: ResponseHead?
     private var content: [UInt8] = []
-    /// The action after the content of the current response.
+    /// The answer to the current response's challenge, to be sent after the end of its content.
     private var decision = HandshakeAuthentication.Answer.none
-    /// The number of responses without a tunnel, which is limited: a proxy cannot challenge for ever.
+    /// The number of responses without a tunnel; it is limited, so that a proxy cannot challenge for ever.
     private var roundCount = 0
     private static let maximumRoundCount = 8
-    /// The most content of a response that is kept; the rest is not read.
+    /// The most content of a response to keep; more is not read.
     private static let maximumContentByteCount = 16 * 1024
 
     /// Makes the handshake for one tunnel.
     ///
     /// - Parameters:
-    ///   - target: the origin that the tunnel leads to.
-    ///   - credentials: the proxy's; `nil` for none. If the only scheme is Basic or NTLM, the first request contains
-    ///     them; otherwise they wait for a challenge.
-    ///   - extraLines: fields for the proxy, each with its CRLF. If there is a `Proxy-Authorization`, `credentials`
+    ///   - target: the origin at the end of the tunnel.
+    ///   - credentials: the credentials for the proxy; `nil` for none. If the only scheme is Basic or NTLM, the first
+    ///     request contains them; otherwise they are sent only after a challenge.
+    ///   - extraLines: fields for the proxy, each with its CRLF. If they contain a `Proxy-Authorization`, `credentials`
     ///     must be `nil`.
-    ///   - limits: limits on the size of the proxy's responses.
+    ///   - limits: the limits on the size of the proxy's responses.
     package init(
         to target: RequestTarget, credentials: RequestMessage.Credentials?, extraLines: [UInt8] = [],
         limits: ResponseLimits = .init()
@@ -67,14 +67,14 @@ package struct ConnectHandshake {
         parser = HTTP1ResponseParser(limits: limits)
     }
 
-    /// Reuses nonces that the proxy has accepted, and remembers new ones; `proxy` is a name for the proxy.
+    /// Enables the reuse of nonces that the proxy has accepted, and the storing of new nonces under the name `proxy`.
     package mutating func reuseDigest(of sessions: DigestSessions, for proxy: String) {
         digests = (sessions, proxy)
     }
 
-    /// The request that begins the handshake on a new connection.
+    /// Returns the first request of the handshake on a new connection, or the next request on the same connection.
     ///
-    /// Throws `badURL` if the credentials cannot be sent, such as a user with a line break.
+    /// Throws `badURL` if the credentials cannot be sent, such as a user name with a line break.
     package mutating func begin() throws(TransferFailure) -> [UInt8] {
         parser.expect(ResponseExpectation(method: "CONNECT"))
         (head, content) = (nil, [])
@@ -91,7 +91,7 @@ package struct ConnectHandshake {
         return bytes
     }
 
-    /// Consumes bytes from the front of `bytes` up to the next event; throws if the proxy's response is invalid.
+    /// Reads from the front of `bytes` up to the next event; throws if the proxy's response is invalid.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         while true {
             switch try parser.next(&bytes) {
@@ -100,12 +100,12 @@ package struct ConnectHandshake {
             case .head(let head, let framing):
                 show(head)
                 self.head = head
-                // tinyproxy answers credentials that are wrong with 401.
+                // tinyproxy answers wrong credentials with 401 instead of 407.
                 if head.status != 407, head.status != 401 { authentication.wasAccepted() }
                 if framing == .tunnel { return .established }
                 roundCount += 1
                 decision = roundCount < Self.maximumRoundCount ? authentication.answer(head, target: authority) : .none
-                // Only the end of the connection would end this content, so the next request needs another connection.
+                // This content ends only when the connection closes, so the next request needs another connection.
                 if decision != .none, framing == .untilClose { return try retry(keepsConnection: false) }
             case .content(let piece):
                 content += piece.prefix(Self.maximumContentByteCount - content.count)
@@ -117,7 +117,7 @@ package struct ConnectHandshake {
         }
     }
 
-    /// The event when the proxy has closed the connection; throws `cannotConnectToHost` if no response came.
+    /// Returns the event after the proxy has closed the connection; throws `cannotConnectToHost` if no response came.
     package mutating func finish() throws(TransferFailure) -> Event {
         guard head != nil else { throw .proxyFailed("the proxy closed the connection before it answered CONNECT") }
         return try finished(keepsConnection: false)
@@ -136,7 +136,7 @@ package struct ConnectHandshake {
         return refused(head, complaint: authentication.complaint(about: head))
     }
 
-    /// Sends the request again with an answer to the challenge, on this connection or on another one.
+    /// Repeats the request with the answer to the challenge, on this connection or on another.
     private mutating func retry(keepsConnection: Bool) throws(TransferFailure) -> Event {
         if case .again(onSameConnection: true) = decision, !keepsConnection, let head {
             return refused(head, complaint: "it closes the connection that NTLM needs")
@@ -156,14 +156,15 @@ package struct TunnelRefusal: Error, Sendable {
     package let head: ResponseHead
     /// The start of the response's content; empty if the content contains our credentials.
     package let content: [UInt8]
-    /// The library's explanation if the credentials are the problem; otherwise `nil`.
+    /// Our explanation if the proxy refused the credentials or their scheme; otherwise `nil`.
     package let complaint: String?
 
-    /// The failure of the transfer; its text contains status, reason, explanation and the start of the content.
+    /// The failure of the transfer; its text contains the status, the reason, our explanation and the start of the
+    /// content.
     ///
     /// The code is `userAuthenticationRequired` for a 407 or 401, otherwise `cannotConnectToHost`.
     package var failure: TransferFailure {
-        // tinyproxy answers credentials that are wrong with 401.
+        // tinyproxy answers wrong credentials with 401 instead of 407.
         let isChallenge = head.status == 407 || head.status == 401
         var detail = "CONNECT tunnel failed, response \(head.status)"
         if let reason = head.reason, !reason.isEmpty { detail += " \(Self.printable(reason.utf8))" }

@@ -1,30 +1,30 @@
-// Hosts that are reached without a proxy.
+// The hosts to reach without a proxy.
 
 import Foundation
 
-/// The list of hosts in `no_proxy`, read as curl 7.88 reads it.
+/// The list of hosts in `no_proxy`, parsed as in curl 7.88.
 ///
-/// Entries are separated by commas or blanks. A name matches itself and its subdomains; case, a leading dot and a final
-/// dot make no difference. An address matches itself, or its network if a slash and a number of bits follow. `*`
-/// matches every host if it is the whole list, and no host among other entries. An entry with a port matches nothing.
+/// Entries are separated by commas, spaces or tabs. A name matches itself and its subdomains; case, a leading dot and a
+/// final dot are ignored. An address matches itself, or its network if a slash and a number of bits follow. `*` matches
+/// every host if it is the whole list; among other entries it matches nothing. An entry with a port matches nothing.
 struct ProxyBypass {
     private let isEverything: Bool
     private let entries: [String]
 
-    /// Reads a list.
+    /// Parses a list.
     init(_ list: String) {
         isEverything = list == "*"
         entries = list.unicodeScalars.split { $0 == "," || $0 == " " || $0 == "\t" }.map { Self.inALabels(String($0)) }
     }
 
-    /// Converts an entry to A-labels, in which hosts are compared.
+    /// Converts a name to A-labels, the form in which hosts are compared.
     private static func inALabels(_ entry: String) -> String {
         guard !entry.utf8.allSatisfy({ $0 < 0x80 }) else { return entry }
         return entry.hasPrefix(".")
             ? "." + CanonicalHost.text(of: String(entry.dropFirst())) : CanonicalHost.text(of: entry)
     }
 
-    /// Whether a host is in the list: a name in A-labels, or an address with or without brackets.
+    /// Whether the list contains a host: a name in A-labels, or an address with or without brackets.
     func contains(_ host: String) -> Bool {
         guard !host.isEmpty else { return false }
         if isEverything { return true }
@@ -45,9 +45,10 @@ struct ProxyBypass {
         return tail.startIndex == name.startIndex || name.utf8[name.utf8.index(before: tail.startIndex)] == 0x2E
     }
 
-    /// The number of bits is read like curl does, as by atoi(3), where 0 means the address alone.
+    /// Whether an entry matches an address; the number of bits is read as in curl, with atoi(3), and 0 means a single
+    /// address.
     ///
-    /// curl 7.88 fails to compare IPv6 networks, because of a bug; here they are compared.
+    /// curl 7.88 does not match IPv6 networks, because of a bug; this method does.
     private static func matches(_ address: IPAddress, entry: String) -> Bool {
         let parts = entry.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = parts.first.flatMap({ IPAddress(String($0)) }) else { return false }

@@ -1,21 +1,21 @@
-// The choice of a message's proxy.
+// The choice of the proxy for a message.
 
 package import Foundation
 import Glibc
 
-/// Chooses the proxy of a message: from the options, else from the configuration, else from the environment variables,
+/// Chooses the proxy for a message: from the options, else from the configuration, else from the environment variables,
 /// which are read as curl reads them.
 struct ProxyChoice {
-    /// Looks up a variable of the environment.
+    /// Returns the value of an environment variable; `nil` if it is not set.
     var variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
 
-    /// The proxy for a message; `nil` when its origin is reached directly.
+    /// Returns the proxy for a message; `nil` if its origin is reached directly.
     ///
-    /// Throws `cannotConnectToHost` for a proxy setting that cannot be used: without its proxy, the message would
-    /// bypass it.
+    /// Throws `cannotConnectToHost` if a proxy setting cannot be used, since the message would otherwise bypass the
+    /// proxy.
     func proxy(for target: RequestTarget, _ options: TransportOptions) throws(TransferFailure) -> Proxy? {
         guard options.unixSocketPath == nil, var proxy = try chosen(for: target, options) else { return nil }
-        // A route to another place needs a tunnel there: in the absolute form, the proxy would go to the URL's host.
+        // A route needs a tunnel to its target: with the absolute form, the proxy would connect to the URL's host.
         if options.connectionRoutes.leadsElsewhere(target) { proxy.alwaysTunnels = true }
         return proxy
     }
@@ -27,17 +27,17 @@ struct ProxyChoice {
         return try choice.environmentProxy(for: target)
     }
 
-    /// The proxy of the first variable that is set; `nil` if there is none, or if `no_proxy` contains the host.
+    /// Returns the proxy in the first variable that is set; `nil` if none is set, or if `no_proxy` contains the host.
     ///
-    /// An empty variable counts as not set. `HTTP_PROXY` is ignored: a client of a CGI server can set that variable
-    /// with the field ``Proxy``.
+    /// An empty variable is treated as not set. `HTTP_PROXY` is ignored, because a client of a CGI server can set that
+    /// variable with the field `Proxy`.
     private func environmentProxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
         guard let bypass = first(of: ["no_proxy", "NO_PROXY"]), ProxyBypass(bypass.value).contains(target.host) else {
             let own = target.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
             guard let found = first(of: own + ["all_proxy", "ALL_PROXY"]) else { return nil }
-            // curl's default ports for proxies.
+            // These are curl's default ports for proxies.
             guard let proxy = Proxy(found.value, defaultPort: { $0 == .https ? 443 : 1080 }) else {
-                // Without the variable's value, which may contain a password.
+                // The text must not contain the variable's value, which may contain a password.
                 let detail = "the environment variable \(found.name) names no proxy that is understood"
                 throw .exchange(.cannotConnectToHost, detail: detail, engineCode: 0)
             }
@@ -55,7 +55,7 @@ struct ProxyChoice {
 }
 
 extension [ConnectionRoute] {
-    /// Whether connections for an origin go to another host or port than the URL's.
+    /// Whether routes send connections for an origin to another host or port than the URL's.
     fileprivate func leadsElsewhere(_ target: RequestTarget) -> Bool {
         guard !isEmpty else { return false }
         let (host, port) = (target.canonicalHost, UInt16(truncatingIfNeeded: target.port))
@@ -64,7 +64,7 @@ extension [ConnectionRoute] {
 }
 
 extension ConfiguredProxies {
-    /// The proxy for a message; `nil` when its origin is reached directly.
+    /// Returns the proxy for a message; `nil` if its origin is reached directly.
     ///
     /// Throws `cannotConnectToHost` if the proxy cannot be used.
     func proxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
@@ -89,14 +89,14 @@ extension Proxy {
 }
 
 extension TransportOptions {
-    /// Whether messages may go through a proxy; if false, as for most sessions, no message is checked for one.
+    /// Whether messages may need a proxy; false for most sessions, which then skip the choice of a proxy.
     package var mayHaveProxy: Bool {
         proxy != nil || configuredProxies != nil || !proxyVariables.isEmpty || Proxy.isInEnvironment
     }
 
-    /// The proxy that messages to a URL go through, as text without its password; `nil` for a direct connection.
+    /// Returns the proxy for a URL as text, without its password; `nil` for a direct connection.
     ///
-    /// The text is `unusable` for a proxy that cannot be used: messages to the URL fail.
+    /// The text is `unusable` if the proxy cannot be used: messages to the URL fail.
     package func proxyText(for url: URL) -> String? {
         do throws(TransferFailure) {
             let proxy = try ProxyChoice().proxy(for: RequestTarget(url.absoluteString), self)

@@ -3,7 +3,7 @@
 import Foundation
 
 extension TransferFailure {
-    /// A proxy made no connection to the host, or its response was invalid.
+    /// The proxy did not connect to the host, or its response was invalid.
     static func proxyFailed(_ detail: String) -> TransferFailure {
         .exchange(.cannotConnectToHost, detail: detail, engineCode: 0)
     }

@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// The owner of a tunnel; called on the loop's thread, also from inside `ProxyTunnel.begin()`.
+/// The owner of a tunnel; its methods run on the loop's thread, some of them inside `ProxyTunnel.begin()`.
 protocol ProxyTunnelOwner: AnyObject {
-    /// The socket was ready for bytes of the handshake with the proxy.
+    /// The socket was ready to send or receive bytes of the handshake with the proxy.
     func layerDidProgress()
-    /// The tunnel is established; `rest` came after the proxy's response.
+    /// The tunnel is established; `rest` are the bytes that followed the proxy's response.
     func tunnelIsMade(_ tunnel: ProxyTunnel, rest: [UInt8])
     func tunnel(_ tunnel: ProxyTunnel, didFail failure: TransferFailure)
     /// The proxy closes this connection; the owner continues the handshake on another connection.
@@ -15,7 +15,7 @@ protocol ProxyTunnelOwner: AnyObject {
 
 /// Performs the handshake with a proxy over a channel.
 final class ProxyTunnel {
-    /// The protocol for the proxy, with its state.
+    /// The handshake protocol of the proxy, with its state.
     enum Handshake {
         case connect(ConnectHandshake)
         case socks(SOCKSHandshake)
@@ -32,7 +32,7 @@ final class ProxyTunnel {
     /// The most bytes of one read.
     private static let readByteCount = 16 * 1024
 
-    /// Makes a tunnel over a channel whose socket is registered edge-triggered.
+    /// Makes a tunnel over a channel whose socket is registered with epoll as edge-triggered.
     init(_ handshake: Handshake, over channel: ByteChannel, context: LoopContext, owner: any ProxyTunnelOwner) {
         self.handshake = handshake
         self.channel = channel
@@ -40,9 +40,9 @@ final class ProxyTunnel {
         self.owner = owner
     }
 
-    /// Begins the handshake; the owner may be called before this returns.
+    /// Begins the handshake; may call the owner before it returns.
     func begin() {
-        // The result is not needed: `drive()` reads first, and so finds an end that came earlier.
+        // The result can be ignored: `drive()` reads at once, and so notices an earlier end of the connection.
         _ = context.sockets.hand(channel.descriptor, to: self)
         switch handshake {
         case .connect(var connect):
@@ -57,7 +57,7 @@ final class ProxyTunnel {
         drive()
     }
 
-    /// Stops the handshake; the owner gets no further calls, and closes the channel.
+    /// Stops the handshake; afterwards the owner is not called any more and has to close the channel.
     func abandon() { isOver = true }
 
     private func drive() {
@@ -75,7 +75,7 @@ final class ProxyTunnel {
             switch outcome {
             case .bytes(let count): pendingOffset += count
             case .wouldBlock, .end: return
-            // Bytes that the proxy sent before it closed can still be read.
+            // A failed write is ignored here: bytes that the proxy sent before it closed can still be read.
             case .failed: pendingOffset = pending.count
             }
         }
@@ -83,7 +83,7 @@ final class ProxyTunnel {
         pendingOffset = 0
     }
 
-    /// Reads once; false if nothing has come, or if the handshake is over.
+    /// Reads once; returns false if no bytes are available, or if the handshake is over.
     private func receive() -> Bool {
         let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<Self.readByteCount])
         do throws(TransferFailure) {
@@ -119,7 +119,7 @@ final class ProxyTunnel {
         }
     }
 
-    /// Performs an event; false if the next event needs further bytes.
+    /// Handles an event; returns false if the next event needs more bytes.
     private func perform(
         _ event: ConnectHandshake.Event, _ connect: ConnectHandshake, _ rest: UnsafeRawBufferPointer
     ) -> Bool {

@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// The client's side of SOCKS 4, 4a and 5 up to the tunnel (RFC 1928, RFC 1929), as a state machine over bytes.
+/// The client side of SOCKS 4, 4a and 5 (RFC 1928, RFC 1929) until the tunnel is established, as a state machine over
+/// bytes.
 ///
 /// ```swift
 /// var handshake = try SOCKSHandshake(.socks5, to: .name("a.example", port: 443), user: nil, password: nil)
@@ -14,21 +15,21 @@ import Foundation
 /// }
 /// ```
 package struct SOCKSHandshake {
-    /// The destination to which the proxy connects.
+    /// The destination that the proxy connects to.
     package enum Destination: Equatable, Sendable {
-        /// A name, which the proxy looks up: for `socks4a` and `socks5h`.
+        /// A host name for the proxy to look up: for `socks4a` and `socks5h`.
         case name(String, port: UInt16)
-        /// An address that was looked up here.
+        /// An address that we looked up.
         case address(IPAddress, port: UInt16)
     }
 
     /// The next step of the handshake.
     package enum Event: Equatable {
-        /// All bytes are consumed, and more are needed.
+        /// All given bytes were read, and more are needed.
         case needsMore
-        /// These bytes are to be sent to the proxy.
+        /// Send these bytes to the proxy.
         case send([UInt8])
-        /// The tunnel is established; bytes after the proxy's response are not consumed.
+        /// The tunnel is established; bytes after the proxy's response are not read.
         case established
     }
 
@@ -48,11 +49,11 @@ package struct SOCKSHandshake {
     /// Makes the handshake of a new connection to the proxy.
     ///
     /// - Parameters:
-    ///   - scheme: `socks4`, `socks4a`, `socks5` or `socks5h`; `destination` decides whether the proxy looks the name
-    ///     up.
-    ///   - destination: the destination to which the proxy connects.
-    ///   - user: the user, if there is one.
-    ///   - password: the password of the user; `nil` is the same as an empty one. SOCKS 4 has none.
+    ///   - scheme: `socks4`, `socks4a`, `socks5` or `socks5h`; whether the proxy looks the name up depends on
+    ///     `destination`.
+    ///   - destination: the destination that the proxy connects to.
+    ///   - user: the user; `nil` for none.
+    ///   - password: the user's password; `nil` means an empty password. SOCKS 4 has no passwords.
     /// - Throws: `cannotConnectToHost` for values that the protocol cannot express: an empty name; names, users and
     ///   passwords of more than 255 bytes; IPv6 and NULs in SOCKS 4, and names in `socks4`.
     package init(
@@ -94,12 +95,12 @@ package struct SOCKSHandshake {
         case .name(let name, let port):
             guard hasNames else { throw .proxyFailed("SOCKS 4 has no names: the host must be looked up here") }
             guard !name.utf8.contains(0) else { throw .proxyFailed("the host's name has a NUL") }
-            // SOCKS 4a: the invalid address 0.0.0.1 announces a name.
+            // In SOCKS 4a, the invalid address 0.0.0.1 means that a name follows.
             return [4, 1] + bytes(of: port) + [0, 0, 0, 1] + user + [0] + Array(name.utf8) + [0]
         }
     }
 
-    /// Consumes bytes from the front of `bytes` up to the next event, never bytes after the proxy's response.
+    /// Reads from the front of `bytes` up to the next event, but no bytes after the proxy's response.
     ///
     /// Throws `cannotConnectToHost` with the proxy's reason, or `userAuthenticationRequired` if the proxy requires
     /// other credentials.
@@ -118,10 +119,10 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// The failure when the proxy has closed the connection.
+    /// The failure if the proxy closes the connection during the handshake.
     package var cut: TransferFailure { .proxyFailed("the SOCKS proxy closed the connection during the handshake") }
 
-    /// The length of the current response, in bytes, as far as it is known.
+    /// The length of the current response in bytes; for a SOCKS 5 reply, 5 until the length of its address is known.
     private var neededByteCount: Int {
         switch state {
         case .socks4Reply: 8
@@ -138,7 +139,7 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// Checks the latest byte of a response: a proxy that refuses may not send the rest.
+    /// Checks the latest byte of a response at once, since a proxy that refuses may not send the rest.
     private func check() throws(TransferFailure) {
         let byte = pending[pending.count - 1]
         switch (state, pending.count) {
@@ -181,7 +182,7 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// The request CONNECT (RFC 1928 §4).
+    /// The SOCKS 5 request CONNECT (RFC 1928 §4).
     private var socks5Request: [UInt8] {
         switch destination {
         case .address(let address, let port):
@@ -205,7 +206,7 @@ package struct SOCKSHandshake {
         }
     }
 
-    /// RFC 1928 §6.
+    /// Returns the text for a refusal code (RFC 1928 §6).
     private static func socks5Refusal(_ code: UInt8) -> String {
         let reasons = [
             "failed", "does not allow the connection", "cannot reach the network", "cannot reach the host",

@@ -1,4 +1,4 @@
-// The byte stream below a connection: plain or encrypted.
+// The byte stream of a connection: plain or encrypted.
 
 import CLinux
 import Foundation
@@ -9,9 +9,9 @@ struct ByteChannel: ClosableChannel {
     /// The result of reading or writing.
     enum TransferResult {
         case bytes(Int)
-        /// No bytes can be moved now; epoll reports when the socket is ready again.
+        /// No bytes can be transferred now; epoll reports when the socket is ready again.
         case wouldBlock
-        /// The peer sends nothing more.
+        /// The peer has ended its side of the connection.
         case end
         /// The connection is lost.
         case failed(TransferFailure)
@@ -19,10 +19,10 @@ struct ByteChannel: ClosableChannel {
 
     /// The socket.
     let descriptor: Int32
-    /// TLS over the socket, if there is any.
+    /// The TLS stream over the socket; `nil` without TLS.
     let tls: TLSStream?
 
-    /// Takes over a connected socket that does not block.
+    /// Takes over a connected, non-blocking socket.
     init(descriptor: Int32) {
         self.descriptor = descriptor
         tls = nil
@@ -34,13 +34,13 @@ struct ByteChannel: ClosableChannel {
         self.tls = tls
     }
 
-    /// Closes the socket; nothing may be called after that.
+    /// Closes the socket; the channel must not be used afterwards.
     func close() {
         tls?.close()
         _ = Glibc.close(descriptor)
     }
 
-    /// Reads the bytes that are available now, as far as there is room.
+    /// Reads the bytes that are available now, at most as many as fit into the buffer.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransferResult {
         if let tls { return tls.receive(into: buffer) }
         while true {
@@ -51,10 +51,10 @@ struct ByteChannel: ClosableChannel {
         }
     }
 
-    /// Writes as much of `head`, and then of `content`, as the channel takes in one call.
+    /// Writes as much of `head`, and then of `content`, as the channel accepts in one call.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> TransferResult {
         if let tls { return tls.send(head, content) }
-        // The kernel does not write through the pointers.
+        // Mutable pointers are safe here, because the kernel only reads these bytes.
         var parts = (
             iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count),
             iovec(iov_base: UnsafeMutableRawPointer(mutating: content.baseAddress), iov_len: content.count)
@@ -73,12 +73,12 @@ struct ByteChannel: ClosableChannel {
         }
     }
 
-    /// Sends the bytes of a file from an offset on, without a copy; only without TLS.
+    /// Sends the bytes of a file from `offset` on, without a copy; usable only without TLS.
     ///
-    /// Called on the loop, whose thread takes no signals: `sendfile` has no flag against SIGPIPE.
+    /// Call this on the loop's thread, which blocks all signals: `sendfile` has no flag that suppresses SIGPIPE.
     ///
-    /// - Returns: `nil` where the caller has to read the bytes instead: the file has become shorter or cannot be read,
-    ///   or its file system does not support `sendfile`.
+    /// - Returns: `nil` if the caller has to read the bytes instead, because the file has become shorter or cannot be
+    ///   read, or because its file system does not support `sendfile`.
     func send(file: Int32, at offset: Int64, byteCount: Int) -> TransferResult? {
         assert(tls == nil)
         while true {
@@ -93,7 +93,7 @@ struct ByteChannel: ClosableChannel {
         }
     }
 
-    /// Whether bytes, the end or an error wait to be read; an idle connection must have none of these.
+    /// Whether bytes, the end of the stream or an error can be read now; an idle connection must have none of these.
     var hasSomethingToRead: Bool {
         if let tls { return tls.hasSomethingToRead }
         var byte: UInt8 = 0
@@ -101,10 +101,10 @@ struct ByteChannel: ClosableChannel {
         return count >= 0 || (errno != EAGAIN && errno != EINTR)
     }
 
-    /// Whether TLS has ended or failed, which the socket does not report again; false without TLS.
+    /// Whether TLS has ended or failed, which epoll does not report again; false without TLS.
     var hasEnded: Bool { tls?.hasEnded ?? false }
 
-    /// Sends the records that TLS has made and the socket has not taken; false when some are left.
+    /// Sends the TLS records that the socket has not accepted yet; returns false if some are left.
     @discardableResult
     func flush() -> Bool { tls?.flush() ?? true }
 

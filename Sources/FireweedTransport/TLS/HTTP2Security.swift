@@ -1,13 +1,13 @@
-// The requirements of HTTP/2 on TLS.
+// The TLS requirements of HTTP/2.
 
 import COpenSSL
 
-/// The requirements of RFC 9113 §9.2 on a connection that has agreed on HTTP/2.
+/// Checks a connection that negotiated HTTP/2 against RFC 9113 §9.2.
 enum HTTP2Security {
-    /// Why the connection may not carry HTTP/2, as a part of a sentence; `nil` when it may.
+    /// Returns why the connection may not carry HTTP/2, as a part of a sentence; `nil` if it may.
     ///
-    /// HTTP/2 allows all ciphers of TLS 1.3. Renegotiation is off in every connection, and compression too
-    /// (`TLSClient`; it is OpenSSL's default).
+    /// HTTP/2 allows all ciphers of TLS 1.3. Renegotiation (see `TLSClient`) and compression (OpenSSL's default) are
+    /// off for every connection.
     static func flaw(of ssl: OpaquePointer) -> String? {
         let version = SSL_version(ssl)
         guard version < TLS1_3_VERSION else { return nil }

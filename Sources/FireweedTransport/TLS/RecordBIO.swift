@@ -1,13 +1,13 @@
-// The records below a TLS connection, as OpenSSL reads and writes them.
+// The BIO through which OpenSSL reads and writes TLS records.
 
 import COpenSSL
 
-/// A kind of BIO whose bytes a `TLSStream` moves.
+/// A BIO type that reads from and writes to the buffers of a `TLSStream`.
 ///
-/// With a BIO of our own, one system call moves many records, no write raises SIGPIPE, and the channel below may be
+/// With our own BIO, one system call transfers many records, no write raises SIGPIPE, and the channel below may be
 /// another TLS connection.
 enum RecordBIO {
-    /// Makes a BIO for a stream, which owns the BIO and is not retained by it; `nil` when memory has run out.
+    /// Makes a BIO that a stream will own and that does not retain the stream; `nil` if memory has run out.
     static func make(for stream: TLSStream) -> OpaquePointer? {
         guard let method = method.pointer, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(stream).toOpaque())
@@ -16,7 +16,7 @@ enum RecordBIO {
     }
 
     private struct Method: @unchecked Sendable {
-        // SAFETY: filled in when it is made, and only read afterwards.
+        // SAFETY: filled in when it is created, and only read afterwards.
         let pointer: OpaquePointer?
     }
 
@@ -35,8 +35,9 @@ enum RecordBIO {
     }
 }
 
-/// The BIO's read callback: gives OpenSSL received bytes of TLS records, while a method of `TLSStream` runs on the
-/// loop's thread or on the thread that signs (`HandshakeSignature`).
+/// The BIO's read callback: passes received bytes of TLS records to OpenSSL.
+///
+/// Runs inside methods of `TLSStream`, on the loop's thread or on a signing thread (`HandshakeSignature`).
 private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)
@@ -51,8 +52,9 @@ private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CC
     }
 }
 
-/// The BIO's write callback: takes bytes of TLS records from OpenSSL, to be sent, while a method of `TLSStream` runs on
-/// the loop's thread or on the thread that signs (`HandshakeSignature`).
+/// The BIO's write callback: stores TLS records from OpenSSL, to be sent.
+///
+/// Runs inside methods of `TLSStream`, on the loop's thread or on a signing thread (`HandshakeSignature`).
 private func writeRecords(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)

@@ -1,13 +1,14 @@
-// The alert with which a peer ends a TLS connection.
+// The TLS alert with which a peer ends a connection.
 
 import COpenSSL
 import Foundation
 
-/// An alert of TLS (RFC 8446 §6).
+/// A TLS alert (RFC 8446 §6).
 struct TLSAlert: Equatable {
     let description: UInt8
 
-    /// OpenSSL's text for the alert; OpenSSL 3.0 has none for `certificate_required`, which is new in TLS 1.3.
+    /// OpenSSL's text for the alert; OpenSSL 3.0 lacks a text for `certificate_required`, an alert that TLS 1.3
+    /// introduced.
     var text: String {
         Int32(description) == TLS13_AD_CERTIFICATE_REQUIRED
             ? "certificate required" : String(cString: SSL_alert_desc_string_long(Int32(description)))

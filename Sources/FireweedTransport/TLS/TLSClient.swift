@@ -1,16 +1,14 @@
-// The common state of a transport's TLS connections.
+// The shared state of a transport's TLS connections.
 
 import COpenSSL
 import Foundation
 
-/// Makes TLS connections by the settings of a transport, on one loop.
-///
-/// It lives on its loop's thread.
+/// Makes TLS connections with the settings of a transport, on one loop's thread.
 final class TLSClient {
     let settings: PoolSettings
     let sessions = TLSSessionStore()
     private let keyLog: KeyLog?
-    /// The owner of the `SSL_CTX`, made with the first connection.
+    /// The owner of the `SSL_CTX`; created for the first connection.
     private lazy var context = Result { () throws(TransferFailure) in try TLSClientContext(settings.options, keyLog) }
 
     init(_ settings: PoolSettings) {
@@ -18,7 +16,7 @@ final class TLSClient {
         keyLog = settings.options.keyLogFile.flatMap { KeyLog($0) }
     }
 
-    /// Makes a stream over a connected channel, before its handshake.
+    /// Makes a stream over a connected channel; its handshake has not begun.
     func makeStream(
         to peer: TLSPeer, showing identity: LoadedIdentity?, over lower: ByteChannel, in loop: LoopContext
     ) throws(TransferFailure) -> TLSStream {
@@ -48,7 +46,7 @@ final class TLSClient {
         if peer.rule.mayWait { _ = fw_ssl_request_status(ssl) }
     }
 
-    /// Installs an identity, which is shown to the server if it asks for one; returns the digest of the certificate.
+    /// Installs the client identity to show if the server asks for one; returns the digest of its certificate.
     static func install(_ identity: LoadedIdentity, on ssl: OpaquePointer) throws(TransferFailure) -> Data {
         do throws(ClientIdentityError) {
             try identity.install(on: ssl)
@@ -87,7 +85,7 @@ private final class TLSClientContext {
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS))
         fw_ssl_ctx_set_cache_mode(pointer, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
         SSL_CTX_sess_set_new_cb(pointer, sessionMade)
-        // Without SSL_VERIFY_PEER, a client calls the verifier and ignores its verdict (SSL_CTX_set_verify(3)).
+        // Without SSL_VERIFY_PEER, OpenSSL calls the verifier but ignores its verdict (SSL_CTX_set_verify(3)).
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(pointer, verifyPeer, nil)
         SSL_CTX_set_cert_cb(pointer, identityWanted, nil)
@@ -114,10 +112,10 @@ extension TLSVersion {
     }
 }
 
-// OpenSSL calls these functions while a method of `TLSStream` runs on the loop's thread or on the thread that signs
-// (`HandshakeSignature`). The `SSL` has an unretained pointer to the stream.
+// OpenSSL calls these functions inside methods of `TLSStream`, on the loop's thread or on a signing thread
+// (`HandshakeSignature`). The `SSL` holds an unretained pointer to the stream.
 
-/// Verifies the peer's certificate chain, which has come; after `.hold`, OpenSSL calls this again.
+/// Verifies the certificate chain that the peer sent; after `.hold`, OpenSSL calls this function again.
 private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let context, let ssl = fw_ssl_of_verification(context).map({ OpaquePointer($0) }),
         let handshake = TLSStream.of(ssl)?.handshake
@@ -135,10 +133,10 @@ private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) 
     }
 }
 
-/// Chooses the client certificate, which the server has asked for; after `.hold`, OpenSSL calls this again.
+/// Chooses the client certificate that the server requested; after `.hold`, OpenSSL calls this function again.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let stream = TLSStream.of(ssl) else { return 0 }
-    // This is the thread that signs; the handshake has answered on the loop's thread.
+    // On the signing thread: `TLSHandshake` has already answered on the loop's thread.
     if stream.isSigning { return 1 }
     guard let handshake = stream.handshake else { return 0 }
     switch OpenSSLError.discarding({ handshake.identityWanted() }) {
@@ -148,7 +146,7 @@ private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) 
     }
 }
 
-/// Keeps a session that the server gave for resumption; returning 0 leaves the reference to OpenSSL.
+/// Stores a session that the server issued for resumption; the result 0 leaves the reference with OpenSSL.
 private func sessionMade(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let ssl, let session else { return 0 }
     TLSStream.of(ssl)?.resumption.keep(session)

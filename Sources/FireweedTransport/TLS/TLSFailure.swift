@@ -1,14 +1,13 @@
-// Translation of OpenSSL's errors of connections into ours.
+// Translation of OpenSSL's connection errors into ours.
 
 import COpenSSL
 import Foundation
 
 /// Makes the failures of TLS connections, with the codes of `URLError`.
 enum TLSFailure {
-    /// The failure of a handshake.
+    /// Returns the failure of a handshake.
     ///
-    /// `isCut` is true when the peer closed the connection. `failure` is the failure of the channel below, if it
-    /// failed.
+    /// `isCut` is true if the peer closed the connection. `failure` is the failure of the channel below, if any.
     static func ofHandshake(
         with host: String, _ errors: OpenSSLError, isCut: Bool, below failure: TransferFailure?
     ) -> TransferFailure {
@@ -20,7 +19,7 @@ enum TLSFailure {
             engineCode: Int(errors.entries.last?.reason ?? 0))
     }
 
-    /// The failure of a connection after its handshake.
+    /// Returns the failure of a connection after its handshake.
     static func ofConnection(_ errors: OpenSSLError, isCut: Bool, below failure: TransferFailure?) -> TransferFailure {
         if let alert = alert(in: errors) { return .exchange(alert, otherwise: .networkConnectionLost) }
         if let failure { return failure }
@@ -32,8 +31,9 @@ enum TLSFailure {
             .networkConnectionLost, detail: detail, engineCode: Int(errors.entries.last?.reason ?? 0))
     }
 
-    /// The fatal alert that the peer sent, if one is the cause: OpenSSL's error code for an alert is 1,000 plus the
-    /// alert's number.
+    /// Returns the first alert from the peer among the errors; `nil` if there is none.
+    ///
+    /// OpenSSL's error code for an alert is 1,000 plus the alert's number.
     static func alert(in errors: OpenSSLError) -> TLSAlert? {
         errors.entries.lazy.filter { $0.library == ERR_LIB_SSL }
             .compactMap { UInt8(exactly: $0.reason - SSL_AD_REASON_OFFSET) }.first.map { TLSAlert(description: $0) }

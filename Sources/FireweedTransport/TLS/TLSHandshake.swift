@@ -1,37 +1,39 @@
-// One TLS handshake, and the verdict on its peer.
+// One TLS handshake, with the evaluation of its peer.
 
 import COpenSSL
 import Foundation
 
-/// The owner of a handshake; called on the loop's thread, also from inside `TLSHandshake.begin()`.
+/// The owner of a handshake; its methods run on the loop's thread, some of them inside `TLSHandshake.begin()`.
 protocol TLSHandshakeOwner: AnyObject {
-    /// The socket was ready for bytes of the handshake.
+    /// The socket was ready to send or receive bytes of the handshake.
     func layerDidProgress()
     /// The handshake is done, and the peer is trusted.
     func handshakeIsDone(_ handshake: TLSHandshake, _ stream: TLSStream, speaks: ApplicationProtocol)
     func handshake(_ handshake: TLSHandshake, didFail failure: TransferFailure)
-    /// The peer closed the connection while the peer was evaluated, and the verdict accepts the peer: `gate` keeps the
-    /// verdict for another handshake.
+    /// The peer closed the connection during its evaluation, and the verdict accepts the peer: `gate` keeps the verdict
+    /// for another handshake.
     func handshake(_ handshake: TLSHandshake, outlived gate: TrustGate)
 }
 
-/// Makes the handshake over a connected channel, and holds it while a rule that may wait decides, while a client
-/// identity is read, and while another thread signs with this identity.
+/// Performs the handshake over a connected channel.
 ///
-/// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the
-/// socket is not in the epoll set: a peer that closes is noticed when the handshake continues.
+/// The handshake is held while a rule that may wait decides, while the files of a client identity are read, and while
+/// another thread signs with this identity. A rule that does not wait decides inside the handshake, on the loop's
+/// thread. While the handshake is held, the socket is not in the epoll set: if the peer closes the connection, we
+/// notice when the handshake continues.
 final class TLSHandshake {
-    /// The answer to a callback of OpenSSL's.
+    /// The answer to an OpenSSL callback.
     enum Answer: Equatable {
         case proceed, hold, refuse
     }
 
-    /// The reason why a handshake is held.
+    /// Why a handshake is held.
     private enum Hold {
         case verdict
         /// The files of the client identity are being read.
         case identity
-        /// Another thread makes the client's signature, or the peer's messages before the signature are awaited.
+        /// Another thread computes the client's signature, or the peer's messages before the signature have not
+        /// arrived.
         case signature
     }
 
@@ -42,25 +44,27 @@ final class TLSHandshake {
     private var stream: TLSStream?
     private let channel: ByteChannel
     private var gate: TrustGate
-    /// Whether this is the second connection for the same verdict; there is no third one.
+    /// Whether this handshake repeats one whose peer closed the connection before the verdict; it is not repeated
+    /// again.
     private let isSecondTry: Bool
-    /// Why the peer is refused, or another failure from inside a callback of OpenSSL's.
+    /// Why the peer is refused, or another failure inside an OpenSSL callback.
     private var failure: TransferFailure?
     private var isHeld = false
     private var wasHeld = false
     private var isOver = false
-    /// Whether a step is scheduled already.
+    /// Whether the next step is scheduled.
     private var isStepDue = false
-    /// The identity for this server, after it was read.
+    /// The client identity for this server, once its files are read.
     private var identity: LoadedIdentity?
-    /// The reason of the current hold, or else of the next one.
+    /// Why the handshake is held; if it is not held, why the next hold will begin.
     private var hold = Hold.verdict
-    /// The signature that another thread makes.
+    /// The signature that another thread is computing.
     private var signature: HandshakeSignature?
 
-    /// Makes a handshake over a channel whose socket is registered edge-triggered.
+    /// Makes a handshake over a channel whose socket is registered with epoll as edge-triggered.
     ///
-    /// `gate` is that of an earlier handshake, whose peer closed the connection before the verdict.
+    /// `gate` comes from an earlier handshake, whose peer closed the connection before the verdict; `nil` for a first
+    /// try.
     init(
         with peer: TLSPeer, over channel: ByteChannel, gate: TrustGate?, client: TLSClient, context: LoopContext,
         owner: any TLSHandshakeOwner
@@ -74,11 +78,12 @@ final class TLSHandshake {
         isSecondTry = gate != nil
     }
 
-    /// Begins; the owner may be called before this returns.
+    /// Begins the handshake; may call the owner before it returns.
     ///
-    /// - Parameter records: bytes of the peer's that were read already.
+    /// - Parameter records: bytes that the peer sent and that were read already.
     func begin(records: [UInt8] = []) {
-        // The handshake reads before it waits, and so notices an end that came earlier.
+        // The result can be ignored: the handshake reads before it waits, and so notices an earlier end of the
+        // connection.
         _ = context.sockets.hand(channel.descriptor, to: self)
         guard let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host) else {
             return makeStream(records)
@@ -99,7 +104,7 @@ final class TLSHandshake {
         driveSoon()
     }
 
-    /// Reads an identity's files on another thread, and continues on the loop's.
+    /// Reads an identity's files on another thread; `body` then runs on the loop's thread.
     private func read(_ identity: ClientIdentity, then body: @escaping @Sendable (TLSHandshake) -> Void) {
         let reply = HandshakeReply(self)
         identity.load { [loop = context.loop] content in
@@ -114,7 +119,7 @@ final class TLSHandshake {
         }
     }
 
-    /// Ends the handshake; the owner is not called any more, and closes the channel.
+    /// Ends the handshake; afterwards the owner is not called any more and has to close the channel.
     func abandon() {
         isOver = true
         stream = nil
@@ -123,8 +128,8 @@ final class TLSHandshake {
 
     // MARK: The handshake
 
-    /// Schedules the next step after all other work of this loop iteration: a signature may take as long as an
-    /// iteration.
+    /// Schedules the next step after all other work of this loop iteration, since a signature may take as long as a
+    /// whole iteration.
     private func driveSoon() {
         guard !isStepDue else { return }
         isStepDue = true
@@ -145,7 +150,7 @@ final class TLSHandshake {
         }
     }
 
-    /// Called when our next messages are made: has the peer evaluated, if the messages wait for a stapled status and a
+    /// Called when our next messages are ready: starts the evaluation of the peer, if these messages wait for the
     /// verdict.
     private func flightIsMade(by stream: TLSStream) {
         guard gate.isProvisional, stream.hasUnsentRecords else { return }
@@ -166,7 +171,8 @@ final class TLSHandshake {
         guard answer(to: .done(isResumed: isResumed)) == .proceed else {
             return fail(failure ?? TLSFailure.unjudged(peer.host))
         }
-        // In TLS 1.3 our last message ends the handshake for us, whether the peer is there or not.
+        // In TLS 1.3 the handshake is done on our side with our last message, even if the peer has closed the
+        // connection.
         if wasHeld, !isSecondTry, stream.hasSomethingToRead, stream.hasLostPeer { return outlive() }
         let version = agreedProtocol(of: stream)
         if version == .http2, let flaw = HTTP2Security.flaw(of: stream.ssl) {
@@ -177,7 +183,7 @@ final class TLSHandshake {
         owner?.handshakeIsDone(self, stream, speaks: version)
     }
 
-    /// The protocol that ALPN agreed on; HTTP/1.1 without an agreement.
+    /// Returns the protocol that ALPN selected; HTTP/1.1 if ALPN selected none.
     private func agreedProtocol(of stream: TLSStream) -> ApplicationProtocol {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -196,8 +202,7 @@ final class TLSHandshake {
                     with: peer.host, errors, isCut: stream.isCut, below: stream.lowerFailure))
     }
 
-    /// Ends the handshake, since the peer closed the connection while the handshake was held; the verdict serves
-    /// another handshake.
+    /// Ends the handshake because the peer closed the connection during a hold; another handshake uses the verdict.
     private func outlive() {
         abandon()
         owner?.handshake(self, outlived: gate)
@@ -210,7 +215,7 @@ final class TLSHandshake {
 
     // MARK: The verdict
 
-    /// Called when the peer's chain has come; returns the answer to OpenSSL.
+    /// Called when the peer's certificate chain has arrived; returns the answer to OpenSSL.
     func verify(_ evidence: PeerEvidence) -> Answer {
         let shown = TrustGate.Evidence(chain: evidence.chain, status: evidence.stapledStatus)
         return answer(to: .chain(shown, mayStaple: peer.rule.mayWait && evidence.mayStapleLater))
@@ -218,7 +223,7 @@ final class TLSHandshake {
 
     /// Called when the server asks for a client certificate; returns the answer to OpenSSL.
     ///
-    /// The verdict on the server comes first, since the rule that decides may also choose the identity.
+    /// The peer is evaluated first, because the rule that decides about the peer may also choose the identity.
     func identityWanted() -> Answer {
         guard let stream else { return .refuse }
         if gate.isProvisional {
@@ -280,7 +285,7 @@ final class TLSHandshake {
             statuses: client.settings.statuses)
     }
 
-    /// Notes a verdict.
+    /// Handles a verdict; returns the answer to OpenSSL.
     private func take(
         _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) -> Answer {
@@ -304,21 +309,21 @@ final class TLSHandshake {
         }
     }
 
-    /// Ends a hold in which no verdict was awaited.
+    /// Ends a hold for the identity or for the signature.
     private func endHold() {
         isHeld = false
         context.sockets.watchEdges(of: channel.descriptor, for: self)
         driveSoon()
     }
 
-    /// Ends the hold for the identity; OpenSSL then asks for the identity again.
+    /// Ends the hold for the identity; OpenSSL then calls `identityWanted()` again.
     private func identityIsRead() {
         guard hold == .identity else { return }
         hold = .verdict
         endHold()
     }
 
-    /// Lets another thread make the step that signs.
+    /// Starts the signing step on another thread.
     private func sign() {
         guard let stream else { return }
         let reply = HandshakeReply(self)
@@ -334,14 +339,14 @@ final class TLSHandshake {
         case .made: hold = .verdict
         case .wantsRecords: break
         case .failed(let errors):
-            // The alert leaves before the connection is closed.
+            // Sends our alert before the connection is closed.
             stream.flush()
             return fail(errors, of: stream)
         }
         endHold()
     }
 
-    /// Called when the awaited verdict has come.
+    /// Called when the awaited verdict has arrived.
     fileprivate func decided(
         _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) {
@@ -349,7 +354,7 @@ final class TLSHandshake {
         isHeld = false
         context.sockets.watchEdges(of: channel.descriptor, for: self)
         guard take(outcome, about: evidence, until: end) == .proceed else {
-            // OpenSSL calls the verifier again, gets the refusal, and sends the peer an alert.
+            // OpenSSL calls the verifier again, receives the refusal, and sends an alert to the peer.
             if !stream.holdsRecords { return driveSoon() }
             return fail(OpenSSLError(entries: []), of: stream)
         }
@@ -377,49 +382,51 @@ extension TLSHandshake: NextIteration {
     }
 }
 
-/// The time for which a verdict on a server holds.
+/// The lifetime of a verdict on a server.
 enum VerdictLifetime {
-    /// Longest time that a session may be resumed without its peer being judged again.
+    /// The longest time for which a session may be resumed without a new evaluation of its peer.
     private static let limit: TimeInterval = 24 * 3600
 
-    /// The end of a verdict that was made now.
+    /// Returns the end of a verdict that is made now.
     ///
-    /// The verdict ends after a day, at the expiry of the leaf, or at the limit that the evaluation has set
-    /// (`ServerTrust.limitVerdict(to:)`), whichever is first. An expired leaf that was accepted is evaluated each time.
+    /// The verdict ends after one day, when the leaf certificate expires, or at the limit set by the evaluation
+    /// (`ServerTrust.limitVerdict(to:)`), whichever is first. If the leaf has expired but was accepted, the peer is
+    /// evaluated at each handshake.
     static func end(of chain: [Certificate], until end: Date?, now: Date = Date()) -> Date {
         min(now + limit, chain.first?.notAfter ?? now, end ?? .distantFuture)
     }
 }
 
 extension TLSFailure {
-    /// The failure when the client's identity cannot be read, or cannot be shown.
+    /// The client identity cannot be read, or cannot be used.
     static func unusable(_ error: ClientIdentityError) -> TransferFailure {
         .exchange(.clientCertificateRejected, detail: error.plainText, engineCode: 0)
     }
 
-    /// The failure when the connection may not carry the version of HTTP that was agreed on.
+    /// The TLS connection is not allowed to carry HTTP/2, which ALPN selected.
     static func unfit(_ host: String, _ flaw: String) -> TransferFailure {
         .exchange(
             .secureConnectionFailed, detail: "\(host) chose HTTP/2 with \(flaw), which HTTP/2 forbids", engineCode: 0)
     }
 
-    /// The failure when the proxy is not trusted.
+    /// The proxy is not trusted.
     static func untrustedProxy(_ error: any Error) -> TransferFailure {
         .exchange(
             (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
             detail: "the proxy is not trusted: \(error.plainText)", engineCode: 0)
     }
 
-    /// The failure when the handshake ended before the peer's certificates were evaluated.
+    /// The handshake ended before the peer's certificates were evaluated.
     static func unjudged(_ host: String) -> TransferFailure {
         .exchange(
             .secureConnectionFailed, detail: "the TLS handshake with \(host) ended without certificates", engineCode: 0)
     }
 }
 
-/// Carries a verdict, or an identity, to a handshake that may be gone by then.
+/// Delivers a verdict, an identity or a signature to a handshake that may no longer exist.
 private final class HandshakeReply: @unchecked Sendable {
-    // SAFETY: made and read on the loop's thread only; the thread that decides only holds a reference to this object.
+    // SAFETY: the property is set and read on the loop's thread only; other threads merely hold a reference to this
+    // object.
     private(set) weak var handshake: TLSHandshake?
 
     init(_ handshake: TLSHandshake) { self.handshake = handshake }

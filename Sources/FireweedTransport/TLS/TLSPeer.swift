@@ -1,18 +1,18 @@
 // The peer of a TLS handshake.
 
-/// The peer of a TLS handshake, and how it is judged.
+/// The peer of a TLS handshake, and the rule that evaluates it.
 struct TLSPeer {
     let host: String
     let port: UInt16
-    /// Whether the peer is a proxy, which is evaluated by the authorities alone and is shown no client identity.
+    /// Whether the peer is a proxy: it is evaluated by authorities and name only, and gets no client identity.
     let isProxy: Bool
-    /// The protocols that are offered (RFC 7301), the first one preferred; empty for no offer.
+    /// The protocols to offer in ALPN (RFC 7301), the preferred protocol first; empty for no offer.
     let offer: [ApplicationProtocol]
     let rule: PeerRule
 
-    /// The peer for an origin; with `isLimitedToHTTP1`, HTTP/2 is not offered, whatever the options say.
+    /// Makes the peer for an origin; with `isLimitedToHTTP1`, HTTP/2 is not offered, whatever the options say.
     init(host: String, port: UInt16, settings: PoolSettings, isLimitedToHTTP1: Bool = false) {
-        // Rules and certificates are for an address without its zone.
+        // Trust rules and certificates use addresses without a zone.
         let host = CanonicalHost.withoutZone(host)
         self.host = host
         self.port = port
@@ -22,8 +22,7 @@ struct TLSPeer {
         rule = settings.rule(forHost: host)
     }
 
-    /// The peer for a proxy over TLS: evaluated by the authorities and its name, not by the session's rules for
-    /// origins.
+    /// Makes the peer for an HTTPS proxy; the session's rules for origins do not apply to a proxy.
     init(proxy: Proxy, settings: PoolSettings) {
         let host = CanonicalHost.text(of: proxy.host)
         self.host = host
@@ -35,12 +34,12 @@ struct TLSPeer {
             decide: PeerRule.authoritiesAndName)
     }
 
-    /// The server name for the handshake (SNI, RFC 6066 §3); `nil` for an address.
+    /// The server name to send in the handshake (SNI, RFC 6066 §3); `nil` for an IP address.
     var serverName: String? { CanonicalHost.isAddress(host) ? nil : host }
 }
 
 extension ApplicationProtocol {
-    /// The protocols to offer to a server, the preferred protocol first.
+    /// Returns the protocols to offer to a server, the preferred protocol first.
     static func offer(for version: RequestMessage.HTTPVersion) -> [ApplicationProtocol] {
         switch version {
         case .http1Only: [.http1]
@@ -48,7 +47,7 @@ extension ApplicationProtocol {
         }
     }
 
-    /// The name in ALPN.
+    /// The protocol's name in ALPN.
     var name: String {
         switch self {
         case .http1: "http/1.1"

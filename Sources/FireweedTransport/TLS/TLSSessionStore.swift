@@ -1,42 +1,43 @@
-// TLS sessions that later connections resume.
+// The store of TLS sessions for resumption.
 
 import COpenSSL
 import Foundation
 
 /// Keeps the TLS sessions of one transport on one loop.
 ///
-/// A session is resumed only for the origin, the identity and the offer of protocols that it was made for, and only as
-/// long as the verdict on its peer holds: a handshake that resumes a session shows no certificates. It lives on its
-/// loop's thread.
+/// A session is resumed only with the peer, identity, authorities and ALPN offer of its first handshake, and only while
+/// the verdict on its peer is valid: a resumed handshake has no certificates to evaluate. The store lives on its loop's
+/// thread.
 final class TLSSessionStore {
-    /// The peer and the settings that a TLS session belongs to.
+    /// The peer and the settings that a TLS session was made with.
     ///
-    /// One transport judges its servers by one set of rules, but the files of its authorities may be replaced.
+    /// The trust rules are not part of the key, since a transport has one set. The file of its authorities may be
+    /// replaced.
     struct Key: Hashable {
         var host: String
         var port: UInt16
         var isProxy: Bool
-        /// The client identity, and the digest of its certificate, since the identity's files may be replaced.
+        /// The client identity, and the digest of its certificate: the identity's files may be replaced.
         var identity: ClientIdentity?
         var certificate: Data?
-        /// The file of the authorities, as it was before the handshake.
+        /// The version of the authorities' file before the handshake.
         var authorities: FileVersion?
         var offer: [ApplicationProtocol]
     }
 
-    /// A session, and the end of the verdict on its peer.
+    /// A session, and the time at which the verdict on its peer ends.
     struct Entry {
         let session: OwnedSession
         let expiry: Date
     }
 
     private var entries: [Key: [Entry]] = [:]
-    /// The most keys; before another one is added, all sessions are dropped.
+    /// The most keys; when a new key would exceed this limit, all sessions are dropped first.
     private static let keyLimit = 1000
-    /// The most sessions of a key; a server usually sends two tickets, and each is used once.
+    /// The most TLS 1.3 sessions for a key; servers usually send two tickets, and each is used once.
     private static let entryLimit = 4
 
-    /// Returns the newest session to resume; a session of TLS 1.3 is returned once (RFC 8446 §C.4).
+    /// Returns the newest session to resume; removes a TLS 1.3 session, which is used only once (RFC 8446 §C.4).
     func take(for key: Key, at now: Date = Date()) -> Entry? {
         guard var own = entries[key] else { return nil }
         own.removeAll { $0.expiry <= now || !$0.session.isResumable }
@@ -46,10 +47,10 @@ final class TLSSessionStore {
         return newest
     }
 
-    /// Keeps a session.
+    /// Stores a session.
     func add(_ entry: Entry, for key: Key) {
         if entries[key] == nil, entries.count >= Self.keyLimit { entries.removeAll() }
-        // A session of TLS 1.2 can be used again and again: it replaces older ones.
+        // A TLS 1.2 session can be reused any number of times, so it replaces the older sessions.
         var own = entry.session.isSingleUse ? entries[key, default: []].suffix(Self.entryLimit - 1) : []
         own.append(entry)
         entries[key] = Array(own)
@@ -60,7 +61,7 @@ final class TLSSessionStore {
 final class OwnedSession {
     let pointer: OpaquePointer
 
-    /// Makes a copy: OpenSSL marks a session as not resumable when a connection that shares it fails.
+    /// Copies the session: if a connection fails, OpenSSL marks the session that it shares as not resumable.
     init?(copyOf session: OpaquePointer) {
         guard let copy = SSL_SESSION_dup(session) else { return nil }
         pointer = copy
@@ -72,10 +73,10 @@ final class OwnedSession {
     var isSingleUse: Bool { SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION }
 }
 
-/// Stores the sessions that a connection's server gives.
+/// Stores the sessions that the server of one connection issues.
 final class TLSResumption {
     var key: TLSSessionStore.Key
-    /// The end of the verdict on the peer; `nil` before there is a verdict.
+    /// The end of the verdict on the peer; `nil` until there is a verdict.
     var expiry: Date?
     private let store: TLSSessionStore
 
@@ -84,7 +85,7 @@ final class TLSResumption {
         self.store = store
     }
 
-    /// Stores a session that the server gave, if there is a verdict.
+    /// Stores a session that the server issued; does nothing if there is no verdict on the peer.
     func keep(_ session: OpaquePointer) {
         guard let expiry, let copy = OwnedSession(copyOf: session) else { return }
         store.add(TLSSessionStore.Entry(session: copy, expiry: expiry), for: key)

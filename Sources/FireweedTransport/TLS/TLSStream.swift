@@ -1,28 +1,29 @@
-// The bytes of a connection over TLS.
+// The TLS layer of a connection.
 
 import COpenSSL
 import Glibc
 
-/// Encrypts what a connection sends, and decrypts what it receives; one `SSL` over the channel below.
+/// Encrypts what a connection sends and decrypts what it receives, with one `SSL` over the channel below.
 ///
-/// OpenSSL reads from the loop's buffer of records, which one system call fills, and keeps no more than an unfinished
-/// record. What it writes is kept until the channel takes it, so that neither reading nor writing waits for the other.
-/// There is no renegotiation, no early data and no TLS in the kernel. It lives on its loop's thread.
+/// One system call fills the loop's record buffer, from which OpenSSL reads; OpenSSL itself buffers at most an
+/// unfinished record. Records that OpenSSL writes are kept until the channel accepts them, so that reading and writing
+/// do not wait for each other. Renegotiation, early data and kernel TLS are not used. The stream lives on its loop's
+/// thread.
 final class TLSStream {
-    /// The result of a step of the handshake.
+    /// The result of one handshake step.
     enum HandshakeStep {
         case done
-        /// The peer's next message is awaited.
+        /// The peer's next message has not arrived.
         case wantsRecords
         /// A callback holds the handshake.
         case held
         case failed(OpenSSLError)
     }
 
-    /// The result of the step that signs.
+    /// The result of the signing step.
     enum Signature {
         case made
-        /// The peer's message before ours is awaited.
+        /// A message of the peer that precedes our signature has not arrived.
         case wantsRecords
         case failed(OpenSSLError)
     }
@@ -30,33 +31,33 @@ final class TLSStream {
     let ssl: OpaquePointer
     private let lower: ByteChannel
     private let context: LoopContext
-    /// How many bytes of records may come one after another without a byte of content.
+    /// The most record bytes in a row that bring no content.
     private let framingLimit: Int
-    /// Decides in the handshake; `nil` when the handshake is over.
+    /// The handshake, which answers OpenSSL's callbacks; `nil` once the handshake is over.
     weak var handshake: TLSHandshake?
-    /// Stores the sessions that later connections may resume.
+    /// Stores the sessions that the server issues for resumption.
     let resumption: TLSResumption
-    /// Whether our records are kept back, until the peer is trusted.
+    /// Whether our records are kept back until the peer is trusted.
     var holdsRecords = false
 
-    /// Whether another thread signs, to which the stream belongs meanwhile.
+    /// Whether another thread is signing; until it has finished, only that thread may use the stream.
     private(set) var isSigning = false
 
     // MARK: Received records
 
-    /// The part of the loop's buffer that OpenSSL has not taken, during a call.
+    /// During a call: the part of the loop's buffer that OpenSSL has not read.
     private var arrived = UnsafeRawBufferPointer(start: nil, count: 0)
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    /// The bytes that OpenSSL has not taken, between two calls; mostly empty.
+    /// Between calls: the record bytes that OpenSSL has not read; usually empty.
     private var kept: [UInt8] = []
-    /// Whether the channel below had no more bytes, in this call.
+    /// Whether the channel below has no more bytes during this call.
     private var isDrained = false
-    /// Whether `isDrained` is only inferred from a short read, in this call.
+    /// Whether `isDrained` is only inferred from a short read.
     private var isAssumedDrained = false
-    /// The end of the channel below.
+    /// How the channel below ended, if it did.
     private var lowerEnd: ByteChannel.TransferResult?
     private var framingByteCount = 0
-    /// The end or the failure of reading, once there is one.
+    /// The end or failure of reading, if any.
     private var end: ByteChannel.TransferResult?
 
     // MARK: Records to send
@@ -65,7 +66,7 @@ final class TLSStream {
     private var unsentOffset = 0
     private var sendFailure: TransferFailure?
 
-    /// Takes over a new `SSL`, which it frees; the channel below stays the caller's until the handshake is done.
+    /// Takes ownership of a new `SSL`; the caller owns the channel below until the handshake is done.
     init?(
         _ ssl: OpaquePointer, over lower: ByteChannel, resumption: TLSResumption, framingLimit: Int,
         context: LoopContext
@@ -73,7 +74,7 @@ final class TLSStream {
         self.ssl = ssl
         self.lower = lower
         self.resumption = resumption
-        // A record's content is only known when the record is whole, so one record more is allowed.
+        // The content of a record is known only when the record is complete, so the limit allows one more record.
         self.framingLimit = max(framingLimit, 0) + Self.recordByteCount
         self.context = context
         guard let bio = RecordBIO.make(for: self) else { return nil }
@@ -84,37 +85,37 @@ final class TLSStream {
 
     deinit { SSL_free(ssl) }
 
-    /// The longest record with its header (RFC 8446 §5.2, RFC 5246 §6.2.3), rounded up.
+    /// The longest record including its header (RFC 8446 §5.2, RFC 5246 §6.2.3), rounded up.
     private static let recordByteCount = 18 * 1024
-    /// The most bytes of a handshake, unless `framingLimit` is higher; OpenSSL itself takes chains of certificates up
-    /// to 100 KiB.
+    /// The most bytes of a handshake, unless `framingLimit` is higher; OpenSSL accepts certificate chains of up to 100
+    /// KiB.
     private static let handshakeByteCount = 256 * 1024
-    /// The most bytes that are encrypted before they are offered to the channel below.
+    /// The most bytes to encrypt before they are passed to the channel below.
     private static let sendingByteCount = 64 * 1024
     private static let plainRecordByteCount = 16 * 1024
 
     private static let index = fw_ssl_index()
 
-    /// The stream of an `SSL`.
+    /// Returns the stream that owns an `SSL`.
     static func of(_ ssl: OpaquePointer) -> TLSStream? {
         SSL_get_ex_data(ssl, index).map { Unmanaged<TLSStream>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The socket at the bottom.
+    /// The socket below all channels.
     var descriptor: Int32 { lower.descriptor }
 
-    /// Whether the channel below has ended without the end of TLS.
+    /// Whether the channel below has ended, but not by a failure.
     var isCut: Bool { if case .end = lowerEnd { true } else { false } }
 
-    /// Whether the channel below has ended in either way, or failed.
+    /// Whether the channel below has ended or failed.
     var hasLostPeer: Bool { lowerEnd != nil || sendFailure != nil }
 
-    /// Whether reading has ended or failed, which the next read returns.
+    /// Whether reading has ended or failed; the next read returns that.
     var hasEnded: Bool { end != nil }
 
-    /// Whether a record, or a part of one, was received and not read.
+    /// Whether a record, or a part of a record, was received but not read.
     ///
-    /// `SSL_has_pending` does not count a header that OpenSSL has taken without the rest of its record.
+    /// `SSL_has_pending` misses a record header that OpenSSL has read without the rest of the record.
     var holdsUnreadRecords: Bool {
         !kept.isEmpty || SSL_has_pending(ssl) == 1 || SSL_rstate_string(ssl)[1] == UInt8(ascii: "B")
     }
@@ -122,7 +123,7 @@ final class TLSStream {
     /// Whether records are still unsent.
     var hasUnsentRecords: Bool { unsentOffset < unsent.count }
 
-    /// Version and cipher.
+    /// The TLS version and the cipher.
     var report: TransferReport.TLS? {
         OpenSSLLibrary.report(of: UnsafeMutableRawPointer(ssl)).map {
             TransferReport.TLS(version: $0.version, cipher: $0.cipher)
@@ -131,7 +132,7 @@ final class TLSStream {
 
     // MARK: The handshake
 
-    /// Continues with the handshake.
+    /// Makes the next step of the handshake.
     func shakeHands() -> HandshakeStep {
         withRecords(limit: .max) {
             let result = SSL_do_handshake(ssl)
@@ -148,9 +149,10 @@ final class TLSStream {
         }
     }
 
-    /// Reads the bytes of a handshake that have come, for `sign()`; false when none have come and the channel has not
-    /// ended.
+    /// Reads the available bytes of the handshake into `kept`, for `sign()`; returns false if there are none and the
+    /// channel has not ended.
     ///
+    /// Keeps at most as many bytes as the loop's record buffer can hold.
     /// No more is kept than `withRecords` has room for.
     func gatherRecords() -> Bool {
         let known = kept.count
@@ -171,10 +173,10 @@ final class TLSStream {
         return true
     }
 
-    /// Makes the step in which the client signs, from the kept records.
+    /// Makes the handshake step in which the client signs, from the records in `kept`.
     ///
-    /// Called on another thread than the loop's, while the handshake is held. Makes no signature while messages of the
-    /// peer's that come before ours are missing.
+    /// Called on another thread than the loop's, while the handshake is held. Does not sign if messages of the peer
+    /// that precede the signature are missing.
     func sign() -> Signature {
         let (records, unsentCount) = (kept, unsent.count)
         (isSigning, isDrained) = (true, true)
@@ -194,7 +196,7 @@ final class TLSStream {
         }
     }
 
-    /// The failure of the channel below, if that is why the handshake failed.
+    /// The failure of the channel below, which is then the cause of a failed handshake.
     var lowerFailure: TransferFailure? {
         if case .failed(let failure) = lowerEnd { return failure }
         return sendFailure
@@ -202,13 +204,13 @@ final class TLSStream {
 
     // MARK: Content
 
-    /// Reads content as far as there is room; fewer bytes mean that no more are available now, or that `hasEnded` is
+    /// Reads content into the buffer; fewer bytes than fit mean that no more are available now, or that `hasEnded` is
     /// set.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult {
         if let end { return end }
         var count = 0
         withRecords(limit: buffer.count) {
-            // After the last whole record, trying to read more costs no system call.
+            // A short read shows that the socket is empty: then looking for another record needs no system call.
             trustsShortReads = true
             defer { trustsShortReads = false }
             while count < buffer.count, end == nil {
@@ -217,8 +219,8 @@ final class TLSStream {
                 let result = SSL_read(ssl, room.baseAddress, Int32(clamping: room.count))
                 guard result > 0 else {
                     if count == 0, isAssumedDrained, SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ {
-                        // Only records without content came, such as tickets: read again, since the socket does not
-                        // report an end after them a second time.
+                        // Only records without content came, such as tickets. The channel is read again, since epoll
+                        // would not report an end that followed them a second time.
                         (isDrained, isAssumedDrained, trustsShortReads) = (false, false, false)
                         continue
                     }
@@ -235,7 +237,7 @@ final class TLSStream {
 
     private var trustsShortReads = false
 
-    /// Whether content, or an end, waits to be read; records without content, such as tickets, are consumed.
+    /// Whether content or an end can be read now; consumes records without content, such as tickets.
     var hasSomethingToRead: Bool {
         guard end == nil else { return true }
         return withRecords(limit: .max) {
@@ -247,11 +249,12 @@ final class TLSStream {
         }
     }
 
-    /// Encrypts as many of the first bytes of `head` followed by `content` as can be accepted now.
+    /// Encrypts bytes of `head` and then of `content`, up to a limit; returns the number of bytes accepted.
     ///
-    /// Accepted bytes are sent when the channel below takes them; more are accepted once all of these are sent.
+    /// Accepted bytes are sent when the channel below accepts them; more bytes are accepted only after all of these are
+    /// sent.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.TransferResult {
-        // An alert may have been read before anything is sent.
+        // A read may have failed before the first send, for example because of an alert.
         if let end, hasFailed { return end }
         guard flush() else { return sendFailure.map { .failed($0) } ?? .wouldBlock }
         let wanted = min(head.count + content.count, Self.sendingByteCount)
@@ -263,12 +266,12 @@ final class TLSStream {
         }
         let waiting = unsent.count
         flush()
-        // If the channel failed before the first byte left, none of the bytes counts as sent.
+        // If the channel failed before it accepted a byte, none of these bytes was sent.
         if let sendFailure, unsentOffset == 0, waiting > 0 { return .failed(sendFailure) }
         return count > 0 ? .bytes(count) : end ?? .wouldBlock
     }
 
-    /// Writes one record of the bytes from `offset` on; returns the number of bytes in the record, 0 for none.
+    /// Encrypts one record with the bytes from `offset` on; returns the number of bytes in it, 0 for no record.
     private func writeRecord(
         _ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer, from offset: Int
     ) -> Int {
@@ -293,7 +296,7 @@ final class TLSStream {
         return 0
     }
 
-    /// Records why a call moved no bytes; the first end is kept.
+    /// Records why a call transferred no bytes; the first end or failure is kept.
     private func note(_ result: Int32) {
         guard end == nil else { return }
         switch SSL_get_error(ssl, result) {
@@ -305,7 +308,7 @@ final class TLSStream {
 
     // MARK: The channel below
 
-    /// Sends the unsent records; false when some are left.
+    /// Sends the unsent records; returns false if some are left.
     @discardableResult
     func flush() -> Bool {
         guard sendFailure == nil, !holdsRecords else { return false }
@@ -326,10 +329,10 @@ final class TLSStream {
         return lower.flush()
     }
 
-    /// The largest buffer for unsent records that an idle connection keeps.
+    /// The largest buffer for unsent records that an idle connection keeps, in bytes.
     private static let keptRoom = 1024
 
-    /// Gives OpenSSL bytes of records.
+    /// Copies received bytes of records into OpenSSL's buffer.
     func takeRecords(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.TransferResult {
         if arrived.isEmpty { refill() }
         guard !arrived.isEmpty else { return lowerEnd ?? .wouldBlock }
@@ -340,12 +343,12 @@ final class TLSStream {
         return .bytes(count)
     }
 
-    /// Takes bytes of records that were read before the handshake begins.
+    /// Stores record bytes that were read before the handshake.
     func prepend(_ records: [UInt8]) {
         kept = records
     }
 
-    /// Takes records that OpenSSL has made.
+    /// Stores records from OpenSSL, to be sent.
     func putRecords(_ bytes: UnsafeRawBufferPointer) {
         unsent.append(contentsOf: bytes)
     }
@@ -367,7 +370,7 @@ final class TLSStream {
         }
     }
 
-    /// Whether more bytes without content have come than may come one after another.
+    /// Whether the limit on record bytes without content is exceeded.
     private var hasTooMuchFraming: Bool {
         framingByteCount > (handshake == nil ? framingLimit : max(framingLimit, Self.handshakeByteCount))
     }
@@ -376,7 +379,7 @@ final class TLSStream {
         .refused(.framingBytes(limit: framingLimit - Self.recordByteCount))
     }
 
-    /// Calls `body` with room for records; records that are not read are kept for the next call.
+    /// Calls `body` with a buffer for received records; keeps unread records for the next call.
     private func withRecords<Result>(limit: Int, _ body: () -> Result) -> Result {
         let buffer = context.takeRecordBuffer()
         room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, max(limit, Self.recordByteCount))])
@@ -395,10 +398,10 @@ final class TLSStream {
         return result
     }
 
-    /// Sends `close_notify` (RFC 8446 §6.1), as far as the channel below takes it; nothing after a failure, or in the
-    /// handshake.
+    /// Sends `close_notify` (RFC 8446 §6.1) if the channel below accepts it; sends nothing during the handshake or
+    /// after a failure.
     ///
-    /// OpenSSL never resumes a session of TLS 1.2 whose connection ends otherwise (SSL_free(3)).
+    /// OpenSSL never resumes a TLS 1.2 session whose connection ended without `close_notify` (SSL_free(3)).
     func close() {
         guard handshake == nil, sendFailure == nil, !hasFailed else { return }
         ERR_clear_error()

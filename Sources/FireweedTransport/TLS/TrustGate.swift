@@ -1,27 +1,28 @@
-// The pauses of a handshake while its peer is evaluated, as a table.
+// The state machine that holds a handshake while its peer is evaluated.
 
 import Foundation
 
 /// Holds a handshake until there is a verdict on its peer.
 ///
-/// The chain comes in the middle of the handshake. A stapled status comes with the chain in TLS 1.3, and later in TLS
-/// 1.2: there the handshake continues until our next messages are made, and none of them leaves before the verdict. A
-/// verdict is valid for the same chain in another handshake too. The table is pure: the owner runs the evaluation.
+/// The certificate chain arrives in the middle of the handshake. In TLS 1.3, a stapled status arrives with the chain.
+/// In TLS 1.2 it arrives later: the handshake continues until our next messages are made, but none of them is sent
+/// before the verdict. A verdict is also valid for the same chain in another handshake. This type is pure: its owner
+/// runs the evaluation.
 struct TrustGate: Equatable {
-    /// The evidence that a peer has shown.
+    /// The evidence that a peer has sent.
     struct Evidence: Equatable, Sendable {
-        /// The certificates as they were sent, the leaf first.
+        /// The certificates in the order in which they were sent, the leaf first.
         var chain: [Certificate]
-        /// The OCSP response that came with the certificates, or after them.
+        /// The stapled OCSP response, sent with the certificates or after them; `nil` without one.
         var status: Data?
     }
 
     enum State: Equatable {
-        /// The peer has shown nothing.
+        /// No certificate chain has arrived.
         case open
-        /// The chain is there, and a status may follow.
+        /// The chain has arrived, and a stapled status may follow.
         case provisional([Certificate])
-        /// The verdict is being made.
+        /// The evaluation is running.
         case deciding(Evidence)
         /// The verdict accepts this chain.
         case accepted([Certificate])
@@ -30,24 +31,25 @@ struct TrustGate: Equatable {
     }
 
     enum Event: Equatable {
-        /// The chain has come, or OpenSSL asks again about the same chain; `mayStaple` when a status may follow.
+        /// The chain has arrived, or OpenSSL asks again about the same chain; `mayStaple` if a stapled status may
+        /// follow.
         case chain(Evidence, mayStaple: Bool)
-        /// All of the peer's messages before ours have come.
+        /// All messages of the peer that precede our next messages have arrived.
         case flight(status: Data?)
         /// The verdict.
         case verdict(isAccepted: Bool)
-        /// The handshake is done; `isResumed` when it resumed a session, whose peer was judged before.
+        /// The handshake is done; `isResumed` if it resumed a session, whose peer was evaluated earlier.
         case done(isResumed: Bool)
     }
 
     enum Effect: Equatable {
         /// Continue.
         case proceed
-        /// Continue, but send nothing.
+        /// Continue the handshake, but send nothing.
         case proceedSilently
-        /// Hold until the verdict.
+        /// Hold the handshake until the verdict.
         case hold
-        /// Evaluate the evidence, and hold until the verdict.
+        /// Evaluate the evidence, and hold the handshake until the verdict.
         case decide(Evidence)
         /// End the handshake.
         case refuse
@@ -55,7 +57,7 @@ struct TrustGate: Equatable {
 
     private(set) var state = State.open
 
-    /// Whether nothing may be sent before the verdict.
+    /// Whether nothing may be sent until the verdict.
     var isProvisional: Bool { if case .provisional = state { true } else { false } }
 
     mutating func handle(_ event: Event) -> Effect {
@@ -66,22 +68,22 @@ struct TrustGate: Equatable {
         case (.provisional(let chain), .flight(let status)): return decide(Evidence(chain: chain, status: status))
         case (.deciding(let evidence), .verdict(isAccepted: true)): return become(.accepted(evidence.chain), .proceed)
         case (.deciding, .verdict(isAccepted: false)): return become(.refused, .refuse)
-        // OpenSSL asks again before the verdict.
+        // OpenSSL asks again before the verdict is made.
         case (.deciding, .chain), (.deciding, .flight): return .hold
         case (.accepted(let known), .chain(let evidence, let mayStaple)):
-            // In another handshake the peer may show another chain, on which there is no verdict.
+            // In another handshake the peer may send another chain, which has no verdict yet.
             guard known != evidence.chain else { return .proceed }
             return mayStaple ? become(.provisional(evidence.chain), .proceedSilently) : decide(evidence)
         case (.accepted, .flight): return .proceed
         case (.accepted, .done): return .proceed
         case (.open, .flight): return .proceed
         case (.open, .done(isResumed: true)): return .proceed
-        // A peer that was not judged is refused, whatever the reason.
+        // A peer that was not evaluated is refused, whatever the reason.
         case (.open, .done(isResumed: false)), (.provisional, .done), (.deciding, .done):
             return become(.refused, .refuse)
         case (.provisional, .chain): return become(.refused, .refuse)
         case (.refused, _): return .refuse
-        // An unrequested verdict.
+        // A verdict that was not requested changes nothing.
         case (.open, .verdict), (.provisional, .verdict), (.accepted, .verdict): return .hold
         }
     }

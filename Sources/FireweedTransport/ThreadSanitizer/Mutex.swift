@@ -1,16 +1,16 @@
-// A lock that ThreadSanitizer understands, in place of the standard library's.
+// A replacement for the standard library's lock, which ThreadSanitizer understands.
 //
-// `Synchronization.Mutex` is compiled without the sanitizer, which therefore takes every access under it for a race. A
-// build for the sanitizer (`make sanitize`) defines SANITIZE_THREAD; this type then shadows the other one. Each target
-// has a link to this file. To be deleted when the toolchain's own lock tells the sanitizer about itself.
+// `Synchronization.Mutex` is compiled without the sanitizer, so the sanitizer reports every access under that lock as a
+// race. A sanitizer build (`make sanitize`) defines SANITIZE_THREAD; this type then shadows the standard type. Each
+// target has a link to this file. Delete the file when the toolchain's lock informs the sanitizer.
 
 #if SANITIZE_THREAD
 
 import Glibc
 
-/// `Synchronization.Mutex` on a pthread mutex.
+/// A lock with the interface of `Synchronization.Mutex`, built on a pthread mutex.
 struct Mutex<Value>: ~Copyable, @unchecked Sendable {
-    // SAFETY: the value is touched under the lock alone.
+    // SAFETY: the value is accessed only under the lock.
     private let storage: Storage
 
     private final class Storage {

@@ -1,11 +1,11 @@
-// Content on its way to a consumer.
+// The content passed to a consumer.
 
-/// Bytes of a response's content, lent to a consumer for one call.
+/// Bytes of a response's content, valid for one call of a consumer.
 public struct ContentBytes: ~Copyable {
-    /// The bytes, which are valid while this value exists.
+    /// The bytes; valid while this value exists.
     public let bytes: UnsafeRawBufferPointer
 
-    /// Lends bytes, which the caller must keep unchanged while this value exists.
+    /// Wraps bytes that the caller keeps unchanged while this value exists.
     public init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }

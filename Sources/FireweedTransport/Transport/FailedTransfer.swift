@@ -1,9 +1,9 @@
-// A transfer that cannot begin.
+// A transfer that fails at its start.
 
 import Dispatch
 import Synchronization
 
-/// A transfer that ends with a failure as soon as it is started.
+/// A transfer that ends with a given failure when it is started, or as cancelled before that.
 package final class FailedTransfer: TransferControl {
     private let failure: TransferFailure
     private let consumer: Mutex<(any TransferConsumer)?>
@@ -21,7 +21,7 @@ package final class FailedTransfer: TransferControl {
 
     package func cancel() { finish(.cancelled) }
 
-    /// Reports on another thread, since the caller may hold a lock that the consumer needs.
+    /// Reports the end on another thread, because the caller may hold a lock that the consumer needs.
     private func finish(_ failure: TransferFailure) {
         guard let consumer = consumer.withLock({ $0.take() }) else { return }
         var report = TransferReport()

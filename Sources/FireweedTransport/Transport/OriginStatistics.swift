@@ -1,8 +1,8 @@
-// The numbers of an origin's connections and waiting messages.
+// Numbers of an origin's connections and waiting messages.
 
-/// The numbers of an origin's connections, and of the messages that wait for a connection, at one moment.
+/// The numbers of an origin's connections, and of its messages that wait for a connection, at one moment.
 ///
-/// Connections through a proxy count for the origin behind it.
+/// A connection through a proxy counts for the origin behind the proxy.
 public struct OriginStatistics: Sendable, Hashable {
     /// The origin.
     public var origin: ConnectionOrigin
@@ -20,6 +20,6 @@ public struct OriginStatistics: Sendable, Hashable {
         self.origin = origin
     }
 
-    /// Whether there is neither a connection nor a message.
+    /// Whether there are no connections and no waiting messages.
     public var isEmpty: Bool { connecting == 0 && active == 0 && idle == 0 && waiting == 0 }
 }

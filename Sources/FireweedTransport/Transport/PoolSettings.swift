@@ -1,4 +1,4 @@
-// The common settings of a pool's connections.
+// The settings that a pool's connections share.
 
 import Foundation
 
@@ -6,14 +6,14 @@ import Foundation
 public struct PoolSettings: Sendable {
     /// The transport options of the session.
     public var options: TransportOptions
-    /// Most connections to one host at a time; further requests wait.
+    /// The most connections to one host at a time; further requests wait.
     ///
-    /// Zero or less for no limit.
+    /// Zero or less means no limit.
     public var maximumConnectionsPerHost: Int
-    /// The rules that decide inside the TLS handshake whether the peer is trusted; `nil` leaves this to the authorities
-    /// in `options`.
+    /// The rules that decide during the TLS handshake whether the peer is trusted; `nil` uses the authorities in
+    /// `options`.
     public var trustRules: ServerTrustRules?
-    /// Runs trust decisions that may block; each transport has an instance, since each has rules of its own.
+    /// Runs trust decisions that may block; each transport has its own instance, because it has its own rules.
     var trustDecisions = TrustDecisions()
     /// Fetches revocation statuses with the session's proxies, routes and address guard.
     var statuses: (any StatusSource)?
@@ -22,8 +22,9 @@ public struct PoolSettings: Sendable {
     ///
     /// - Parameters:
     ///   - options: the transport options of the session.
-    ///   - maximumConnectionsPerHost: most connections to one host at a time, 6 by default; zero or less for no limit.
-    ///   - trustRules: decide whether a server is trusted; `nil`, the default, leaves it to the authorities in
+    ///   - maximumConnectionsPerHost: the most connections to one host at a time, 6 by default; zero or less for no
+    ///     limit.
+    ///   - trustRules: the rules that decide whether a server is trusted; `nil`, the default, uses the authorities in
     ///     `options`.
     public init(
         options: TransportOptions = TransportOptions(), maximumConnectionsPerHost: Int = 6,
@@ -36,12 +37,12 @@ public struct PoolSettings: Sendable {
 }
 
 extension PoolSettings {
-    /// The identity for a host that asks for a client certificate.
+    /// Returns the client identity for a host; `nil` for none.
     func identity(forHost host: String) -> ClientIdentity? {
         trustRules?.identity(host) ?? options.identity(forHost: host)
     }
 
-    /// The session's trust rule for a host, or otherwise the check by authorities and name.
+    /// Returns the session's trust rule for a host; without session rules, the check of authorities and name.
     func rule(forHost host: String) -> PeerRule {
         PeerRule(
             host: host, authorities: options.certificateAuthorities, mayWait: trustRules?.mayWait(host) ?? false,

@@ -1,10 +1,10 @@
-// The end of a transfer, as its consumer receives it.
+// The end of a transfer, as reported to its consumer.
 
 /// The end of a transfer: its failure, if any, and its report.
 public struct TransferEnd: Sendable {
-    /// The progress of the request's content at the end of a transfer.
+    /// How much of the request's content was read by the end of a transfer.
     public enum SentContent: Sendable, Hashable {
-        /// No byte of the content was read, or there is none: a stream that can be read only once can still be sent.
+        /// No content was read, or there is none: a stream that can be read only once can still be sent.
         case untouched
         /// Some of the content was read.
         case begun
@@ -12,9 +12,9 @@ public struct TransferEnd: Sendable {
         case whole
     }
 
-    /// Why the transfer failed; `nil` after a complete response, and when the rest of the response was discarded.
+    /// Why the transfer failed; `nil` after a complete response, and if the rest of the response was discarded.
     public var failure: TransferFailure?
-    /// The trailer section (RFC 9110 §6.5); `nil` when none came.
+    /// The trailer section (RFC 9110 §6.5); `nil` if there was none.
     public var trailers: FieldBlock?
     /// The times and byte counts of the transfer's last try.
     public var report: TransferReport
@@ -28,10 +28,10 @@ public struct TransferEnd: Sendable {
     /// Makes an end.
     ///
     /// - Parameters:
-    ///   - failure: why the transfer failed; `nil`, the default, when it did not.
+    ///   - failure: why the transfer failed; `nil`, the default, if it did not fail.
     ///   - report: the times and byte counts of the transfer.
     ///   - requestContent: how much of the request's content was read; nothing by default.
-    ///   - trailers: the trailer section (RFC 9110 §6.5); `nil`, the default, when none came.
+    ///   - trailers: the trailer section (RFC 9110 §6.5); `nil`, the default, if there was none.
     public init(
         _ failure: TransferFailure? = nil, report: TransferReport, requestContent: SentContent = .untouched,
         trailers: FieldBlock? = nil

@@ -1,10 +1,10 @@
 // The base class of transports that wrap another transport.
 
-/// Forwards everything to another transport; subclasses override members to change the behaviour.
+/// Forwards every call to another transport; subclasses override members to change the behaviour.
 ///
-/// A subclass gets each message that the session sends, once: redirects, the session's answers to challenges, and
-/// retries are messages of their own. Requests answered by the cache do not reach the transport. A subclass can add
-/// fields, refuse or delay a message, and observe the transfer with a consumer of its own.
+/// A subclass gets each message that the session sends, once. A redirect, an answer of the session to a challenge, and
+/// a retry are separate messages. Requests answered by the cache do not reach the transport. A subclass can add fields,
+/// refuse or delay a message, and observe the transfer with its own consumer.
 ///
 /// ```swift
 /// import Synchronization
@@ -23,31 +23,31 @@
 open class TransportDecorator: Transport, @unchecked Sendable {
     // SAFETY: not final, so the compiler cannot check it: the one stored property is a `let` of `Sendable` type.
 
-    /// The transport that is wrapped.
+    /// The wrapped transport.
     public let base: any Transport
 
-    /// Wraps a transport, which the decorator owns from now on.
+    /// Wraps a transport; the decorator owns it, and shuts it down in `deinit`.
     public init(_ base: any Transport) {
         self.base = base
     }
 
     deinit { base.shutDown() }
 
-    /// The wrapped transport's.
+    /// The wrapped transport's abilities.
     open var abilities: TransportAbilities { base.abilities }
-    /// The wrapped transport's.
+    /// The wrapped transport's options.
     open var options: TransportOptions { base.options }
-    /// The wrapped transport's.
+    /// The wrapped transport's clock.
     open var clock: any SessionClock { base.clock }
-    /// The wrapped transport's.
+    /// The wrapped transport's executor.
     open var executor: (any TaskExecutor)? { base.executor }
-    /// The wrapped transport's.
+    /// The wrapped transport's statistics.
     open var statistics: [OriginStatistics] { base.statistics }
 
-    /// Gives the rules to the wrapped transport.
+    /// Passes the rules to the wrapped transport.
     open func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
 
-    /// Makes a transfer of the wrapped transport.
+    /// Makes a transfer with the wrapped transport.
     open func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {

@@ -1,26 +1,26 @@
-// The authorities as OpenSSL's lookup table.
+// The authorities in OpenSSL's form.
 
 import COpenSSL
 package import Foundation
 import Synchronization
 
-/// Owns an `X509_STORE` with authorities in it.
+/// Owns an `X509_STORE` that contains authorities.
 ///
-/// Everything is read when it is made: a verification does no I/O.
+/// `init` reads everything, so that a verification does no I/O.
 final class AuthorityStore: @unchecked Sendable {
-    // SAFETY: filled in `init`; afterwards it is only looked up in, under the store's own lock (X509_STORE_new(3)).
+    // SAFETY: filled in `init`; afterwards only looked up in, under the store's own lock (X509_STORE_new(3)).
     let pointer: OpaquePointer
     private let knownDigest = Mutex<Data?>(nil)
 
-    /// Reads the authorities; throws `TrustFailure.authoritiesUnreadable` when the file or folder cannot be read or is
-    /// malformed, or the system has no certificates.
+    /// Reads the authorities; throws `TrustFailure.authoritiesUnreadable` if the file or folder cannot be read or is
+    /// malformed, if the system has no certificates, or if memory has run out.
     init(_ authorities: CertificateAuthorities) throws(TrustFailure) {
         OpenSSLLibrary.initialise()
         guard let store = X509_STORE_new() else {
             throw .authoritiesUnreadable(reason: OpenSSLError.drain().description)
         }
         pointer = store
-        // An authority need not be a root (openssl-verification-options(1), -partial_chain).
+        // This flag accepts an authority that is not a root (openssl-verification-options(1), -partial_chain).
         X509_STORE_set_flags(pointer, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         switch authorities {
         case .system: try loadSystem()
@@ -62,14 +62,15 @@ final class AuthorityStore: @unchecked Sendable {
         }
     }
 
-    /// The certificates in a folder of the system; files that cannot be read are skipped, as OpenSSL does.
+    /// Returns the certificates in one of the system's folders; skips files that cannot be read, as OpenSSL does.
     private func readableCertificates(in folder: String) -> [Certificate] {
         let folder = URL(fileURLWithPath: folder, isDirectory: true)
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return (files ?? []).filter(Self.isAuthorityFile).flatMap { (try? Certificate.all(contentsOf: $0)) ?? [] }
     }
 
-    /// Whether a file has a usual name of certificates (`.pem`, `.cer`, `.crt`, `.der`), or OpenSSL's `HASH.N`.
+    /// Whether a file has a usual extension of certificates (`.pem`, `.cer`, `.crt`, `.der`), or a number as in
+    /// OpenSSL's `HASH.N`.
     private static func isAuthorityFile(_ file: URL) -> Bool {
         let pathExtension = file.pathExtension.lowercased()
         return pathExtension == "pem" || Certificate.bundleExtensions.contains(pathExtension)
@@ -78,7 +79,7 @@ final class AuthorityStore: @unchecked Sendable {
 }
 
 extension AuthorityStore {
-    /// The SHA-256 of the certificates, whatever their order.
+    /// The SHA-256 of the set of certificates, independent of their order.
     var digest: Data {
         knownDigest.withLock { known in
             let digest = known ?? Data(Digest.sha256(ofSet: hashes))
@@ -102,9 +103,9 @@ extension AuthorityStore {
 }
 
 extension AuthorityStore {
-    /// What a store was made from.
+    /// The authorities that a store was made from.
     ///
-    /// A file that was written again is another store.
+    /// A file that has changed is another source, and so needs another store.
     private struct Source: Hashable {
         let authorities: CertificateAuthorities
         let version: FileVersion?
@@ -117,18 +118,21 @@ extension AuthorityStore {
 
     private struct Stores {
         var all: [Source: AuthorityStore] = [:]
-        /// The store that was used last for each value, or why it could not be made.
+        /// For each value, the store that was used last, or why no store could be made.
         var latest: [CertificateAuthorities: Result<AuthorityStore, TrustFailure>] = [:]
     }
 
     private static let made = Mutex(Stores())
-    /// The most stores: the system's takes tens of milliseconds and about a megabyte, and a program has a handful of
+    /// The most stores in the cache.
+    ///
+    /// The system's store takes tens of milliseconds and about a megabyte; a program usually has only a handful of
     /// others.
     private static let limit = 32
 
-    /// The store of some authorities, made at its first use, and again when their file has changed.
+    /// Returns the cached store for some authorities; makes a new one at the first use, and after their file has
+    /// changed.
     ///
-    /// Two threads that need it first at the same time both make it.
+    /// If two threads need a new store at the same time, both make it, and one of the two is kept.
     static func shared(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
         let source = Source(authorities)
         let known = made.withLock { made in
@@ -156,7 +160,7 @@ extension AuthorityStore {
         }
     }
 
-    /// The store that was used last, even if the file has changed since.
+    /// Returns the store that was used last, even if the file has changed since; makes one if there is none.
     fileprivate static func latest(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
         if let latest = made.withLock({ $0.latest[authorities] }) { return try latest.get() }
         return try shared(for: authorities)
@@ -164,15 +168,15 @@ extension AuthorityStore {
 }
 
 extension CertificateAuthorities {
-    /// Reads the authorities now, unless they were read and have not changed.
+    /// Reads the authorities now, unless they were read before and have not changed.
     ///
-    /// The first handshake need not do it then. Throws `TrustFailure.authoritiesUnreadable`.
+    /// This saves the first handshake from reading them. Throws `TrustFailure.authoritiesUnreadable`.
     package func prepare() throws(TrustFailure) {
         _ = try AuthorityStore.shared(for: self)
     }
 
-    /// The version of the file or folder that the authorities are read from; `nil` if it cannot be found, and for
-    /// authorities that are read once or given as certificates.
+    /// The version of the authorities' file or folder; `nil` if it does not exist, and for `.system`, which is read
+    /// once, and `.certificates`.
     var fileVersion: FileVersion? {
         switch self {
         case .file(let url), .folder(let url): FileVersion(url)
@@ -180,13 +184,13 @@ extension CertificateAuthorities {
         }
     }
 
-    /// Whether these are the authorities of the distribution, which every program on the machine has.
+    /// Whether these are the authorities of the distribution, which are the same for every program on the machine.
     package var areOfMachine: Bool { self == .system && !SystemAuthorities.current.areElsewhere }
 
-    /// The digest of the certificates that were read last, whatever their place; `nil` for those of the machine.
+    /// The digest of the certificates that were read last, independent of their paths; `nil` if `areOfMachine`.
     ///
-    /// Each new connection, and ``prepare()``, read a file that has changed; this property reads only a file that was
-    /// never read. All authorities that cannot be read have the same digest.
+    /// This property reads a file only if it was never read; a changed file is read again by new connections and by
+    /// ``prepare()``. All authorities that cannot be read have the same digest.
     package var contentDigest: Data? {
         if areOfMachine { return nil }
         do throws(TrustFailure) {

@@ -1,15 +1,15 @@
-// Certificates from text, files and folders.
+// Reading of certificates from text, files and folders.
 
 public import Foundation
 
 extension Certificate {
-    /// Reads the first certificate of a PEM text; throws ``CertificateError``.
+    /// Reads the first certificate in a PEM text; throws ``CertificateError``.
     public init(pem: String) throws {
         guard let first = try Self.all(inPEM: pem).first else { throw CertificateError.noCertificateInPEM }
         self = first
     }
 
-    /// Reads the first certificate of a file in DER or PEM; throws ``CertificateError``, which names the file.
+    /// Reads the first certificate in a DER or PEM file; throws a ``CertificateError`` that names the file.
     public init(contentsOf url: URL) throws {
         guard let first = try Self.all(contentsOf: url).first else {
             throw CertificateError.malformedFile(url, .noCertificateInPEM)
@@ -17,9 +17,9 @@ extension Certificate {
         self = first
     }
 
-    /// Every certificate of a PEM text, in its order; empty when there is none.
+    /// Returns all certificates in a PEM text, in order; empty if there is none.
     ///
-    /// Throws when one of them is malformed.
+    /// Throws ``CertificateError`` if a certificate is malformed.
     ///
     /// Text between the certificates, and PEM of any other kind, is skipped (RFC 7468 §2).
     public static func all(inPEM text: String) throws -> [Certificate] {
@@ -34,16 +34,15 @@ extension Certificate {
         }
     }
 
-    /// Every certificate in those files of a folder whose extension is `cer`, `crt` or `der`, in upper or lower case.
+    /// Returns all certificates in the files of a folder that have the extension `cer`, `crt` or `der`, in any case.
     ///
-    /// Files come in the order of their names, and a certificate that comes again is left out. Folders inside the
-    /// folder are skipped. Throws ``CertificateError`` when the folder or one of those files cannot be read, or when a
-    /// file is malformed.
+    /// The files are read in the order of their names; duplicate certificates are removed, and subfolders are skipped.
+    /// Throws ``CertificateError`` if the folder or one of those files cannot be read, or if a file is malformed.
     public static func all(in folder: URL) throws -> [Certificate] {
         try all(in: folder) { bundleExtensions.contains($0.pathExtension.lowercased()) }
     }
 
-    /// The extensions by which certificates are found in a bundle, in lower case.
+    /// The file extensions of certificates in a bundle, in lower case.
     package static let bundleExtensions: Set<String> = ["cer", "crt", "der"]
 
     static func all(in folder: URL, where isWanted: (URL) -> Bool) throws -> [Certificate] {
@@ -62,7 +61,7 @@ extension Certificate {
             .filter { seen.insert($0).inserted }
     }
 
-    /// Every certificate of a file in DER or PEM.
+    /// Returns all certificates in a DER or PEM file.
     static func all(contentsOf url: URL) throws -> [Certificate] {
         let bytes: Data
         do {

@@ -4,26 +4,26 @@ public import Foundation
 
 /// Why a certificate or a key could not be read.
 public enum CertificateError: Error, Sendable, Equatable {
-    /// The bytes are no certificate in DER, or other bytes follow the certificate.
+    /// The bytes are not a certificate in DER, or other bytes follow the certificate.
     case malformedDER
-    /// The text holds no certificate in PEM.
+    /// The text has no PEM certificate.
     case noCertificateInPEM
-    /// A certificate in PEM has no end, or its content is no Base64.
+    /// A PEM certificate has no end line, or its content is not Base64.
     case malformedPEM
-    /// The key is of a kind that OpenSSL does not know, or is malformed.
+    /// The key is malformed, or of a type that OpenSSL does not know.
     case unreadablePublicKey
-    /// The file cannot be opened; the text is the system's.
+    /// The file cannot be opened; `reason` is the system's text.
     case unreadableFile(URL, reason: String)
     /// The file can be read, but its content has this error.
     indirect case malformedFile(URL, CertificateError)
-    /// The text is no `sha256//` and 32 bytes in Base64.
+    /// The text is not `sha256//` and 32 bytes in Base64.
     case malformedPin(String)
 }
 
 /// An X.509 certificate (RFC 5280), kept as its DER bytes.
 ///
-/// Two certificates are equal when their bytes are. The fields are read from the bytes each time: keep the values that
-/// you need often.
+/// Two certificates are equal if their bytes are equal. The properties parse the bytes at each access: store the values
+/// that you need often.
 ///
 /// <!-- sample: no-run: there is no such file -->
 /// ```swift
@@ -44,9 +44,9 @@ public struct Certificate: Sendable, Hashable {
         derRepresentation = parsed.der
     }
 
-    /// The certificate whose DER form OpenSSL has just written.
+    /// Makes a certificate from DER that OpenSSL has just written.
     ///
-    /// Reading it once more would take half a millisecond, for each certificate of each handshake.
+    /// It skips the check of the bytes, which would cost half a millisecond for each certificate in each handshake.
     init(written der: Data) {
         derRepresentation = der
     }
@@ -64,20 +64,19 @@ public struct Certificate: Sendable, Hashable {
         Digest.sha256(derRepresentation).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The name of the subject, as `CN = …, O = …`; empty when it has none.
+    /// The name of the subject, such as `CN = …, O = …`; empty if the certificate has none.
     public var subject: String { parsed?.subject ?? "" }
     /// The name of the issuer.
     public var issuer: String { parsed?.issuer ?? "" }
-    /// The number that the issuer gave the certificate, in upper-case hexadecimal.
+    /// The serial number from the issuer, in upper-case hexadecimal.
     public var serialNumber: String { parsed?.serialNumber ?? "" }
-    /// The first moment at which the certificate is valid; in the distant future when the field cannot be read.
+    /// The first moment at which the certificate is valid; `Date.distantFuture` if the field cannot be read.
     public var notBefore: Date { parsed?.notBefore ?? .distantFuture }
-    /// The last moment at which the certificate is valid; in the distant past when the field cannot be read.
+    /// The last moment at which the certificate is valid; `Date.distantPast` if the field cannot be read.
     public var notAfter: Date { parsed?.notAfter ?? .distantPast }
-    /// The names that the certificate is for besides its subject, in its order; empty when there is no such extension
-    /// (RFC 5280 §4.2.1.6).
+    /// The subject alternative names (RFC 5280 §4.2.1.6), in the certificate's order; empty without this extension.
     public var subjectAlternativeNames: [SubjectAlternativeName] { parsed?.subjectAlternativeNames ?? [] }
-    /// Whether subject and issuer are the same name, as in roots; this says nothing about the signature.
+    /// Whether subject and issuer are the same name, as in roots; the signature is not checked.
     public var isSelfIssued: Bool { parsed?.isSelfIssued ?? false }
     /// The signature algorithm by OpenSSL's name, such as `sha256WithRSAEncryption` or `ecdsa-with-SHA256`.
     public var signatureAlgorithm: String { parsed?.signatureAlgorithm ?? "unknown" }
@@ -88,17 +87,17 @@ public struct Certificate: Sendable, Hashable {
         return "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
     }
 
-    /// OpenSSL's form of the certificate.
+    /// The certificate as an OpenSSL object, parsed at each access.
     ///
-    /// The bytes were parsed before, so it is `nil` only when memory has run out.
+    /// The bytes were valid when this value was made, so it is `nil` only if memory has run out.
     var parsed: ParsedCertificate? { ParsedCertificate(der: derRepresentation) }
 }
 
 extension Certificate: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Subject and issuer in a line.
+    /// The subject and the issuer, on one line.
     public var description: String { "Certificate of \(subject), issued by \(issuer)" }
 
-    /// The fields of the certificate, a line for each.
+    /// The fields of the certificate, one on each line.
     public var debugDescription: String {
         """
         Certificate of \(subject)

@@ -4,13 +4,15 @@ public import Foundation
 
 /// The certification authorities to trust.
 public enum CertificateAuthorities: Sendable, Hashable {
-    /// The system's: what `SSL_CERT_FILE` or `SSL_CERT_DIR` name, else the distribution's bundle; read once.
+    /// The system's authorities: those that `SSL_CERT_FILE` or else `SSL_CERT_DIR` names, else the distribution's; read
+    /// once.
     case system
-    /// A file of certificates in PEM; read again when it was written or replaced.
+    /// A file of PEM certificates; read again after it has changed.
     case file(URL)
-    /// A folder of certificates in PEM or DER, by their usual names or by hashes (openssl-rehash(1)).
+    /// A folder of PEM or DER certificates, whose files have usual extensions or hashes as names (openssl-rehash(1)).
     ///
-    /// Read again when a file was added, removed or renamed in it, but not when a file was overwritten in place.
+    /// It is read again after a file was added, removed or renamed in it, but not after a file was overwritten in
+    /// place.
     case folder(URL)
     /// These certificates and no others.
     case certificates([Certificate])

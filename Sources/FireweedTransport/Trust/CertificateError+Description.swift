@@ -1,9 +1,9 @@
-// Unreadable certificates and identities in words.
+// Descriptions of the errors of certificates and client identities.
 
 public import Foundation
 
 extension CertificateError: LocalizedError {
-    /// A sentence about what is wrong, with the file.
+    /// A sentence that says what is wrong, with the path of the file.
     public var errorDescription: String? {
         switch self {
         case .malformedDER: "The bytes are no certificate in DER."
@@ -18,7 +18,7 @@ extension CertificateError: LocalizedError {
 }
 
 extension ClientIdentityError: LocalizedError {
-    /// A sentence about what is wrong, with the file.
+    /// A sentence that says what is wrong, with the path of the file.
     public var errorDescription: String? {
         switch self {
         case .unreadableFile(let file, let reason): "\(file.path) cannot be read: \(reason)."

@@ -1,11 +1,11 @@
-// One verification of a chain by OpenSSL: pure, on any thread.
+// The verification of a certificate chain by OpenSSL; it does no I/O.
 
 import COpenSSL
 import Foundation
 
-/// Verifies a server's certificates against authorities, or finds how far they form a chain without any authority.
+/// Verifies a server's certificates against authorities, or finds the chain that they form without authorities.
 struct ChainVerification {
-    /// The leaf first; the rest is only material to build a path from.
+    /// The leaf first; OpenSSL may use the other certificates to build a path.
     private let presented: [ParsedCertificate]
     private let rules: TrustRules
     private var ignoresDates = false
@@ -21,18 +21,19 @@ struct ChainVerification {
         ignoresDates = true
     }
 
-    /// The most certificates that are read: honest chains are far shorter, and a hostile one must not keep the loop
-    /// busy.
+    /// The most certificates to parse.
+    ///
+    /// Honest chains are far shorter, and a hostile server must not keep the loop busy.
     private static let limit = 32
 
-    /// The path from the leaf to an authority, the authority included.
+    /// Returns the verified path from the leaf to an authority, including the authority.
     func path(to store: AuthorityStore) throws(TrustFailure) -> [Certificate] {
         let outcome: Result<[Certificate], TrustFailure> = OpenSSLError.discarding {
             guard let leaf = presented.first else { return .failure(.noCertificate) }
             guard let context = X509_STORE_CTX_new() else { return .failure(Self.outOfMemory) }
             defer { X509_STORE_CTX_free(context) }
             guard let untrusted = fw_x509_stack_new() else { return .failure(Self.outOfMemory) }
-            defer { fw_x509_stack_free(untrusted) }  // the stack alone: `presented` owns what is on it
+            defer { fw_x509_stack_free(untrusted) }  // frees the stack only: `presented` owns the certificates
             for certificate in presented.dropFirst() { fw_x509_stack_push(untrusted, certificate.x509) }
             guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, untrusted) == 1 else {
                 return .failure(Self.outOfMemory)
@@ -43,7 +44,7 @@ struct ChainVerification {
         return try outcome.get()
     }
 
-    /// Looks the leaf up in revocation lists of authorities in the store; throws `.revoked`, or the reason why the
+    /// Looks the leaf up in revocation lists whose issuers are in the store; throws `.revoked`, or the reason why the
     /// status is unknown.
     func checkLists(_ lists: [RevocationList], to store: AuthorityStore) throws(TrustFailure) {
         let parsed = lists.compactMap(\.parsed)
@@ -53,23 +54,23 @@ struct ChainVerification {
             }
             defer { X509_STORE_CTX_free(context) }
             guard let stack = fw_crl_stack_new() else { return .failure(Self.outOfMemory) }
-            defer { fw_crl_stack_free(stack) }  // the stack alone: `parsed` owns what is on it
+            defer { fw_crl_stack_free(stack) }  // frees the stack only: `parsed` owns the lists
             for list in parsed { fw_crl_stack_push(stack, list.pointer) }
             guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, nil) == 1,
                 let parameters = X509_STORE_CTX_get0_param(context)
             else { return .failure(Self.outOfMemory) }
             X509_STORE_CTX_set0_crls(context, stack)
-            // No purpose: the leaf here may be an authority.
+            // No purpose is checked, because the leaf here may be an authority.
             X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_CRL_CHECK))
             return withExtendedLifetime((presented, store, parsed)) { Self.outcome(of: context) }
         }
         _ = try outcome.get()
     }
 
-    /// How far the presented certificates vouch for one another from the leaf on, without any authority or date.
+    /// Returns the chain that the presented certificates form from the leaf on, without authorities and without dates.
     ///
-    /// A server may send anything after its leaf, another site's certificate too. What is not in this path says nothing
-    /// about the leaf, and must never satisfy a pin.
+    /// A server may send anything after its leaf, even another site's certificate. Certificates outside this path say
+    /// nothing about the leaf, and must never match a pin.
     func ownPath() -> [Certificate] {
         guard let leaf = presented.first else { return [] }
         var path = [leaf]
@@ -78,7 +79,7 @@ struct ChainVerification {
             path.append(rest.remove(at: next))
         }
         guard path.count > 1, let top = path.last else { return [Certificate(leaf)] }
-        // The signatures are valid. Path lengths, purposes and name constraints must be so too, or it is not a path.
+        // The signatures are valid here. The verification also checks path lengths, purposes and name constraints.
         let verification = ChainVerification(path: path, rules: rules)
         guard let store = try? AuthorityStore(.certificates([Certificate(top)])),
             let whole = try? verification.path(to: store)
@@ -107,7 +108,7 @@ struct ChainVerification {
     private static let outOfMemory = TrustFailure.internalFailure(
         code: Int(X509_V_ERR_OUT_OF_MEM), reason: "out of memory")
 
-    /// Copies of the certificates on a stack, which keeps its own.
+    /// Copies the certificates on a stack, which keeps its own references.
     static func certificates(on stack: OpaquePointer?) -> [Certificate] {
         guard let stack else { return [] }
         return (0..<max(0, fw_x509_stack_count(stack))).compactMap { index in
@@ -115,7 +116,7 @@ struct ChainVerification {
         }
     }
 
-    /// A copy of an `X509`.
+    /// Copies an `X509`; `nil` if OpenSSL cannot encode it.
     static func certificate(_ pointer: OpaquePointer) -> Certificate? {
         let der = ParsedCertificate.der { i2d_X509(pointer, $0) }
         return der.isEmpty ? nil : Certificate(written: der)

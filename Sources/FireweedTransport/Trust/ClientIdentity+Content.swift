@@ -1,14 +1,14 @@
-// The content of client identities, independent of their paths.
+// The content of client identities, and the cache of identities that were read.
 
 import Dispatch
 package import Foundation
 import Synchronization
 
 extension ClientIdentity {
-    /// The SHA-256 of the certificate that servers are shown now: different for each certificate, whatever its path.
+    /// The SHA-256 of the identity's current certificate, independent of its path.
     ///
-    /// An identity that cannot be read has a digest too: no server is shown such an identity. Looks at the files, and
-    /// reads them when they have changed; not for an event loop's thread.
+    /// An identity that cannot be read, and so is shown to no server, has a digest too. This property checks the files
+    /// and reads them if they have changed: do not use it on an event loop's thread.
     package var contentDigest: Data {
         do throws(ClientIdentityError) {
             return try KnownIdentities.identity(self).digest
@@ -17,12 +17,12 @@ extension ClientIdentity {
         }
     }
 
-    /// Gives the identity to `body`, on a thread that may wait for its files.
+    /// Passes the identity to `body`, on a thread that may wait for its files.
     func load(_ body: @escaping @Sendable (Result<LoadedIdentity, ClientIdentityError>) -> Void) {
         KnownIdentities.load(self, body)
     }
 
-    /// The file of the certificate, and that of the key.
+    /// The files of the certificate and of the key.
     fileprivate var files: [URL] {
         switch source {
         case .pem(let certificate, let key): [certificate, key]
@@ -31,14 +31,14 @@ extension ClientIdentity {
     }
 }
 
-/// The identities whose files have not changed since they were read.
+/// A cache of identities that were read; an entry is valid until its files change.
 private enum KnownIdentities {
     typealias Reply = @Sendable (Result<LoadedIdentity, ClientIdentityError>) -> Void
 
     private struct State {
         var known: [ClientIdentity: (versions: [FileVersion?], identity: LoadedIdentity)] = [:]
-        /// The identities that are being read, with the replies that wait: a file that never arrives blocks one thread
-        /// only.
+        /// The identities that are being read, with the replies that wait for them: a read that never ends blocks one
+        /// thread only.
         var waiting: [ClientIdentity: [Reply]] = [:]
     }
 
@@ -51,7 +51,7 @@ private enum KnownIdentities {
         let known = state.withLock { $0.known[identity] }
         if let known, known.versions == versions { return known.identity }
         let loaded = try LoadedIdentity(identity)
-        // A file that was just written may be written again within the resolution of its time stamp.
+        // A file that was just written may change again with the same time stamp, so it is not cached yet.
         guard versions.allSatisfy({ $0?.isSettled ?? false }) else { return loaded }
         state.withLock { state in
             if state.known.count >= limit { state.known.removeAll() }

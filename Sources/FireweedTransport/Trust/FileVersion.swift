@@ -4,7 +4,7 @@ import CLinux
 import Foundation
 import Glibc
 
-/// The properties of a file or a folder that change when the file or folder is written or replaced.
+/// The properties of a file or folder that change when it is written or replaced.
 struct FileVersion: Hashable {
     private let device: UInt
     private let inode: UInt
@@ -12,9 +12,9 @@ struct FileVersion: Hashable {
     private let modified: [Int]
     private let changed: [Int]
 
-    /// Reads the properties of the file at a URL; `nil` when there is no file.
+    /// Reads the properties of the file at a URL; `nil` if there is no such file.
     ///
-    /// Reading them may wait for a disk.
+    /// This call may block on the disk.
     init?(_ url: URL) {
         var status = stat()
         guard url.path.withCString({ stat($0, &status) }) == 0 else { return nil }
@@ -25,8 +25,8 @@ struct FileVersion: Hashable {
         changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
-    /// Whether the last change lies at least two seconds back.
+    /// Whether the file last changed at least two seconds ago.
     ///
-    /// A file that was just written may be written again within the resolution of its time stamp.
+    /// A file that was just written may change again with the same time stamp.
     var isSettled: Bool { time(nil) - changed[0] >= 2 }
 }

@@ -3,12 +3,12 @@
 import COpenSSL
 import Foundation
 
-/// Owns certificate, key and intermediates, which belong together.
+/// Owns a certificate, its key and its intermediates.
 ///
-/// Reading them may wait for a disk, and take long: a key may be encrypted with millions of rounds.
+/// `init` may block on the disk and take long: a key may be encrypted with millions of rounds.
 final class LoadedIdentity: @unchecked Sendable {
     // SAFETY: all properties are constants, and OpenSSL counts references to certificates and keys atomically.
-    /// The files that the certificate and the key were read from, and their passphrase.
+    /// The value that names the files and the passphrase.
     let identity: ClientIdentity
     private let certificate: ParsedCertificate
     private let intermediates: [ParsedCertificate]
@@ -36,13 +36,13 @@ final class LoadedIdentity: @unchecked Sendable {
 
     var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
 
-    /// Whether a signature takes milliseconds, as those of RSA do; a signature of an elliptic curve takes less than a
-    /// change of threads.
+    /// Whether a signature takes milliseconds, as with RSA; with an elliptic curve it is faster than a change of
+    /// threads.
     var signsSlowly: Bool { [EVP_PKEY_RSA, EVP_PKEY_RSA_PSS].contains(EVP_PKEY_get_base_id(key.pointer)) }
 
-    /// Makes a connection show this identity.
+    /// Makes a connection use this identity.
     ///
-    /// OpenSSL takes references of its own.
+    /// OpenSSL takes its own references.
     func install(on ssl: OpaquePointer) throws(ClientIdentityError) {
         ERR_clear_error()
         guard SSL_use_certificate(ssl, certificate.x509) == 1, SSL_use_PrivateKey(ssl, key.pointer) == 1,

@@ -13,7 +13,7 @@ struct OpenSSLError: Error, Sendable, CustomStringConvertible {
 
     let entries: [Entry]
 
-    /// Takes all errors out of the queue.
+    /// Removes all errors from the queue, and returns them.
     static func drain() -> OpenSSLError {
         var entries: [Entry] = []
         while case let code = ERR_get_error(), code != 0 {
@@ -25,7 +25,7 @@ struct OpenSSLError: Error, Sendable, CustomStringConvertible {
 
     /// Runs `body`, and removes the errors that it left in the queue.
     ///
-    /// Inside a handshake, entries left behind would turn a harmless "want read" into a failure (SSL_get_error(3)).
+    /// Entries left during a handshake would turn a harmless "want read" into a failure (SSL_get_error(3)).
     static func discarding<Value>(_ body: () -> Value) -> Value {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }

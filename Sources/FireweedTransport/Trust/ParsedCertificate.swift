@@ -1,15 +1,15 @@
-// OpenSSL's form of a certificate, and reading its fields.
+// OpenSSL's object for a certificate, and access to its fields.
 
 import COpenSSL
 package import Foundation
 
 /// Owns one `X509`.
 ///
-/// Not `Sendable`: a ``Certificate`` is passed to other threads instead, or a whole `LoadedIdentity`.
+/// It is not `Sendable`: pass a ``Certificate`` or a whole `LoadedIdentity` to other threads.
 final class ParsedCertificate {
     let x509: OpaquePointer
 
-    /// Reads exactly one certificate; `nil` when it is malformed or bytes follow it.
+    /// Parses exactly one certificate; `nil` if it is malformed or other bytes follow it.
     init?(der: Data) {
         let parsed: OpaquePointer? = OpenSSLError.discarding {
             der.withUnsafeBytes { bytes in
@@ -31,9 +31,9 @@ final class ParsedCertificate {
     var subject: String { Self.text(of: X509_get_subject_name(x509)) }
     var issuer: String { Self.text(of: X509_get_issuer_name(x509)) }
     var isSelfIssued: Bool { X509_NAME_cmp(X509_get_subject_name(x509), X509_get_issuer_name(x509)) == 0 }
-    /// The first moment at which the certificate is valid; `nil` when the field cannot be read.
+    /// The first moment at which the certificate is valid; `nil` if the field cannot be read.
     var notBefore: Date? { Self.date(of: X509_get0_notBefore(x509)) }
-    /// The last moment at which the certificate is valid; `nil` when the field cannot be read.
+    /// The last moment at which the certificate is valid; `nil` if the field cannot be read.
     var notAfter: Date? { Self.date(of: X509_get0_notAfter(x509)) }
 
     var serialNumber: String {
@@ -54,7 +54,7 @@ final class ParsedCertificate {
         }
     }
 
-    /// Whether `issuer` may issue certificates, is named as the issuer, and has signed this certificate.
+    /// Whether `issuer` may issue certificates, is named as this certificate's issuer, and has signed it.
     func isIssued(by issuer: ParsedCertificate) -> Bool {
         OpenSSLError.discarding {
             guard X509_check_ca(issuer.x509) == 1, X509_check_issued(issuer.x509, x509) == X509_V_OK,
@@ -64,7 +64,7 @@ final class ParsedCertificate {
         }
     }
 
-    /// The output of one of OpenSSL's `i2d_…` functions, which allocate memory when the pointer is null; empty when it
+    /// Returns the output of an OpenSSL `i2d_…` function, which allocates memory if the pointer is null; empty if it
     /// fails.
     static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {
         var start: UnsafeMutablePointer<UInt8>?
@@ -91,9 +91,9 @@ final class ParsedCertificate {
     }
 }
 
-/// Hashes, by OpenSSL.
+/// SHA-256 hashes, computed by OpenSSL.
 package enum Digest {
-    /// The SHA-256 of bytes: 32 bytes.
+    /// Returns the SHA-256 of the bytes: 32 bytes.
     package static func sha256(_ data: Data) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         data.withUnsafeBytes { bytes in
@@ -102,7 +102,7 @@ package enum Digest {
         return digest
     }
 
-    /// The SHA-256 of a set of hashes, whatever their order.
+    /// Returns the SHA-256 of a set of hashes, independent of their order.
     package static func sha256(ofSet hashes: [[UInt8]]) -> [UInt8] {
         sha256(Data(hashes.sorted { $0.lexicographicallyPrecedes($1) }.joined()))
     }

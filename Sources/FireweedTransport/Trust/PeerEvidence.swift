@@ -1,26 +1,26 @@
-// The certificates and staples that a TLS peer presents.
+// The certificates and the stapled status that a TLS peer sends.
 
 import COpenSSL
 import Foundation
 
-/// The certificates of a peer, and the OCSP response for them.
+/// The certificates of a peer, and the stapled OCSP response.
 struct PeerEvidence {
-    /// The certificates as they were sent, the leaf first.
+    /// The certificates in the order in which they were sent, the leaf first.
     let chain: [Certificate]
-    /// The OCSP response that came with the certificates (RFC 6066 §8); always `nil` before TLS 1.3, where the response
-    /// comes later.
+    /// The OCSP response that arrived with the certificates (RFC 6066 §8); always `nil` before TLS 1.3, where it
+    /// arrives later.
     let stapledStatus: Data?
-    /// Whether a stapled status may still come, in a message of its own.
+    /// Whether a stapled status may still arrive, in a separate message.
     let mayStapleLater: Bool
 
-    /// Reads the evidence inside of OpenSSL's verify callback.
+    /// Reads the evidence inside OpenSSL's verify callback.
     init(of context: OpaquePointer, on ssl: OpaquePointer) {
         chain = Self.chain(of: context)
         stapledStatus = Self.stapledStatus(of: ssl)
         mayStapleLater = SSL_version(ssl) < TLS1_3_VERSION
     }
 
-    /// The OCSP response that has come on a connection; `nil` when none has.
+    /// Returns the OCSP response that a connection has received; `nil` if there is none.
     static func stapledStatus(of ssl: OpaquePointer) -> Data? {
         var bytes: UnsafePointer<UInt8>?
         let count = fw_ssl_status(ssl, &bytes)

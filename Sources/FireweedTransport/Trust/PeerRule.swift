@@ -1,16 +1,16 @@
-// The rule for a TLS connection's peer.
+// The trust rule for a TLS connection's peer.
 
-/// The rule for the peer of one connection.
+/// The trust rule for the peer of one connection.
 struct PeerRule: Sendable {
-    /// The host that the connection is for.
+    /// The host that the certificate must be for.
     let host: String
     let authorities: CertificateAuthorities
-    /// Whether `decide` may wait, and so must not run on the loop's thread.
+    /// Whether `decide` may block, and so must not run on the loop's thread.
     let mayWait: Bool
-    /// Throws when the peer is not to be trusted.
+    /// Throws if the peer must not be trusted.
     let decide: @Sendable (ServerTrust) throws -> Void
 
-    /// Checks the chain up to an authority, and the name.
+    /// Checks the chain up to an authority, and the host name.
     static let authoritiesAndName: @Sendable (ServerTrust) throws -> Void = { trust in
         try trust.evaluateChain()
         try trust.evaluateHost(trust.host)

@@ -5,13 +5,13 @@ public import Foundation
 
 /// A public key.
 ///
-/// Two keys are equal when their SubjectPublicKeyInfo is.
+/// Two keys are equal if their SubjectPublicKeyInfo is equal.
 public struct PublicKey: Sendable, Hashable, CustomStringConvertible {
     /// The key as SubjectPublicKeyInfo in DER (RFC 5280 §4.1).
     public let subjectPublicKeyInfo: Data
-    /// The kind of key, in OpenSSL's words, such as `RSA`, `EC` or `ED25519`.
+    /// OpenSSL's name of the key type, such as `RSA`, `EC` or `ED25519`.
     public let algorithm: String
-    /// The length of the key in bits: of an RSA key's modulus, of a curve's field.
+    /// The length of the key in bits: of the modulus for RSA, of the field for an elliptic curve.
     public let bitCount: Int
 
     /// Reads a key as SubjectPublicKeyInfo in DER; throws `CertificateError.unreadablePublicKey`.
@@ -29,7 +29,7 @@ public struct PublicKey: Sendable, Hashable, CustomStringConvertible {
         self = key
     }
 
-    /// Reads the first `PUBLIC KEY` of a PEM text (RFC 7468 §13); throws `CertificateError.unreadablePublicKey`.
+    /// Reads the first `PUBLIC KEY` block of a PEM text (RFC 7468 §13); throws `CertificateError.unreadablePublicKey`.
     public init(pem: String) throws {
         let parts = pem.components(separatedBy: "-----BEGIN PUBLIC KEY-----")
         guard parts.count > 1,
@@ -47,26 +47,26 @@ public struct PublicKey: Sendable, Hashable, CustomStringConvertible {
         if subjectPublicKeyInfo.isEmpty { return nil }
     }
 
-    /// The pin of the key.
+    /// The pin of this key.
     public var pin: PublicKeyPin { PublicKeyPin(of: self) }
 
-    /// Algorithm, length and pin.
+    /// The algorithm, the length and the pin.
     public var description: String { "\(algorithm) key of \(bitCount) bits, \(pin)" }
 }
 
-/// The SHA-256 of a key's SubjectPublicKeyInfo (RFC 7469 §2.4): what to pin when the key itself is not at hand.
+/// The SHA-256 of a key's SubjectPublicKeyInfo (RFC 7469 §2.4), to pin a key without having the key itself.
 public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
     /// The 32 bytes of the hash.
     public let sha256: Data
 
-    /// The pin of a key.
+    /// Makes the pin of a key.
     public init(of key: PublicKey) {
         sha256 = Data(Digest.sha256(key.subjectPublicKeyInfo))
     }
 
-    /// Reads `sha256//` and Base64, as curl writes it; throws `CertificateError.malformedPin`.
+    /// Reads a pin in curl's format, `sha256//` and Base64; throws `CertificateError.malformedPin`.
     ///
-    /// One slash is accepted too. `openssl` makes the text from a certificate:
+    /// A single slash is accepted too. These `openssl` commands compute the Base64 from a certificate:
     /// `openssl x509 -pubkey -noout | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64`.
     public init(_ text: String) throws {
         guard text.hasPrefix("sha256/"),
@@ -76,6 +76,6 @@ public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
         sha256 = bytes
     }
 
-    /// The pin as text: `sha256//` and Base64.
+    /// The pin in curl's format: `sha256//` and Base64.
     public var description: String { "sha256//\(sha256.base64EncodedString())" }
 }

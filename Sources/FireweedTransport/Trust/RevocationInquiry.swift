@@ -1,22 +1,23 @@
-// Questions to an issuer about revoked certificates, and the parsing of its answers. No I/O here.
+// Requests for the revocation status of certificates, and the parsing of the answers. No I/O here.
 
 import COpenSSL
 package import Foundation
 
 /// The revocation status of a certificate.
 package enum RevocationStatus: Sendable, Equatable {
-    /// The issuer says that the certificate is not revoked.
+    /// The issuer states that the certificate is not revoked.
     case good
     /// The issuer has revoked the certificate.
     case revoked
-    /// The status is not known, for this reason.
+    /// The status is unknown; the text is the reason.
     case unknown(String)
 }
 
-/// A status, and how long it is valid.
+/// A revocation status, and how long it is valid.
 package struct RevocationAnswer: Sendable, Equatable {
     package let status: RevocationStatus
-    /// The latest time at which a newer answer exists (`nextUpdate`); `nil` when the answer does not say, or revokes.
+    /// The time by which a newer answer exists (`nextUpdate`); `nil` if the answer has none, or if the status is not
+    /// `good`.
     package let validUntil: Date?
 
     package static func unknown(_ reason: String) -> RevocationAnswer {
@@ -24,27 +25,27 @@ package struct RevocationAnswer: Sendable, Equatable {
     }
 }
 
-/// The question about one certificate of a verified chain.
+/// The request for the status of one certificate in a verified chain.
 package struct RevocationInquiry: Sendable {
     /// The certificate in question.
     package let certificate: Certificate
-    /// The issuer of the certificate, and the authorities above the issuer.
+    /// The issuer of the certificate, followed by the authorities above it.
     private let issuers: [Certificate]
 
-    /// The questions about a verified chain: about all but its last certificate, the trusted anchor.
+    /// Returns the requests for a verified chain: one for each certificate but the last, the trust anchor.
     package static func inquiries(about path: [Certificate]) -> [RevocationInquiry] {
         path.indices.dropLast().map {
             RevocationInquiry(certificate: path[$0], issuers: Array(path[($0 + 1)...]))
         }
     }
 
-    /// The URLs at which the issuer answers questions over OCSP (RFC 5280 §4.2.2.1); plain HTTP only.
+    /// The URLs of the issuer's OCSP responders (RFC 5280 §4.2.2.1); plain HTTP only.
     package var responders: [URL] { certificate.parsed?.responders ?? [] }
-    /// The URLs of the issuer's lists (RFC 5280 §4.2.1.13); plain HTTP only.
+    /// The URLs of the issuer's revocation lists (RFC 5280 §4.2.1.13); plain HTTP only.
     package var listLocations: [URL] { certificate.parsed?.listLocations ?? [] }
 
-    /// The question as an OCSP request in DER (RFC 6960 §4.1), without a nonce, so that answers may come from a cache
-    /// (RFC 5019).
+    /// The OCSP request in DER (RFC 6960 §4.1), without a nonce, so that a cache can answer it (RFC 5019); `nil` if
+    /// OpenSSL cannot make it.
     package var request: Data? {
         OpenSSLError.discarding {
             guard let id = identifier(EVP_sha1()) else { return nil }
@@ -58,8 +59,8 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// The status in an OCSP response in DER, if the issuer has authorised the response and its dates are valid (RFC
-    /// 6960 §3.2).
+    /// Returns the status in a DER OCSP response; `unknown` unless the issuer authorised the response and its dates are
+    /// valid (RFC 6960 §3.2).
     package func answer(in response: Data) -> RevocationAnswer {
         OpenSSLError.discarding {
             guard let parsed = Self.parse(response) else { return .unknown("the OCSP response is malformed") }
@@ -75,7 +76,7 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// The status by revocation lists; only lists of the certificate's own issuer are used.
+    /// Returns the status according to revocation lists; only lists of the certificate's own issuer are used.
     package func answer(in lists: [RevocationList]) -> RevocationAnswer {
         let own = lists.filter { $0.issuer == certificate.issuer }
         guard !own.isEmpty else { return .unknown("there is no list of the issuer's") }
@@ -117,7 +118,7 @@ package struct RevocationInquiry: Sendable {
         var (status, reason): (Int32, Int32) = (V_OCSP_CERTSTATUS_UNKNOWN, 0)
         var (revoked, this, next):
             (UnsafeMutablePointer<ASN1_STRING>?, UnsafeMutablePointer<ASN1_STRING>?, UnsafeMutablePointer<ASN1_STRING>?)
-        // The responder may name the certificate by either hash.
+        // The responder may identify the certificate with either hash.
         let isFound = [EVP_sha1(), EVP_sha256()].contains { digest in
             guard let id = identifier(digest) else { return false }
             defer { OCSP_CERTID_free(id) }
@@ -135,7 +136,7 @@ package struct RevocationInquiry: Sendable {
         }
     }
 
-    /// The difference of clocks that is tolerated; browsers allow minutes.
+    /// The tolerated difference of clocks; browsers tolerate minutes.
     private static let clockSkewSeconds = 300
 }
 
@@ -149,7 +150,8 @@ extension ParsedCertificate {
         }
     }
 
-    /// The locations of complete lists of the issuer itself; lists by reason, or by another issuer, are skipped.
+    /// The locations of the issuer's own complete lists; lists for certain reasons only, or from another issuer, are
+    /// skipped.
     var listLocations: [URL] {
         OpenSSLError.discarding {
             guard let extensionValue = X509_get_ext_d2i(x509, NID_crl_distribution_points, nil, nil) else { return [] }
@@ -174,8 +176,8 @@ extension ParsedCertificate {
         }
     }
 
-    /// The URL of a location over plain HTTP; `nil` for https: the check of a status must not need another check (RFC
-    /// 5280 §8).
+    /// Returns the URL of a location over plain HTTP; `nil` for https, since a status check must not need another
+    /// status check (RFC 5280 §8).
     private static func location(_ text: String) -> URL? {
         guard let url = URL(string: text), url.scheme?.lowercased() == "http", url.host?.isEmpty == false else {
             return nil

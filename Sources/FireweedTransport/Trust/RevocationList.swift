@@ -5,15 +5,15 @@ public import Foundation
 
 /// A certificate revocation list (RFC 5280 §5), kept as its DER bytes.
 ///
-/// Its signature is not checked until it is used.
+/// Its signature is checked only when it is used.
 public struct RevocationList: Sendable, Hashable {
     /// The list in DER.
     public let derRepresentation: Data
-    /// The name of the issuer, as `CN = …, O = …`.
+    /// The name of the issuer, such as `CN = …, O = …`.
     public let issuer: String
-    /// The time at which the list was issued; `nil` when the field cannot be read.
+    /// The time at which the list was issued; `nil` if the field cannot be read.
     public let thisUpdate: Date?
-    /// The latest time at which the next list is issued; `nil` when the list does not say.
+    /// The time by which the next list is issued; `nil` if the list does not say, or the field cannot be read.
     public let nextUpdate: Date?
 
     /// Reads a list in DER; throws `RevocationList.Malformed`.
@@ -25,7 +25,7 @@ public struct RevocationList: Sendable, Hashable {
         nextUpdate = ParsedCertificate.date(of: X509_CRL_get0_nextUpdate(parsed.pointer))
     }
 
-    /// Reads a file in DER or PEM; throws `RevocationList.Malformed`, or what reading the file throws.
+    /// Reads a DER or PEM file; throws `RevocationList.Malformed`, or the error of reading the file.
     public init(contentsOf url: URL) throws {
         try self.init(bytes: Data(contentsOf: url))
     }
@@ -44,9 +44,9 @@ public struct RevocationList: Sendable, Hashable {
         try self.init(der: der)
     }
 
-    /// The bytes are no revocation list.
+    /// The bytes are not a revocation list.
     public struct Malformed: Error, Sendable, Equatable, LocalizedError {
-        /// A sentence that says that the bytes are no revocation list.
+        /// A sentence that says that the bytes are not a revocation list.
         public var errorDescription: String? { "The bytes are no list of revoked certificates." }
     }
 

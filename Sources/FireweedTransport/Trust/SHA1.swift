@@ -1,8 +1,8 @@
-// SHA-1, for protocols that still ask for it.
+// SHA-1, for protocols that still need it.
 
 import COpenSSL
 
-/// SHA-1, with which RFC 6455 §4.2.2 verifies a handshake, and Redis names a script; it protects nothing.
+/// SHA-1, for WebSocket handshakes (RFC 6455 §4.2.2) and the names of Redis scripts; not used for security.
 package enum SHA1 {
     /// The 20 bytes of the digest.
     package static func digest(of bytes: [UInt8]) -> [UInt8] {

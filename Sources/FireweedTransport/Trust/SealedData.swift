@@ -1,19 +1,19 @@
-// Data that only the owner of a key can read or change, by OpenSSL.
+// Authenticated encryption of data, by OpenSSL.
 
 import COpenSSL
 
 /// AES-256-GCM (NIST SP 800-38D): encrypts data, and detects every change of the encrypted data.
 ///
-/// The sealed form is 12 random bytes, the ciphertext, and 16 bytes of authentication tag. Random nonces of 96 bits are
-/// good for about 2^32 seals with one key.
+/// The sealed form is a nonce of 12 random bytes, the ciphertext, and an authentication tag of 16 bytes. With random
+/// nonces of 96 bits, one key is safe for about 2^32 calls of `seal`.
 package enum SealedData {
-    /// The number of bytes of a key.
+    /// The length of a key in bytes.
     package static let keyByteCount = 32
     private static let nonceByteCount = 12
     private static let tagByteCount = 16
 
-    /// Encrypts data, and binds it to a context, which has to be the same in `open`; `nil` for a key of another length,
-    /// and when OpenSSL fails.
+    /// Encrypts data, and binds it to a context that `open` must get too; `nil` for a key of another length, and if
+    /// OpenSSL fails.
     package static func seal(_ plain: [UInt8], context: [UInt8], key: [UInt8]) -> [UInt8]? {
         guard key.count == keyByteCount, let cipher = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(cipher) }
@@ -34,7 +34,7 @@ package enum SealedData {
         return nonce + sealed + tag
     }
 
-    /// Decrypts what `seal` made; `nil` for anything else: another key, another context, a single changed bit.
+    /// Decrypts the output of `seal`; `nil` if the key, the context or any bit of the data differs.
     package static func open(_ sealed: [UInt8], context: [UInt8], key: [UInt8]) -> [UInt8]? {
         guard key.count == keyByteCount, sealed.count >= nonceByteCount + tagByteCount,
             let cipher = EVP_CIPHER_CTX_new()

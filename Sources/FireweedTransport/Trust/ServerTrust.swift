@@ -1,58 +1,60 @@
-// The evaluation of the certificates that a server showed.
+// The evaluation of a server's certificates.
 
 public import Foundation
 import Synchronization
 
-/// The chain that a server showed in the TLS handshake, for a `ServerTrustEvaluating` to judge.
+/// The certificates that a server sent in the TLS handshake, for a `ServerTrustEvaluating` to evaluate.
 ///
-/// Nothing here uses the network, so that it can be called inside the handshake. The authorities are read at the first
-/// use of each in the process. An evaluator may replace the authorities (`setAnchors(_:)`) and the policy
-/// (`apply(_:)`); both apply to later evaluators of the same trust, and to this handshake only.
+/// The public methods do not use the network, so they can be called during the handshake. Authorities are read at their
+/// first use in the process, and again after their file has changed. An evaluator may replace the authorities
+/// (`setAnchors(_:)`) and the policy (`apply(_:)`) of this trust: this affects later evaluators of the same handshake,
+/// and no other handshake.
 public final class ServerTrust: Sendable {
     /// The certificates that the server sent: the leaf first, the rest in the server's order.
     ///
-    /// Anything may follow the leaf: use `certificates` for a decision.
+    /// Any certificate may follow the leaf: use `certificates` for a decision.
     public let presentedCertificates: [Certificate]
-    /// The host that the connection is for.
+    /// The host that the leaf certificate must be for.
     public let host: String
     /// The authorities to trust.
     public let authorities: CertificateAuthorities
-    /// The requirements on the chain besides an authority at its end.
+    /// The requirements on the chain, besides leading to an authority.
     public let rules: TrustRules
-    /// The OCSP response in DER that the server stapled to its certificate (RFC 6960); its content is not checked.
+    /// The stapled OCSP response in DER (RFC 6960); its content is not checked.
     ///
-    /// `nil` when the server sent none, or was not asked: it is asked when the host's evaluator `mayWait`.
+    /// `nil` if the server sent none, or if we did not request one: we request it if the host's evaluator `mayWait`.
     public let stapledStatus: Data?
 
-    /// The port that the connection is for; `nil` for a trust without a connection.
+    /// The port of the connection; `nil` for a trust without a connection.
     package let port: UInt16?
-    /// Whether the thread that evaluates the trust may wait for the network.
+    /// Whether the evaluating thread may wait for the network.
     package let mayWait: Bool
-    /// Fetches revocation statuses, by the proxies and routes of the session; `nil` for a trust without a session.
+    /// Fetches revocation statuses with the session's proxies and routes; `nil` for a trust without a session.
     package let statuses: (any StatusSource)?
 
     private struct State {
         /// The authorities that an evaluator has set instead of `authorities`.
         var anchors: [Certificate]?
         var policy = TrustPolicy.chain
-        // A verification takes about a millisecond, so its result is kept; it depends on the other values alone.
+        // The result is kept, because a verification takes about a millisecond. It depends only on `anchors` and on
+        // constants.
         var verdict: Result<[Certificate], TrustFailure>?
         var wantsToWait = false
         var verdictEnd: Date?
     }
 
     private let state = Mutex(State())
-    /// The chain that the presented certificates form without authorities; it depends on nothing that can change.
+    /// The chain that the presented certificates form without authorities; it depends on constants only.
     private let ownChain = Mutex<[Certificate]?>(nil)
 
-    /// Makes a trust, for tests of evaluators and for chains from elsewhere.
+    /// Makes a trust without a connection, to test evaluators or to check a chain from another source.
     ///
     /// - Parameters:
-    ///   - certificates: what the server sent, the leaf first.
-    ///   - host: the host that the connection is for.
+    ///   - certificates: the server's certificates, the leaf first.
+    ///   - host: the host that the leaf certificate must be for.
     ///   - authorities: the authorities; those of the system by default.
     ///   - rules: the other requirements on the chain.
-    ///   - stapledStatus: the OCSP response that the server stapled, in DER; `nil`, the default, for none.
+    ///   - stapledStatus: the stapled OCSP response in DER; `nil`, the default, for none.
     public convenience init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system,
         rules: TrustRules = TrustRules(), stapledStatus: Data? = nil
@@ -76,11 +78,11 @@ public final class ServerTrust: Sendable {
         self.statuses = statuses
     }
 
-    /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.
+    /// The chain that starts with the leaf, in which the next certificate is the issuer of each.
     ///
-    /// When the chain is trusted, it is the verified chain up to and including the authority, even where the server did
-    /// not send the authority. Otherwise it is the part of the sent certificates that forms a chain, at least the leaf;
-    /// empty only when no certificate can be read. Look for pins here.
+    /// If the chain is trusted, it is the verified chain including the authority, even if the server did not send the
+    /// authority. Otherwise it is the part of the sent certificates that forms a chain from the leaf on; it is empty
+    /// only if no certificate can be read. Compare pins with these certificates.
     public var certificates: [Certificate] {
         if case .success(let path) = standardVerdict { return path }
         if let known = ownChain.withLock({ $0 }) { return known }
@@ -95,18 +97,19 @@ public final class ServerTrust: Sendable {
     ///
     /// The host is not checked. The result for the trust's own authorities is computed once.
     ///
-    /// - Parameter anchors: certificates to take as authorities for this call; they need not be roots. `nil`, the
-    ///   default, takes those of `setAnchors(_:)`, else `authorities`.
-    /// - Returns: the verified chain up to an authority, the leaf first. Where the authority is not a root, the
-    ///   server's certificates above it follow.
-    /// - Throws: the ``TrustFailure`` that says which check failed.
+    /// - Parameter anchors: the authorities for this call, which need not be roots. `nil`, the default, uses those of
+    ///   `setAnchors(_:)`, or else `authorities`.
+    /// - Returns: the verified chain up to an authority, the leaf first. If the authority is not a root, the server's
+    ///   certificates above the authority follow.
+    /// - Throws: a ``TrustFailure`` that says which check failed.
     @discardableResult
     public func evaluateChain(anchors: [Certificate]? = nil) throws(TrustFailure) -> [Certificate] {
         guard let anchors else { return try standardVerdict.get() }
         return try Self.verify(presentedCertificates, against: .certificates(anchors), rules: rules)
     }
 
-    /// Checks that the leaf is for `host` (RFC 9110 §4.3.4); throws `TrustFailure.hostMismatch`, or `.noCertificate`.
+    /// Checks that the leaf is valid for `host` (RFC 9110 §4.3.4); throws `TrustFailure.hostMismatch` or
+    /// `.noCertificate`.
     public func evaluateHost(_ host: String) throws(TrustFailure) {
         guard let leaf = presentedCertificates.first else { throw .noCertificate }
         guard leaf.isValid(forHost: host) else {
@@ -114,10 +117,9 @@ public final class ServerTrust: Sendable {
         }
     }
 
-    /// Replaces the authorities, for this trust.
+    /// Replaces the authorities of this trust.
     ///
-    /// - Parameter certificates: the certificates to take as authorities, which need not be roots; with none,
-    ///   no chain is trusted.
+    /// - Parameter certificates: the new authorities, which need not be roots; if empty, no chain is trusted.
     public func setAnchors(_ certificates: [Certificate]) {
         state.withLock {
             $0.anchors = certificates
@@ -125,35 +127,35 @@ public final class ServerTrust: Sendable {
         }
     }
 
-    /// What `evaluate()` checks; `TrustPolicy.chain` at first.
+    /// The checks of `evaluate()`; initially `TrustPolicy.chain`.
     public var policy: TrustPolicy { state.withLock { $0.policy } }
 
-    /// Replaces what `evaluate()` checks.
+    /// Replaces the checks of `evaluate()`.
     public func apply(_ policy: TrustPolicy) {
         state.withLock { $0.policy = policy }
     }
 
-    /// Checks the chain up to an authority, and what the `policy` adds; throws the first failure.
+    /// Checks the chain up to an authority, and what `policy` adds; throws the first failure.
     public func evaluate() throws(TrustFailure) {
         try policy.check(self)
     }
 
-    /// Asks for another evaluation on a thread that may wait; the result of this one is then ignored.
+    /// Requests another evaluation on a thread that may wait; the result of the current evaluation is then ignored.
     package func requestWaitingEvaluation() {
         state.withLock { $0.wantsToWait = true }
     }
 
-    /// Limits the time for which the verdict is valid, for example to the `nextUpdate` of an OCSP response.
+    /// Limits how long the verdict is valid, for example to the `nextUpdate` of an OCSP response.
     ///
-    /// The earliest limit applies: no TLS session is resumed after it without another evaluation.
+    /// The earliest limit applies; after it, no TLS session is resumed without another evaluation.
     package func limitVerdict(to end: Date) {
         state.withLock { $0.verdictEnd = min($0.verdictEnd ?? end, end) }
     }
 
-    /// The end of the verdict, as far as an evaluation has set one.
+    /// The end of the verdict that evaluators have set; `nil` if none has.
     var verdictEnd: Date? { state.withLock { $0.verdictEnd } }
 
-    /// Whether an evaluation needed to wait where it must not.
+    /// Whether an evaluation needed to wait on a thread that must not.
     var wantsToWait: Bool { state.withLock { $0.wantsToWait } }
 
     private var standardVerdict: Result<[Certificate], TrustFailure> {
@@ -163,7 +165,7 @@ public final class ServerTrust: Sendable {
         let verdict = Result { () throws(TrustFailure) -> [Certificate] in
             try Self.verify(presentedCertificates, against: authorities, rules: rules)
         }
-        // Kept unless another evaluator has replaced the anchors meanwhile.
+        // The result is stored unless another evaluator has replaced the anchors during the verification.
         state.withLock { if $0.anchors == anchors { $0.verdict = verdict } }
         return verdict
     }
@@ -177,12 +179,12 @@ public final class ServerTrust: Sendable {
 }
 
 extension ServerTrust: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The host, and a line for each certificate of the chain.
+    /// The host, followed by a line for each certificate of the chain.
     public var description: String {
         "Trust of \(host):" + certificates.map { "\n    \($0)" }.joined()
     }
 
-    /// What the server sent, with every field, and what the authorities say.
+    /// The host, the verdict, and every field of the certificates that the server sent.
     public var debugDescription: String {
         let verdict =
             switch standardVerdict {

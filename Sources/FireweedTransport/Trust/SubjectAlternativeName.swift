@@ -1,22 +1,22 @@
-// The names that a certificate is for (RFC 5280 §4.2.1.6), and the check of a host (RFC 9110 §4.3.4).
+// The subject alternative names of a certificate (RFC 5280 §4.2.1.6), and the check of a host (RFC 9110 §4.3.4).
 
 import COpenSSL
 import Foundation
 
-/// One name that a certificate is for.
+/// One subject alternative name of a certificate.
 public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible {
-    /// A host name, perhaps with `*` as its first label.
+    /// A host name, which may have `*` as its first label.
     case dns(String)
-    /// An address, as text.
+    /// An IP address, as text.
     case ip(String)
-    /// A mail address.
+    /// An e-mail address.
     case email(String)
     /// A URI.
     case uri(String)
-    /// A kind of name that HTTP has no use for.
+    /// Another type of name, or an IP address of invalid length.
     case other
 
-    /// The kind and the name, as OpenSSL prints them; everything but printable ASCII is escaped.
+    /// The type and the name, in OpenSSL's format; characters other than printable ASCII are escaped.
     public var description: String {
         switch self {
         case .dns(let name): "DNS:\(Self.printable(name))"
@@ -27,17 +27,18 @@ public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// A name without control sequences for terminals: errors show names of servers that are not trusted.
+    /// Escapes control sequences for terminals, since errors show names from servers that are not trusted.
     private static func printable(_ name: String) -> String {
         name.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
     }
 }
 
 extension Certificate {
-    /// Whether the certificate is for a host: a name, or an IP address with or without brackets.
+    /// Whether the certificate is valid for a host: a name, or an IP address with or without brackets.
     ///
-    /// Only subject alternative names are compared, never the subject (RFC 9525 §2). `*` stands for one whole label,
-    /// the first. A name outside ASCII is compared by its A-labels (`xn--…`), and a dot at the end is ignored.
+    /// Only subject alternative names are compared, never the subject (RFC 9525 §2). A `*` matches exactly one whole
+    /// label, and only the first. A non-ASCII host name is compared in A-labels (`xn--…`), and a dot at its end is
+    /// ignored.
     public func isValid(forHost host: String) -> Bool {
         parsed?.isValid(forHost: host) ?? false
     }
@@ -55,7 +56,7 @@ extension ParsedCertificate {
 
     func isValid(forHost host: String) -> Bool {
         let host = CanonicalHost.withoutZone(CanonicalHost.text(of: host))
-        // OpenSSL reads a leading dot as "any name below", and a length of zero as "up to the NUL".
+        // OpenSSL treats a leading dot as "any subdomain", and a length of zero as "up to the NUL".
         guard !host.isEmpty, !host.hasPrefix("."), !host.utf8.contains(0) else { return false }
         if Self.isAddress(host) { return X509_check_ip_asc(x509, host, 0) == 1 }
         let flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS

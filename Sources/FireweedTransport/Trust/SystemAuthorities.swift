@@ -1,28 +1,28 @@
-// The places of the system's authorities.
+// The locations of the system's authorities.
 
 import Foundation
 
 /// The file or the folders with the system's authorities.
 ///
-/// OpenSSL's environment variables name the places; without them, the usual places of distributions are used.
+/// OpenSSL's environment variables name the file or folders; without them, the usual paths of distributions are used.
 struct SystemAuthorities {
     static let current = SystemAuthorities(ProcessInfo.processInfo.environment) {
         FileManager.default.isReadableFile(atPath: $0)
     }
 
-    /// The bundles of Debian, Fedora, openSUSE and Alpine.
+    /// The bundle files of Debian, Fedora, openSUSE and Alpine.
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/ssl/cert.pem",
     ]
 
-    /// The file with all authorities; `nil` when the authorities are in folders.
+    /// The file with all authorities; `nil` if the authorities are in folders.
     let file: String?
     let folders: [String]
-    /// Whether the environment names other places than a distribution's.
+    /// Whether the environment names folders, or a file that is not a distribution's bundle.
     let areElsewhere: Bool
 
-    /// Finds the places; an empty variable counts as not set.
+    /// Determines the locations; an empty variable is treated as not set.
     init(_ environment: [String: String], isReadable: (String) -> Bool) {
         let named = environment.filter { !$0.value.isEmpty }
         let namedFolders = named["SSL_CERT_DIR"]?.split(separator: ":").map(String.init)

@@ -1,52 +1,52 @@
-// Reasons why a chain is not trusted.
+// The reasons why a chain is not trusted.
 
 public import Foundation
 
-/// Why a chain of certificates is not trusted.
+/// Why a certificate chain is not trusted.
 ///
-/// The certificate of a case is the one at fault.
+/// The certificate in a case is the one at fault.
 public enum TrustFailure: Error, Sendable, Hashable {
-    /// The server showed no certificate that can be read.
+    /// The server sent no certificate that can be read.
     case noCertificate
     /// The authorities could not be read, so no chain can be trusted.
     case authoritiesUnreadable(reason: String)
-    /// The leaf is signed by its own key, and is no authority here.
+    /// The leaf is self-signed, and is not an authority here.
     case selfSigned(Certificate)
-    /// The chain ends in a root that is no authority here.
+    /// The chain ends in a root that is not an authority here.
     case untrustedRoot(Certificate)
-    /// No known certificate has issued this certificate: an intermediate is missing, or the authority is unknown.
+    /// The issuer of this certificate was not found: an intermediate is missing, or the authority is unknown.
     case unknownIssuer(Certificate)
-    /// The certificate has expired, or its dates cannot be read.
+    /// The certificate has expired, or its end date cannot be read.
     case expired(Certificate)
-    /// The certificate is not valid yet.
+    /// The certificate is not yet valid, or its start date cannot be read.
     case notYetValid(Certificate)
-    /// The leaf is for other names than this host.
+    /// The leaf is not valid for `host`, only for `names`.
     case hostMismatch(host: String, names: [SubjectAlternativeName])
     /// The key is too short for the security level.
     case weakKey(Certificate)
     /// The certificate is signed with a hash that is too weak for the security level, such as SHA-1.
     case weakSignature(Certificate)
-    /// The signature does not fit the certificate, or cannot be checked.
+    /// The signature does not match the certificate, or cannot be checked.
     case invalidSignature(Certificate)
     /// The certificate must not be used for a TLS server.
     case unsuitablePurpose(Certificate)
-    /// The certificate must not issue certificates, or the chain below it is longer than it allows.
+    /// The certificate must not issue certificates, or the chain below it is longer than it permits.
     case invalidAuthority(Certificate)
-    /// An authority above the certificate may not vouch for its names (RFC 5280 §4.2.1.10).
+    /// An authority above the certificate is not permitted to certify its names (RFC 5280 §4.2.1.10).
     case forbiddenName(Certificate)
     /// The issuer has revoked the certificate.
     case revoked(Certificate)
-    /// The revocation status of the certificate is unknown, for this reason.
+    /// The revocation status of the certificate is unknown; `reason` says why.
     case unknownRevocation(Certificate, reason: String)
-    /// The certificate breaks a rule of RFC 5280 about its form; the text is OpenSSL's.
+    /// The certificate has a form that breaks RFC 5280; `reason` is OpenSSL's text.
     case malformed(Certificate, reason: String)
-    /// The verification itself failed, for want of memory or the like; the text and the code are OpenSSL's.
+    /// The verification itself failed, for example for lack of memory; `code` and `reason` are OpenSSL's.
     case internalFailure(code: Int, reason: String)
 
-    /// The code of `URLError` under which a request fails.
+    /// The `URLError` code with which a request fails.
     ///
-    /// As in Apple's URLSession, a certificate outside its dates is `serverCertificateUntrusted`: another attempt would
-    /// find the same certificate. An unknown authority is `serverCertificateHasUnknownRoot`.
+    /// As in Apple's URLSession, a certificate outside its dates is `serverCertificateUntrusted`, since another attempt
+    /// would find the same certificate. An unknown authority is `serverCertificateHasUnknownRoot`.
     public var urlErrorCode: URLError.Code {
         switch self {
         case .selfSigned, .untrustedRoot, .unknownIssuer, .authoritiesUnreadable: .serverCertificateHasUnknownRoot
@@ -93,7 +93,7 @@ extension TrustFailure: CustomStringConvertible, LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 
-    /// The first 20 names: a certificate may have thousands.
+    /// Returns the first 20 names, since a certificate may have thousands.
     private static func list(of names: [SubjectAlternativeName]) -> String {
         let shown = names.prefix(20).map(\.description).joined(separator: ", ")
         return names.count > 20 ? "\(shown), and \(names.count - 20) more" : shown

@@ -1,10 +1,10 @@
-// The checks of an evaluation.
+// The checks of a trust evaluation.
 
-/// The checks of a server's certificates when they are evaluated.
+/// A set of checks for the evaluation of a server's certificates.
 ///
 /// Every policy checks the chain up to an authority first.
 public struct TrustPolicy: Sendable, CustomStringConvertible {
-    /// What the policy checks, in a few words.
+    /// A short description of the checks.
     public let description: String
     package let check: @Sendable (ServerTrust) throws(TrustFailure) -> Void
 
@@ -18,7 +18,7 @@ public struct TrustPolicy: Sendable, CustomStringConvertible {
         try trust.evaluateChain()
     }
 
-    /// Checks the chain, and that the leaf is for this host (RFC 9110 §4.3.4).
+    /// Checks the chain, and that the leaf is valid for this host (RFC 9110 §4.3.4).
     public static func host(_ host: String) -> TrustPolicy {
         TrustPolicy(description: "chain and host \(host)") { (trust) throws(TrustFailure) in
             try trust.evaluateChain()

@@ -1,17 +1,18 @@
-// The translation of OpenSSL's verdicts into ours.
+// The translation of OpenSSL's verification codes into ours.
 
 import COpenSSL
 
-/// A code of `X509_verify_cert` (X509_STORE_CTX_get_error(3)).
+/// A result code of `X509_verify_cert` (X509_STORE_CTX_get_error(3)).
 struct VerificationCode: Hashable {
     let rawValue: Int32
 
-    /// OpenSSL's sentence.
+    /// OpenSSL's text for the code.
     var text: String { String(cString: X509_verify_cert_error_string(Int(rawValue))) }
 
-    /// The `TrustFailure` for the code.
+    /// Returns the `TrustFailure` for the code.
     ///
-    /// Without a certificate at fault, it is an internal failure with OpenSSL's sentence.
+    /// Without a certificate at fault, or for a code in `internalCodes`, the result is `internalFailure` with OpenSSL's
+    /// text.
     func failure(at certificate: Certificate?) -> TrustFailure {
         guard let certificate, let kind = Self.kinds[rawValue] else {
             return .internalFailure(code: Int(rawValue), reason: text)
@@ -27,10 +28,11 @@ struct VerificationCode: Hashable {
         case withText(@Sendable (Certificate, String) -> TrustFailure)
     }
 
-    /// Codes of failures of ours or of OpenSSL's, not of a certificate: they stay internal failures.
+    /// Codes that do not blame a certificate: they become `internalFailure`.
     ///
-    /// 1 unspecified, 17 memory, 28 and 50 the application, 69 and 70 call and look-up. Checks that we never request:
-    /// Suite B (56–61), names (62–64, see `Certificate.isValid(forHost:)`), DANE (65), certificate transparency (71).
+    /// 1 unspecified, 17 memory, 28 and 50 the application, 69 and 70 call and look-up. The other codes are of checks
+    /// that we never enable: Suite B (56–61), names (62–64, see `Certificate.isValid(forHost:)`), DANE (65),
+    /// certificate transparency (71).
     static let internalCodes: Set<Int32> = [1, 17, 28, 50, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 69, 70, 71]
 
     private static let kinds: [Int32: Kind] = {

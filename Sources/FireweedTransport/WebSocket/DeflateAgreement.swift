@@ -1,6 +1,6 @@
-// permessage-deflate's parameters, offered and agreed on.
+// The negotiation of permessage-deflate.
 
-/// The parameters of permessage-deflate that both sides agree on (RFC 7692 §7.1).
+/// The parameters of permessage-deflate that both sides have agreed on (RFC 7692 §7.1).
 package struct DeflateAgreement: Equatable {
     package var clientTakesContextOver = true
     package var serverTakesContextOver = true
@@ -17,20 +17,20 @@ package struct DeflateAgreement: Equatable {
         self.serverWindowBits = serverWindowBits
     }
 
-    /// The value of `Sec-WebSocket-Extensions` that makes this offer.
+    /// Returns the value of `Sec-WebSocket-Extensions` that offers this compression.
     package static func offer(_ compression: WebSocketCompression) -> String {
         var parts = ["permessage-deflate"]
         if !compression.allowsClientContextTakeover { parts.append("client_no_context_takeover") }
         if !compression.allowsServerContextTakeover { parts.append("server_no_context_takeover") }
-        // Without a value, the parameter says that the answer may contain it (§7.1.2.2).
+        // Without a value, the parameter only permits the server to use it in its answer (§7.1.2.2).
         parts.append(
             compression.clientMaximumWindowBits.map { "client_max_window_bits=\($0)" } ?? "client_max_window_bits")
         if let bits = compression.serverMaximumWindowBits { parts.append("server_max_window_bits=\(bits)") }
         return parts.joined(separator: "; ")
     }
 
-    /// Reads the answer to an offer: `nil` when the peer wants no compression, throws a fault when the answer does not
-    /// fit the offer.
+    /// Parses the answer to an offer; `nil` if the server accepted no compression; throws if the answer does not match
+    /// the offer.
     package static func answer(
         _ values: [String], to offer: WebSocketCompression?
     ) throws(HandshakeFault) -> DeflateAgreement? {
@@ -79,7 +79,7 @@ package struct DeflateAgreement: Equatable {
         }
     }
 
-    /// 8 to 15 without leading zeros, in quotes or not (§7.1.2).
+    /// Parses a number of window bits: 8 to 15 without leading zeros, with or without quotes (§7.1.2).
     private static func bits(_ text: String) -> Int? {
         let bare =
             text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
@@ -91,7 +91,7 @@ package struct DeflateAgreement: Equatable {
         HandshakeFault(text: "permessage-deflate is answered with a parameter that is wrong here: \(part)")
     }
 
-    /// Trims by Unicode scalars, as all parsing here does: a combining character would hide the separator before it.
+    /// Trims Unicode scalars instead of characters, since a combining character would hide the separator before it.
     private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
         let rest = text.drop { $0 == " " || $0 == "\t" }
         let end = rest.lastIndex { $0 != " " && $0 != "\t" }

@@ -1,16 +1,16 @@
-// The boundaries of frames in the bytes of the wire.
+// The boundaries of frames in received bytes.
 
-/// How many received bytes wslay may get at once (RFC 6455 §5.2): never more than the rest of one header or of one
-/// payload.
+/// Limits how many received bytes wslay gets at once: at most the rest of one header or of one payload (RFC 6455 §5.2).
 ///
 /// wslay checks the reason of a close frame for UTF-8 piece by piece, and skips the first two bytes of each piece, as
-/// if they were the code. It may then refuse a valid reason, or accept an invalid one. So the payload of a close frame
+/// if they were the code. So it may refuse a valid reason, or accept an invalid one. To prevent this, the payload of a
+/// close frame is held back until it is complete.
 /// is kept until it is whole.
 struct FrameBoundary {
     private enum Part {
-        /// `count` of the header's first two bytes are known.
+        /// `count` bytes of the header's first two have arrived.
         case start(count: Int)
-        /// `rest` bytes of length and mask are still to come.
+        /// `rest` bytes of the extended length and the mask are still to come.
         case further(rest: Int)
         case payload(rest: UInt64)
     }
@@ -25,22 +25,22 @@ struct FrameBoundary {
 
     private var opcode: UInt8 { first & 0x0F }
 
-    /// The head of a data frame whose payload comes next; `nil` anywhere else.
+    /// The header of a data frame if its payload comes next; otherwise `nil`.
     var dataFrameHead: (isContinuation: Bool, isCompressed: Bool, byteCount: UInt64)? {
         guard case .payload(let rest) = part, rest == length, opcode & 8 == 0 else { return nil }
         return (opcode == 0, first & 0x40 != 0, length)
     }
 
-    /// True where the payload of a close frame without a mask comes next.
+    /// True if the payload of an unmasked close frame comes next.
     var isBeforeClosePayload: Bool {
         guard case .payload(let rest) = part else { return false }
         return rest == length && opcode == Self.close && maskByteCount == 0
     }
 
-    /// True where a frame ends and the next one begins.
+    /// True between two frames.
     var isBetweenFrames: Bool { if case .start(count: 0) = part { true } else { false } }
 
-    /// How many of the available bytes wslay may get; 0 to wait for more.
+    /// Returns how many of the available bytes wslay may get; 0 to wait for more.
     func allowance(_ byteCount: Int) -> Int {
         switch part {
         case .start(let count): return min(byteCount, 2 - count)
@@ -52,7 +52,7 @@ struct FrameBoundary {
         }
     }
 
-    /// Records bytes that wslay got, which were not more than allowed.
+    /// Records bytes that wslay got; there must be no more of them than `allowance(_:)` returned.
     mutating func gave(_ bytes: UnsafeRawBufferPointer) {
         switch part {
         case .start(let count):
@@ -60,7 +60,7 @@ struct FrameBoundary {
             part = .start(count: count + bytes.count)
             if count + bytes.count == 2, let second = bytes.last { lengthBegins(second) }
         case .further(let rest):
-            // The mask, which no server may send, comes after the length.
+            // The mask follows the length; no server may send one, and wslay refuses it.
             for byte in bytes.prefix(max(0, rest - maskByteCount)) { length = length << 8 | UInt64(byte) }
             part = .further(rest: rest - bytes.count)
             if rest == bytes.count { payloadBegins() }

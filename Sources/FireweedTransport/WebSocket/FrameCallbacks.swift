@@ -1,4 +1,4 @@
-// The callbacks of wslay, all from inside `wslay_event_recv` or `wslay_event_send`, on the loop's thread.
+// The callbacks of wslay, which run inside `wslay_event_recv` or `wslay_event_send`, on the loop's thread.
 
 #if WebSocket
 import CWslay
@@ -6,7 +6,7 @@ import Foundation
 
 /// The callbacks of a wslay context.
 ///
-/// `owner` is the context's `FrameEngine`, unretained: the engine frees the context in its `deinit`.
+/// `owner` is the context's `FrameEngine`, unretained: the engine frees the context in its own `deinit`.
 enum FrameCallbacks {
     static var table: wslay_event_callbacks {
         wslay_event_callbacks(

@@ -1,26 +1,26 @@
-// Frames in and out, by wslay.
+// The framing of a WebSocket's messages, by wslay.
 
 #if WebSocket
 import CWslay
 package import Foundation
 
-/// Is notified of a WebSocket's frames, from inside `FrameEngine.receive`; must not release the engine there.
+/// The receiver of a WebSocket's frames, called inside `FrameEngine.receive`; it must not release the engine there.
 package protocol FrameReceiver: AnyObject {
-    /// A whole message came; false stops reading until `FrameEngine.isPaused` is cleared.
+    /// A complete message arrived; the result false stops reading until `FrameEngine.isPaused` is cleared.
     func frames(didReceive message: WebSocketMessage) -> Bool
-    /// A pong came.
+    /// A pong arrived.
     func frames(didReceivePong payload: [UInt8])
-    /// The peer's close frame came.
+    /// The peer's close frame arrived.
     func frames(didReceiveClose code: UInt16, reason: Data)
 }
 
-/// Owns a wslay context for one connection (RFC 6455 §5): bytes of the wire on one side, messages on the other.
+/// Converts between bytes and messages of one connection (RFC 6455 §5), with a wslay context that it owns.
 ///
-/// wslay checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the close
-/// frame that a violation requires. The engine answers pings, collects messages, limits their length, and compresses
-/// them.
+/// wslay checks the order of frames, the reserved bits, control frames and the UTF-8 of uncompressed text, and makes
+/// the close frame for a violation. The engine answers pings, assembles messages, limits their length, and compresses
+/// and decompresses them.
 package final class FrameEngine {
-    /// A violation of the protocol by the peer; the close code tells its kind (RFC 6455 §7.4.1).
+    /// A violation of the protocol by the peer, with the close code for it (RFC 6455 §7.4.1).
     package struct Violation: Error, Equatable {
         package let closeCode: UInt16
         let text: String
@@ -33,7 +33,7 @@ package final class FrameEngine {
     private let deflater: MessageDeflater?
     private var random = MaskSource()
 
-    // The state that wslay's callbacks use.
+    // State that wslay's callbacks use.
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var boundary = FrameBoundary()
     private var leftover: [UInt8] = []
@@ -41,28 +41,28 @@ package final class FrameEngine {
     private var opcode: UInt8 = 0
     private var isCompressed = false
     private var isDataFrame = false
-    /// The number of bytes that the frames of the current message have announced.
+    /// The payload bytes that the frames of the current message have announced so far.
     private var announcedByteCount: UInt64 = 0
-    /// The peer's close code, when wslay got another one instead.
+    /// The peer's close code, if wslay got another code instead.
     private var hiddenCloseCode: UInt16?
     private var violation: Violation?
     private var isAborted = false
 
-    /// The payload of the latest ping of the peer that has no pong yet: while the peer does not read, older pings get
-    /// no pong (RFC 6455 §5.5.3).
+    /// The payload of the peer's latest ping without a pong: while the peer does not read, older pings get no pong (RFC
+    /// 6455 §5.5.3).
     private var pendingPong: [UInt8]?
-    /// The payload of our latest ping that is not framed: its pong answers the earlier pings too.
+    /// The payload of our latest ping that is not framed yet; its pong answers the earlier pings too.
     private var pendingPing: [UInt8]?
 
-    /// True while the receiver wants no further message.
+    /// True while the receiver wants no further messages.
     package var isPaused = false
-    /// Bytes that wait to be written to the connection, from `outputStart` on.
+    /// The bytes to write to the connection, from `outputStart` on.
     package private(set) var output: [UInt8] = []
     package private(set) var outputStart = 0
-    /// How many bytes have ever been put into `output`.
+    /// The number of bytes that were ever appended to `output`.
     private(set) var queuedByteCount: Int64 = 0
 
-    /// While this many bytes wait, wslay makes no further frames.
+    /// The number of unwritten bytes at which wslay stops making frames.
     private static let outputLimit = 256 * 1024
 
     package init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
@@ -82,14 +82,14 @@ package final class FrameEngine {
         precondition(wslay_event_context_client_init(&context, &callbacks, owner) == 0, "out of memory")
         wslay_event_config_set_no_buffering(context, 1)
         wslay_event_config_set_allowed_rsv_bits(context, compression == nil ? fw_wslay_rsv_none : fw_wslay_rsv1)
-        wslay_event_config_set_max_recv_msg_length(context, UInt64(Int64.max))  // the engine limits messages itself
+        wslay_event_config_set_max_recv_msg_length(context, UInt64(Int64.max))  // the engine limits messages
     }
 
     deinit { wslay_event_context_free(context) }
 
     // MARK: In
 
-    /// Takes bytes of the wire; what is not taken because of a pause is kept for `resume()`.
+    /// Reads bytes from the connection; bytes that a pause holds back are kept for `resume()`.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
         guard leftover.isEmpty else {
             leftover.append(contentsOf: bytes)
@@ -98,7 +98,7 @@ package final class FrameEngine {
         try take(bytes)
     }
 
-    /// Continues with the bytes that a pause kept back.
+    /// Reads the bytes that a pause held back.
     package func resume() throws(Violation) {
         guard !leftover.isEmpty, !isPaused else { return }
         let kept = leftover
@@ -115,13 +115,13 @@ package final class FrameEngine {
         if let violation { throw violation }
         guard code == 0, wslay_event_get_read_enabled(context) != 0 || wslay_event_get_close_received(context) != 0
         else {
-            // For an invalid frame, wslay's close frame has no code: between two of our frames, ours with a code is
-            // sent instead.
+            // wslay answers an invalid frame with a close frame without a code. If no frame of ours is half written,
+            // our own close frame with a code is sent instead.
             if code != 0, isBetweenFrames {
                 abort()
                 throw Violation(closeCode: 1002, text: Self.text(of: 1002))
             }
-            // wslay has made the close frame; its code is known once the frame is written.
+            // wslay has made the close frame; its code is known only after the frame is in `output`.
             send()
             let closeCode = wslay_event_get_status_code_sent(context)
             throw Violation(closeCode: closeCode, text: Self.text(of: closeCode))
@@ -136,7 +136,7 @@ package final class FrameEngine {
         }
     }
 
-    /// Puts a close frame with code 1002 after the frames in `output`, and nothing after it.
+    /// Appends a close frame with code 1002 to `output`; no frame may follow it.
     fileprivate func abort() {
         isAborted = true
         var mask = [UInt8](repeating: 0, count: 4)
@@ -148,18 +148,18 @@ package final class FrameEngine {
 
     // MARK: Out
 
-    /// True when a message may be queued: everything before it is in `output`, which is not full.
+    /// True if a message may be queued: all earlier frames are in `output`, and `output` is not full.
     var isReadyForMessage: Bool {
         !hasUnframed && output.count - outputStart < Self.outputLimit
     }
 
-    /// True while frames are not wholly in `output`.
+    /// True while wslay has frames that are not completely in `output`.
     var hasUnframed: Bool { !isAborted && wslay_event_want_write(context) != 0 }
 
-    /// True while bytes or frames wait to be written.
+    /// True while bytes or frames are still to be written.
     var hasOutput: Bool { outputStart < output.count || hasUnframed }
 
-    /// Frames a message; false when a close frame has gone before it.
+    /// Frames a message; returns false if a close frame was queued before.
     func queue(_ message: WebSocketMessage) -> Bool {
         switch message {
         case .text(var text):
@@ -186,25 +186,24 @@ package final class FrameEngine {
         return wslay_event_queue_msg_ex(context, &frame, rsv) == 0
     }
 
-    /// Frames a ping of at most 125 bytes, as soon as there is room; a later ping replaces a ping that is not framed
-    /// yet.
+    /// Frames a ping of at most 125 bytes once there is room; replaces an earlier ping that is not framed yet.
     func queuePing(_ payload: [UInt8]) {
         pendingPing = payload
         pump()
     }
 
-    /// Frames a close; `code` 0 gives one without a code.
+    /// Frames a close frame; with `code` 0 the frame has no code.
     func queueClose(code: UInt16, reason: Data) {
         let reason = CloseReason.fitting(reason)
         wslay_event_queue_close(context, code, reason, reason.count)
         pump()
     }
 
-    /// Puts the frames that wslay has to send into `output`, and then pongs and pings, as far as there is room.
+    /// Moves wslay's frames into `output`, and then a pong and a ping, while there is room.
     package func pump() {
         send()
         while isReadyForMessage, !isAborted, let (opcode, payload) = nextControlFrame() {
-            // Refused after a close frame, after which nothing may be sent.
+            // wslay refuses a frame after a close frame, since nothing may follow a close frame.
             _ = payload.withUnsafeBytes { enqueue(opcode, $0, rsv: fw_wslay_rsv_none) }
             send()
         }
@@ -246,7 +245,7 @@ extension FrameEngine {
         let wasInHead = boundary.dataFrameHead == nil
         boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
-        // wslay reports a frame only with the first byte of its payload, which may never come.
+        // wslay reports a frame only with the first byte of its payload, which may never arrive.
         if wasInHead, let head = boundary.dataFrameHead, isTooLong(head) {
             fail(.tooLong)
             return 0
@@ -254,19 +253,19 @@ extension FrameEngine {
         return count
     }
 
-    /// Counts a frame of a message; true when the message cannot be within the limit.
+    /// Adds a frame to the current message; returns true if the message cannot be within the limit.
     private func isTooLong(_ head: (isContinuation: Bool, isCompressed: Bool, byteCount: UInt64)) -> Bool {
         announcedByteCount = announcedByteCount.addingSaturating(head.byteCount)
         let limit = UInt64(maximumMessageByteCount)
-        // Bytes that cannot be compressed grow by at most this much (`deflateBound` of zlib).
+        // Compression makes incompressible bytes longer by at most this much (zlib's `deflateBound`).
         let hasOverhead = head.isContinuation ? isCompressed : head.isCompressed
         let overhead = hasOverhead ? limit / 8 + limit / 64 + 64 : 0
         return announcedByteCount > limit.addingSaturating(overhead)
     }
 
-    /// Replaces a close code that was registered after RFC 6455, which wslay takes for a violation.
+    /// Hides a close code that was registered after RFC 6455 (1012 to 1014), since wslay treats it as a violation.
     ///
-    /// Our close frame is queued here, so that it repeats the peer's code (RFC 6455 §5.5.1).
+    /// Our close frame is queued here, so that it echoes the peer's code (RFC 6455 §5.5.1).
     private func hideCloseCode(in payload: UnsafeMutableRawBufferPointer) {
         guard payload.count >= 2 else { return }
         let code = UInt16(payload[0]) << 8 | UInt16(payload[1])
@@ -278,7 +277,7 @@ extension FrameEngine {
         wslay_event_queue_close(context, code, reason.bindMemory(to: UInt8.self).baseAddress, reason.count)
     }
 
-    /// Answers the pings at the start of the input; false to wait for the rest of one.
+    /// Answers the pings at the start of the input; returns false if a ping is incomplete.
     private func takePings() -> Bool {
         while boundary.isBetweenFrames {
             switch PingFrame(startOf: input) {
@@ -311,7 +310,7 @@ extension FrameEngine {
             self.opcode = opcode
             isCompressed = rsv & fw_wslay_rsv1 != 0
         }
-        // Only for the first fragment: reserving room for each fragment would copy the message each time.
+        // Only the first fragment reserves memory: reserving for each fragment would copy the message each time.
         if !isCompressed, message.isEmpty { message.reserveCapacity(min(Int(length), 1 << 20)) }
     }
 
@@ -329,13 +328,14 @@ extension FrameEngine {
         }
     }
 
-    /// A message is complete, or a control frame.
+    /// Handles a complete message or control frame.
     func messageEnds(opcode: UInt8, payload: UnsafeRawBufferPointer, closeCode: UInt16) {
         guard violation == nil else { return }
         switch Int32(opcode) {
         case Int32(WSLAY_PONG.rawValue): receiver.frames(didReceivePong: Array(payload))
         case Int32(WSLAY_CONNECTION_CLOSE.rawValue) where payload.count == 1:
-            // Half a code (RFC 6455 §5.5.1), which wslay treats as no code.
+            // A close frame must not have one byte of payload (RFC 6455 §5.5.1), but wslay treats it as a frame without
+            // a code.
             violation = Violation(closeCode: 1002, text: Self.text(of: 1002))
             wslay_event_shutdown_read(context)
             abort()
@@ -355,7 +355,7 @@ extension FrameEngine {
         }
         let content: WebSocketMessage
         if opcode == UInt8(WSLAY_TEXT_FRAME.rawValue) {
-            // wslay has checked plain text for UTF-8; compressed text can only be checked now.
+            // wslay has checked uncompressed text for UTF-8; compressed text can be checked only after decompression.
             guard
                 let text = isCompressed
                     ? String(validating: message, as: UTF8.self) : String(decoding: message, as: UTF8.self)
@@ -387,7 +387,7 @@ extension FrameEngine {
     }
 }
 
-/// Unpredictable masking keys (RFC 6455 §10.3), taken from the system's generator 512 bytes at a time.
+/// Unpredictable masking keys (RFC 6455 §10.3); each refill takes 512 bytes from the system's random generator.
 private struct MaskSource {
     private var bytes: [UInt8] = []
     private var used = 0

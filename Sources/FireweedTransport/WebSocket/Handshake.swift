@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The state between the request and the response of an opening handshake.
+/// The state of an opening handshake, from its request to its response.
 struct Handshake {
     private let message: RequestMessage
     private let compression: WebSocketCompression?
@@ -10,9 +10,9 @@ struct Handshake {
     private var key = WebSocketKey()
     private(set) var authentication: HandshakeAuthentication
     var reader: HandshakeReader
-    /// The rest of a refusal's content, while the next request waits for its end.
+    /// Skips the rest of a refusal's content before the next request; `nil` if there is nothing to skip.
     var refusal: RefusalContent?
-    /// Bytes of the request that are still to be written.
+    /// The bytes of the request that are still to be written.
     var unsent: [UInt8] = []
     private(set) var agreement: HandshakeAgreement?
 
@@ -24,7 +24,7 @@ struct Handshake {
         reader = HandshakeReader(limit: headLimit)
     }
 
-    /// Makes the request; throws `badURL` that names what cannot be sent.
+    /// Makes the request; throws `badURL` with the name of the part that cannot be sent.
     mutating func begin() throws(TransferFailure) {
         key = WebSocketKey()
         reader = HandshakeReader(limit: headLimit)
@@ -38,17 +38,18 @@ struct Handshake {
     }
 
     enum Answer {
-        /// No answer: the response is the final one.
+        /// There is no answer to a challenge: the response is final.
         case none
-        /// Send the answer, which `begin()` makes, on a new connection.
+        /// `begin()` makes a request with the answer; send it on a new connection.
         case again
-        /// Send the answer, which `begin()` makes, on the same connection, once the refusal's content is over.
+        /// `begin()` makes a request with the answer; send it on the same connection, after the end of the refusal's
+        /// content.
         case againHere
-        /// The answer needs the same connection, which the server does not keep open.
+        /// The answer must be sent on the same connection, but the server does not keep the connection open.
         case unkept
     }
 
-    /// Prepares an answer to a challenge.
+    /// Prepares an answer to a challenge, and returns where to send it.
     mutating func answerChallenge(of head: ResponseHead) -> Answer {
         switch authentication.answer(head, target: request.target ?? "/") {
         case .none: return .none
@@ -59,7 +60,7 @@ struct Handshake {
         }
     }
 
-    /// Checks a 101 response and keeps what was agreed on.
+    /// Checks a 101 response, and stores the agreement.
     mutating func finish(_ head: ResponseHead) throws(HandshakeFault) {
         agreement = try HandshakeAnswer.agreement(
             head: head, key: key, subprotocols: request.subprotocols, compression: compression)

@@ -1,4 +1,4 @@
-// The check of a response to the opening handshake.
+// The check of the response to an opening handshake.
 
 /// The subprotocol and the extensions that both sides agreed on.
 package struct HandshakeAgreement: Equatable {
@@ -6,14 +6,14 @@ package struct HandshakeAgreement: Equatable {
     package var compression: DeflateAgreement?
 }
 
-/// Why a 101 response does not open a WebSocket; the text says which requirement of the RFC is not met.
+/// Why a 101 response does not open a WebSocket; `text` names the requirement that is not met.
 package struct HandshakeFault: Error, Equatable {
     package let text: String
 }
 
-/// The client's checks of RFC 6455 §4.1, as one pure function.
+/// The checks that RFC 6455 §4.1 requires of a client.
 package enum HandshakeAnswer {
-    /// Checks a 101 response.
+    /// Checks a 101 response, and returns what both sides agreed on.
     package static func agreement(
         head: ResponseHead, key: WebSocketKey, subprotocols: [String], compression: WebSocketCompression?
     ) throws(HandshakeFault) -> HandshakeAgreement {

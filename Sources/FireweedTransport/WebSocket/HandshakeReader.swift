@@ -1,20 +1,19 @@
-// The parser of the head of the handshake's response.
+// The parser of the response to an opening handshake.
 
 import Foundation
 
-/// Collects bytes up to the empty line, and reads them strictly: CRLF line ends, tokens for names, no folding (RFC 9112
-/// §5).
+/// Collects the bytes of a head, and parses it strictly: CRLF line ends, tokens as names, no folding (RFC 9112 §5).
 package struct HandshakeReader {
     package enum Event {
         /// More bytes are needed.
         case none
-        /// An interim response other than 101 (RFC 9110 §15.2); `rest` belongs to the next head.
+        /// An interim response other than 101 (RFC 9110 §15.2); `rest` is the start of the next head.
         case interim(ResponseHead, rest: [UInt8])
-        /// The response; `rest` came after its head and belongs to the WebSocket.
+        /// The final response or a 101; `rest` are the bytes after its head.
         case head(ResponseHead, rest: [UInt8])
         /// The bytes are not a response to a handshake.
         case malformed(String)
-        /// More bytes came than the limit allows.
+        /// The head is longer than the limit.
         case tooLong
     }
 
@@ -25,7 +24,7 @@ package struct HandshakeReader {
         self.limit = limit
     }
 
-    /// Takes bytes from the wire.
+    /// Takes received bytes, and returns the event that they complete.
     package mutating func append(_ more: some Collection<UInt8>) -> Event {
         let start = max(0, bytes.count - 3)
         bytes.append(contentsOf: more)
@@ -45,7 +44,7 @@ package struct HandshakeReader {
         }
     }
 
-    /// The offset after the empty line.
+    /// Returns the offset after the empty line; `nil` if the head is incomplete.
     private static func endOfHead(in bytes: [UInt8], from start: Int) -> Int? {
         guard bytes.count >= 4 else { return nil }
         var index = start
@@ -58,7 +57,7 @@ package struct HandshakeReader {
         return nil
     }
 
-    /// Recognises a peer of another protocol by its first bytes, since its empty line might never come.
+    /// Returns the error text if the first bytes are not HTTP/1; such a peer might never send an empty line.
     private static func complaint(aboutStart bytes: [UInt8]) -> String? {
         let expected = Array("HTTP/1.".utf8)
         guard !zip(bytes, expected).allSatisfy(==) else { return nil }
@@ -67,7 +66,7 @@ package struct HandshakeReader {
 
     struct Fault: Error { let text: String }
 
-    /// Reads `HTTP/1.1 101 Switching Protocols` and the field lines.
+    /// Parses a status line such as `HTTP/1.1 101 Switching Protocols`, and the field lines.
     private static func parse(_ head: ArraySlice<UInt8>) -> Result<ResponseHead, Fault> {
         var lines = head.split(separator: 10, omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
@@ -97,7 +96,7 @@ package struct HandshakeReader {
         return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// A token, a colon, and a value without control characters, ended by CR.
+    /// Whether a line is a token, a colon, a value without control characters except tabs, and CR.
     private static func isField(_ line: ArraySlice<UInt8>) -> Bool {
         guard line.last == 13, let colon = line.firstIndex(of: 0x3A), colon > line.startIndex else { return false }
         let value = line[(colon + 1)...].dropLast()

@@ -1,26 +1,25 @@
-// The opening handshake's request, as bytes.
+// The request of an opening handshake.
 
 import Foundation
 
-/// Writes the head of a handshake (RFC 6455 §4.1).
+/// Writes the head of an opening handshake (RFC 6455 §4.1).
 struct HandshakeRequest {
     let message: RequestMessage
     let key: WebSocketKey
     let compression: WebSocketCompression?
-    /// The value of an `Authorization` field that answers a challenge, or `nil`.
+    /// The value of the `Authorization` field that answers a challenge; `nil` without a challenge.
     var authorization: String?
 
-    /// Fields of the message that are not sent: those that the handshake sets, that frame content, or that are for a
-    /// proxy.
+    /// The message's fields that are not copied: fields of the handshake, framing fields, and fields for a proxy.
     private static let own = [
         "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Extensions",
         "Sec-WebSocket-Accept", "Content-Length", "Transfer-Encoding", "Host",
         "Proxy-Authorization",
     ]
 
-    /// The head with its empty line.
+    /// The head, including its empty line.
     ///
-    /// Throws `badURL` where the message's URL has no host, and for a field that cannot be sent.
+    /// Throws `badURL` if the message's URL is not valid, or if a field cannot be sent.
     var bytes: [UInt8] {
         get throws(TransferFailure) {
             let target = try RequestTarget(message.url)
@@ -44,7 +43,7 @@ struct HandshakeRequest {
         }
     }
 
-    /// The request target; `nil` when the message's URL is not valid.
+    /// The request target; `nil` if the message's URL is not valid.
     var target: String? { try? RequestTarget(message.url).originForm }
 
     /// The subprotocols that the message offers, in order.

@@ -1,4 +1,4 @@
-// Compression and decompression of messages, by zlib.
+// Compression and decompression of WebSocket messages, by zlib.
 
 import CZlib
 
@@ -9,8 +9,10 @@ package final class MessageDeflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let takesContextOver: Bool
 
-    /// `nil` for a window of 8 bits, which zlib does not support for raw streams: messages are then sent uncompressed,
-    /// which is allowed.
+    /// Makes a compressor; `nil` if zlib refuses.
+    ///
+    /// zlib does not support raw streams with a window of 8 bits. Messages are then sent uncompressed, which is
+    /// allowed.
     package init?(windowBits: Int, takesContextOver: Bool) {
         self.takesContextOver = takesContextOver
         stream.initialize(to: z_stream())
@@ -26,7 +28,7 @@ package final class MessageDeflater {
         stream.deallocate()
     }
 
-    /// The compressed message, without the four bytes that end every sync flush.
+    /// Returns the compressed message, without the four bytes at the end of every sync flush.
     package func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var output: [UInt8] = []
         let bound = Int(deflateBound(stream, UInt(bytes.count))) + 16
@@ -52,24 +54,24 @@ package final class MessageDeflater {
     }
 }
 
-/// Decompresses messages as their pieces come (RFC 7692 §7.2.2).
+/// Decompresses messages piece by piece, as they arrive (RFC 7692 §7.2.2).
 ///
 /// Used on the loop's thread only.
 package final class MessageInflater {
     package enum Fault: Error { case malformed, tooLong }
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-    /// The buffer that zlib writes to: room at the end of a message would have to be filled with zeros for each piece.
+    /// zlib's output buffer: without it, room at the end of the message would be filled with zeros for each piece.
     private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 16 * 1024)
     private let takesContextOver: Bool
     private let limit: Int
 
-    /// `limit` is the most bytes that a message may have.
+    /// Makes a decompressor; `limit` is the most bytes of a decompressed message.
     package init?(windowBits: Int, takesContextOver: Bool, limit: Int) {
         self.takesContextOver = takesContextOver
         self.limit = limit
         stream.initialize(to: z_stream())
-        // A larger window than the peer's is always right; zlib's inflate takes no raw window of 8 bits.
+        // zlib's inflate does not support a raw window of 8 bits; a window that is larger than the peer's works too.
         let bits = Int32(-max(windowBits, 9))
         guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
     }
@@ -80,18 +82,18 @@ package final class MessageInflater {
         room.deallocate()
     }
 
-    /// Decompresses a piece of a message, and appends the result to `output`, which holds the message so far.
+    /// Decompresses a piece of a message, and appends the result to `output`, the message so far.
     package func append(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) throws(Fault) {
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(clamping: bytes.count)
         repeat {
             let code = step(&output)
-            // The limit is checked first: otherwise the fault would depend on how the bytes are split into pieces.
+            // The limit is checked before the code: otherwise the fault would depend on how the bytes are divided.
             guard output.count <= limit else { throw .tooLong }
             guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
             if code == Z_STREAM_END {
-                // A block may be marked as the last one; the message continues all the same (§7.2.3.4).
+                // The peer may mark a block as final, although the message continues (§7.2.3.4).
                 inflateReset(stream)
             } else if code == Z_BUF_ERROR {
                 break
@@ -99,7 +101,7 @@ package final class MessageInflater {
         } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0
     }
 
-    /// Adds the four bytes that every compressed message omits, and prepares for the next message.
+    /// Decompresses the four bytes that every compressed message omits, and prepares for the next message.
     package func finish(_ output: inout [UInt8]) throws(Fault) {
         let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
         try tail.withUnsafeBufferPointer { bytes throws(Fault) in

@@ -1,8 +1,8 @@
-// Pings that wait for their pong.
+// The pings that wait for their pongs.
 
 import Foundation
 
-/// Numbers pings, finds the pings that a pong answers, and keeps the time of the next automatic ping.
+/// Numbers pings, matches pongs to them, and schedules automatic pings.
 struct PendingPings {
     typealias Completion = @Sendable (TransferFailure?) -> Void
 
@@ -11,27 +11,27 @@ struct PendingPings {
     private var interval: LoopInstant?
     private var due: LoopInstant?
 
-    /// Starts automatic pings, if an interval is given that is positive and finite.
+    /// Starts automatic pings; does nothing unless the interval is positive and finite.
     mutating func begin(every seconds: TimeInterval?, now: LoopInstant) {
         guard let seconds, seconds > 0, seconds.isFinite else { return }
         interval = seconds.nanoseconds
         due = interval.map { now.addingSaturating($0) }
     }
 
-    /// When the next automatic ping is due, while the WebSocket is open.
+    /// Returns the time of the next automatic ping; `nil` if there is none, or if the WebSocket is not open.
     func deadline(isOpen: Bool) -> LoopInstant? {
         isOpen ? due : nil
     }
 
-    /// True while an automatic ping has no answer.
+    /// True while an automatic ping has no pong yet.
     var isAutomaticPingOpen: Bool { open.contains { $0.completion == nil } }
 
-    /// The payload of a ping whose pong `completion` waits for.
+    /// Returns the payload of a new ping; `completion` is called with the pong.
     mutating func add(_ completion: @escaping Completion) -> [UInt8] {
         number(completion)
     }
 
-    /// The payload of an automatic ping, and the next one's time; `nil` while one has no answer.
+    /// Schedules the next automatic ping, and returns this one's payload; `nil` while an earlier one has no pong yet.
     mutating func addAutomatic(now: LoopInstant) -> [UInt8]? {
         due = interval.map { now.addingSaturating($0) }
         return isAutomaticPingOpen ? nil : number(nil)
@@ -43,9 +43,10 @@ struct PendingPings {
         return withUnsafeBytes(of: count.bigEndian) { Array($0) }
     }
 
-    /// A pong answers its ping and all earlier ones, since a peer may answer only the latest ping (RFC 6455 §5.5.3).
+    /// Completes the ping that a pong answers and all earlier pings: a peer may answer only the latest (RFC 6455
+    /// §5.5.3).
     mutating func answer(_ payload: [UInt8]) {
-        guard payload.count == 8 else { return }  // unsolicited, which is allowed
+        guard payload.count == 8 else { return }  // an unsolicited pong, which is allowed
         let number = payload.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard open.contains(where: { $0.number == number }) else { return }
         let answered = open.prefix { $0.number <= number }
@@ -53,7 +54,7 @@ struct PendingPings {
         for ping in answered { ping.completion?(nil) }
     }
 
-    /// Calls all waiting completions, with the reason why no pong will come.
+    /// Calls all waiting completions with the reason why no pong will arrive.
     mutating func fail(_ cause: TransferFailure) {
         let failed = open
         open = []

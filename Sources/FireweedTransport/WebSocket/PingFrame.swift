@@ -1,15 +1,14 @@
-// Pings, which are read before wslay sees them.
+// The ping frames, which are handled before wslay gets them.
 
-/// What the bytes at the start of a frame say about a ping (RFC 6455 §5.5.2).
+/// The result of looking for a ping at the start of received bytes (RFC 6455 §5.5.2).
 ///
-/// wslay answers every ping with a pong of its own, and queues the pongs without limit while the peer does not read.
+/// wslay must not get pings: it answers each ping, and queues pongs without limit while the peer does not read.
 enum PingFrame {
-    /// The frame is not a ping, or it is a ping that breaks the protocol: wslay reads the frame, and refuses such a
-    /// ping.
+    /// The frame is not a ping, or it is an invalid ping: wslay reads the frame, and refuses an invalid ping.
     case other
     /// More bytes are needed.
     case incomplete
-    /// A whole ping.
+    /// A complete ping.
     case whole(payload: [UInt8], byteCount: Int)
 
     private static let headerByteCount = 2
@@ -26,7 +25,7 @@ enum PingFrame {
             self = .incomplete
             return
         }
-        let length = Int(bytes[1])  // a mask bit, which no server may send, makes it too long
+        let length = Int(bytes[1])  // with a mask bit, which no server may set, the length is too long
         guard length <= Self.longestPayload else {
             self = .other
             return

@@ -1,35 +1,37 @@
-// The content of a refused handshake, to be skipped before the next try on the same connection.
+// The content of a refused handshake, which is skipped before the next try on the same connection.
 
 /// Skips a response's content (RFC 9112 §6).
 struct RefusalContent {
     enum Progress: Equatable {
         /// More bytes are needed.
         case more
-        /// The content is over, and `restCount` of the bytes follow it.
+        /// The content has ended, and `restCount` of the bytes follow it.
         case end(restCount: Int)
-        /// The content is too long to be skipped, or is wrongly framed.
+        /// The content is too long to skip, or its framing is invalid.
         case useless
     }
 
     private enum ParserState: Equatable {
-        /// The number of content bytes that are still to come; for a chunk, including the CRLF at its end.
+        /// The number of content bytes still to come; for a chunk, this includes the CRLF at its end.
         case content(Int, isChunk: Bool)
-        /// In the line with a chunk's size; the size as far as it was read.
+        /// In the line with a chunk's size; the size so far, or `nil` before the first digit.
         case size(Int?)
-        /// After the digits of such a line, with the size.
+        /// In the same line, after the digits; the size.
         case sizeEnd(Int)
-        /// In the trailer section; whether the current line is empty so far.
+        /// In the trailer section; whether the current line has no characters so far.
         case trailer(isEmpty: Bool)
         case over
     }
 
     private var place: ParserState
     private var byteCount = 0
-    /// The most bytes to skip, more than a refusal needs.
+    /// The most bytes to skip, more than any usual refusal has.
     private static let limit = 64 * 1024
 
-    /// `nil` when the connection cannot be used again: only its end would end the content, or the server wants to close
-    /// it.
+    /// Makes a value for a response; `nil` if the connection cannot be reused.
+    ///
+    /// That is the case if the server wants to close the connection, if only its close ends the content, or if the
+    /// transfer coding is unknown.
     init?(_ head: ResponseHead) {
         let connection = (head.value(of: "Connection") ?? "").lowercased()
         guard !connection.split(separator: ",").contains(where: { $0.filter { $0 != " " } == "close" }) else {
@@ -45,7 +47,7 @@ struct RefusalContent {
         }
     }
 
-    /// Takes bytes of the connection.
+    /// Skips bytes of the content.
     mutating func skip(_ bytes: [UInt8]) -> Progress {
         var rest = bytes[...]
         while place != .over {
@@ -66,7 +68,7 @@ struct RefusalContent {
         return .end(restCount: rest.count)
     }
 
-    /// Reads one byte of a chunk's size or of the trailers; false when the byte is not allowed there.
+    /// Reads one byte of a chunk's size line or of the trailers; returns false if the byte is not allowed there.
     private mutating func step(_ byte: UInt8) -> Bool {
         switch place {
         case .size(let size):
@@ -86,7 +88,7 @@ struct RefusalContent {
             } else if byte != 0x0D {
                 place = .trailer(isEmpty: false)
             }
-        case .content, .over: break  // not read byte by byte
+        case .content, .over: break  // these states are not read byte by byte
         }
         return true
     }

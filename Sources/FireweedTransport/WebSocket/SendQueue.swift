@@ -1,18 +1,18 @@
-// Messages on their way out.
+// The queue of messages to send.
 
 import Foundation
 
-/// Messages that wait to be framed, and completions that wait for their last byte to be written.
+/// The messages that wait to be framed, and the completions that wait until their messages are written.
 struct SendQueue {
     typealias Completion = @Sendable (TransferFailure?) -> Void
 
     private var waiting = ElementQueue<(message: WebSocketMessage, completion: Completion)>()
-    /// The message that is being framed.
+    /// The completion of the message that is being framed.
     private var current: Completion?
-    /// Framed messages, with the count of written bytes at which each is completely written.
+    /// The framed messages, each with the count of written bytes at which it is completely written.
     private var framed: [(end: Int64, completion: Completion)] = []
     private var writtenByteCount: Int64 = 0
-    /// The close frame, which is sent after all messages.
+    /// The close frame, to be sent after all messages.
     var closing: (code: UInt16, reason: Data)?
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -24,7 +24,7 @@ struct SendQueue {
     /// Removes and returns the next message.
     mutating func next() -> (message: WebSocketMessage, completion: Completion)? { waiting.popFirst() }
 
-    /// Returns the close frame once, to be framed.
+    /// Returns the close frame on the first call after it is set, to be framed.
     mutating func takeClosing() -> (code: UInt16, reason: Data)? {
         guard let closing, !isClosingTaken else { return nil }
         isClosingTaken = true
@@ -32,12 +32,12 @@ struct SendQueue {
     }
     private var isClosingTaken = false
 
-    /// Notes that a message is being framed.
+    /// Records that a message is being framed.
     mutating func begin(_ completion: @escaping Completion) {
         current = completion
     }
 
-    /// Notes that the message that is being framed, if any, ends at this count of bytes.
+    /// Records the byte count at which the message that is being framed ends; does nothing without such a message.
     mutating func endMessage(at end: Int64) {
         guard let current else { return }
         framed.append((end, current))

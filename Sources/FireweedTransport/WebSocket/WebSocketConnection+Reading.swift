@@ -4,10 +4,10 @@
 import Foundation
 
 extension WebSocketConnection {
-    /// The most bytes that are read for one WebSocket before others have their turn.
+    /// The most bytes to read for one WebSocket before other connections get their turn.
     private static let turnLimit = 1 << 20
 
-    /// Reads the available bytes, and handles them according to the state.
+    /// Reads the available bytes, and handles them as the state requires.
     func readOn() {
         guard state != .finished else { return }
         if mayReceive, let engine {
@@ -30,7 +30,7 @@ extension WebSocketConnection {
                 pool.context.turn.noteCost(count)
                 take(UnsafeRawBufferPointer(rebasing: pool.buffer.prefix(count)))
                 if isYielding { return yieldTurn() }
-                // A short read has emptied the socket; the kernel reports when there is more.
+                // A short read has emptied the socket: epoll reports new bytes.
                 if count < pool.buffer.count, !connection.mayHoldBytes { return finishTurn() }
                 if byteCount >= Self.turnLimit || pool.context.turn.isOver { return yieldTurn() }
             }
@@ -38,7 +38,7 @@ extension WebSocketConnection {
         if isYielding { yieldTurn() } else { finishTurn() }
     }
 
-    /// Whether frames wait only because the loop iteration is over.
+    /// Whether reading is paused only because this loop iteration has used up its budget.
     private var isYielding: Bool {
         mayReceive && engine?.isPaused == true && (state == .open || state == .closing)
     }
@@ -51,12 +51,12 @@ extension WebSocketConnection {
         }
     }
 
-    /// Sends what the reading made: pongs, and the answer to a close.
+    /// Sends the frames that reading has caused: pongs, and the answer to a close frame.
     private func finishTurn() {
         if state != .finished { flush() }
     }
 
-    /// Continues in another iteration of the loop: no readiness event announces bytes that the connection holds.
+    /// Continues in another loop iteration: no readiness event reports bytes that the connection has buffered.
     private func yieldTurn() {
         finishTurn()
         guard !isReadingLater, isYielding || connection?.mayHoldBytes == true else { return }
@@ -73,7 +73,7 @@ extension WebSocketConnection {
         switch state {
         case .shaking: takeHandshake(bytes)
         case .open, .closing: takeFrames(bytes)
-        case .waiting, .connecting, .draining, .finished: break  // no longer wanted
+        case .waiting, .connecting, .draining, .finished: break  // the bytes are no longer wanted
         }
     }
 
@@ -123,7 +123,7 @@ extension WebSocketConnection {
         }
     }
 
-    /// Skips a refusal's content, and then makes the handshake again.
+    /// Skips a refusal's content, and then repeats the handshake.
     private func skipRefusal(_ bytes: [UInt8]) {
         switch shake.refusal?.skip(bytes) {
         case .end(restCount: 0): handle(.challengedHere)
@@ -191,9 +191,9 @@ extension WebSocketConnection: FrameReceiver {
     }
 }
 
-/// Continues to read in the next iteration of the loop.
+/// Continues reading in the next loop iteration.
 private final class LaterReading: LoopAction, @unchecked Sendable {
-    // SAFETY: made and performed on the loop's thread, and touched nowhere else.
+    // SAFETY: created and used on the loop's thread only.
     private let connection: WebSocketConnection
 
     init(_ connection: WebSocketConnection) {

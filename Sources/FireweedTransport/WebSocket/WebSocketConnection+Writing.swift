@@ -27,7 +27,7 @@ extension WebSocketConnection {
         flush()
     }
 
-    /// Writes as much as the kernel takes.
+    /// Writes as much as the connection accepts.
     func flush() {
         guard let connection, !isWriteBroken else { return }
         while true {
@@ -51,7 +51,7 @@ extension WebSocketConnection {
         updateInterest()
     }
 
-    /// Frames waiting messages and the close frame, in order, as far as there is room.
+    /// Frames the waiting messages and then the close frame, while there is room.
     private func stage() {
         guard let engine, state == .open || state == .closing || state == .draining else { return }
         engine.pump()
@@ -80,14 +80,14 @@ extension WebSocketConnection {
         }
     }
 
-    /// Reads first what the peer sent before it closed: that may be the reason.
+    /// Reads what the peer sent before it closed the connection, since that may explain the failure.
     private func writingFailed(_ failure: TransferFailure) {
         isWriteBroken = true
         readOn()
         if state != .finished { fail(failure) }
     }
 
-    /// Updates the readiness that the connection waits for.
+    /// Updates the readiness events that the connection waits for.
     func updateInterest() {
         guard let connection, state != .connecting else { return }
         var wanted: SocketReadiness = []

@@ -1,43 +1,44 @@
-// One WebSocket from its connection to its end, on the loop.
+// One WebSocket, from connecting to its end, on the loop's thread.
 
 #if WebSocket
 import Foundation
 import Glibc
 
-/// Owns the parts of a WebSocket, and performs the effects of its state.
+/// Owns the parts of a WebSocket, and performs the effects of its state machine.
 ///
-/// Loop-confined. Reading is in `WebSocketConnection+Reading`, writing in `WebSocketConnection+Writing`.
+/// Loop-confined. `WebSocketConnection+Reading` reads, and `WebSocketConnection+Writing` writes.
 final class WebSocketConnection: DeadlineEntry {
     let pool: WebSocketPool
     let message: RequestMessage
     let offer: WebSocketOffer
-    /// Retained until the end: the user controls the WebSocket through it.
+    /// Retained until the end, because the user controls the WebSocket with it.
     private var transfer: WebSocketTransfer?
     var state = WebSocketState.waiting
-    /// Why the WebSocket fails; the first cause is kept.
+    /// The cause of the failure; the first cause is kept.
     private(set) var failure: TransferFailure?
 
     var connection: (any DedicatedConnection)?
     var shake: Handshake
     var engine: FrameEngine?
-    /// Which bytes may move: the latest decision that has come.
+    /// The latest flow decision, which says whether messages may be received.
     private var flow = Flow.undecided
     var interest: SocketReadiness = []
     var sendQueue = SendQueue()
     var pings = PendingPings()
     var report = TransferReport()
-    /// The peer's close frame, once it has come.
+    /// The peer's close frame, once it has arrived.
     var peerClose: (code: UInt16, reason: Data)?
-    /// Whether a later iteration of the loop will continue to read.
+    /// Whether a read is scheduled for a later loop iteration.
     var isReadingLater = false
-    /// True once a write has failed; what the peer has sent is still read.
+    /// True once a write has failed; bytes from the peer are still read.
     var isWriteBroken = false
 
     private var began: LoopInstant = 0
     private var lastActivity: LoopInstant = 0
     private var drainDeadline: LoopInstant?
 
-    /// How long the peer may take to answer our close frame, and to close the connection after that.
+    /// `closeTime` is the longest wait for the peer's close frame, `drainTime` the longest wait for the end of the
+    /// connection.
     private static let closeTime: LoopInstant = 10_000_000_000
     private static let drainTime: LoopInstant = 2_000_000_000
 
@@ -81,14 +82,14 @@ final class WebSocketConnection: DeadlineEntry {
         updateInterest()
     }
 
-    /// Follows a decision if it is the latest one; returns whether that changes which bytes may move.
+    /// Follows a decision if it is newer than the current one; returns whether it changes what may be received.
     func follow(_ decision: Flow) -> Bool {
         guard flow.follow(decision) else { return false }
         if mayReceive { engine?.isPaused = false }
         return true
     }
 
-    /// Whether messages may come in.
+    /// Whether messages may be received.
     var mayReceive: Bool { flow.level == .running }
 
     // MARK: Events
@@ -97,7 +98,7 @@ final class WebSocketConnection: DeadlineEntry {
         for effect in state.handle(event) { perform(effect) }
     }
 
-    /// Keeps a cause of the end, unless there is one or the end is settled.
+    /// Keeps a cause of the failure, unless there is one already or the outcome is settled.
     func note(_ cause: TransferFailure) {
         if state.isOutcomeOpen { failure = failure ?? cause }
     }
@@ -158,7 +159,7 @@ final class WebSocketConnection: DeadlineEntry {
         flush()
     }
 
-    /// Best effort: a close frame that cannot be sent at once is never sent.
+    /// Sends a close frame with code 1001, best effort: if it cannot be sent at once, it is never sent.
     private func farewell() {
         guard sendQueue.closing == nil, let engine else { return }
         engine.queueClose(code: 1001, reason: Data())
@@ -176,7 +177,7 @@ final class WebSocketConnection: DeadlineEntry {
         transfer?.consumer = nil
         transfer = nil
         pool.remove(self)
-        // A WebSocket that never began to connect starts now, for the report.
+        // For the report, a WebSocket that never began to connect starts now.
         if began == 0 { report.startNanoseconds = WallClock.nanoseconds }
         let cause = failure ?? .closedWebSocket
         sendQueue.fail(cause)
@@ -186,12 +187,12 @@ final class WebSocketConnection: DeadlineEntry {
 
     var consumer: (any TransferConsumer)? { transfer?.consumer }
 
-    /// Microseconds since the beginning.
+    /// Microseconds since the start.
     var microseconds: Int64 { Int64((pool.context.now - began) / 1000) }
 
     // MARK: Time
 
-    /// The next moment at which something is due.
+    /// The next time at which something is due.
     private var deadline: LoopInstant? {
         [message.deadlineNanoseconds, stateDeadline, pings.deadline(isOpen: state == .open)].compactMap { $0 }.min()
     }
@@ -228,7 +229,7 @@ final class WebSocketConnection: DeadlineEntry {
 
     private func pingAutomatically() {
         if offer.requiresPongs, pings.isAutomaticPingOpen, mayReceive {
-            readOn()  // a loop that was held up handles timers before sockets: the pong may have come
+            readOn()  // a delayed loop handles timers before sockets: the pong may have arrived
             guard state == .open else { return }
             if pings.isAutomaticPingOpen { return fail(.timedOut("a ping was not answered")) }
         }
@@ -259,7 +260,7 @@ extension WebSocketConnection: DedicatedConnectionOwner {
 }
 
 extension TransferFailure {
-    /// The failure of pending messages and pings when a WebSocket was closed in an orderly way.
+    /// The failure of pending messages and pings after a WebSocket was closed properly.
     static let closedWebSocket = TransferFailure.exchange(
         .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
 }

@@ -1,10 +1,10 @@
-// The key of a handshake and the answer to it.
+// The key of an opening handshake, and the server's answer to it.
 
 import Foundation
 
 /// The nonce of an opening handshake (RFC 6455 §4.1).
 package struct WebSocketKey: Equatable {
-    /// The field's value: 16 bytes in Base64.
+    /// The value of `Sec-WebSocket-Key`: 16 bytes in Base64.
     package let text: String
 
     /// Makes a new random key.
@@ -21,7 +21,7 @@ package struct WebSocketKey: Equatable {
         self.text = text
     }
 
-    /// The value that `Sec-WebSocket-Accept` must have (RFC 6455 §4.2.2).
+    /// The value that the server's `Sec-WebSocket-Accept` must have (RFC 6455 §4.2.2).
     package var accept: String {
         let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         return Data(SHA1.digest(of: Array((text + suffix).utf8))).base64EncodedString()

@@ -1,15 +1,15 @@
 // The WebSockets of one session on one loop.
 
 #if WebSocket
-/// Keeps the WebSockets; loop-confined.
+/// Holds the WebSockets of one session on one loop; loop-confined.
 final class WebSocketPool {
-    /// Makes the connection for a message, which its owner dials.
+    /// Makes the connection for a message; the connection's owner dials it.
     typealias ConnectionMaker = (RequestMessage, any DedicatedConnectionOwner) -> any DedicatedConnection
 
     let settings: PoolSettings
     let context: LoopContext
     let makeConnection: ConnectionMaker
-    /// The buffer for reading, used by one connection at a time.
+    /// The read buffer, which one connection uses at a time.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
     private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
     private(set) var isShutDown = false
@@ -31,7 +31,7 @@ final class WebSocketPool {
         connections[ObjectIdentifier(connection)] = nil
     }
 
-    /// Ends every WebSocket as cancelled, and lets no new ones begin.
+    /// Cancels every WebSocket, and prevents new ones from starting.
     func shutDown() {
         isShutDown = true
         for connection in connections.values { connection.cancel() }

@@ -1,42 +1,42 @@
-// The life of one WebSocket, as a table.
+// The state machine of one WebSocket.
 
-/// The state of a WebSocket; its owner performs the effects that come back, in their order.
+/// The state of a WebSocket; its owner performs the returned effects, in order.
 ///
-/// The owner keeps the cause of the end: the first cause that comes while `isOutcomeOpen`.
+/// The owner keeps the cause of the end: the first cause that arrives while `isOutcomeOpen`.
 enum WebSocketState: Equatable, CaseIterable {
-    /// Made, and nothing done yet.
+    /// Created, not started.
     case waiting
     /// The connection is being made.
     case connecting
-    /// The opening handshake is on its way (RFC 6455 §4.1).
+    /// The opening handshake is in progress (RFC 6455 §4.1).
     case shaking
-    /// Messages go both ways.
+    /// Messages can be sent and received.
     case open
-    /// Our close frame is on its way, and the peer's is awaited (§7.1.2).
+    /// Our close frame is queued or sent, and the peer's has not arrived (§7.1.2).
     case closing
-    /// The peer has sent its close frame or broken the protocol: our close frame is sent, and the end of the connection
-    /// is awaited (§7.1.1).
+    /// The peer has sent its close frame or broken the protocol: we send our close frame, and wait for the end of the
+    /// connection (§7.1.1).
     case draining
-    /// Over; the consumer was notified.
+    /// The end; the consumer was notified.
     case finished
 
     enum Event: CaseIterable {
         case start, cancel
-        /// The connection is made.
+        /// The connection is open.
         case connected
-        /// The peer asks for credentials, which we have; the answer needs a new connection.
+        /// The server sent a challenge that we can answer, on a new connection.
         case challenged
-        /// The peer asks for credentials, which we have; the answer uses the same connection.
+        /// The server sent a challenge that we can answer, on the same connection.
         case challengedHere
-        /// The peer agreed to the handshake.
+        /// The server accepted the handshake.
         case switched
-        /// The owner wants to close.
+        /// The user wants to close the WebSocket.
         case closeAsked
-        /// The peer's close frame came.
+        /// The peer's close frame arrived.
         case peerClosed
-        /// The peer broke the protocol; the close frame that says so is queued.
+        /// The peer broke the protocol; a close frame with the reason is queued.
         case violated
-        /// The connection failed or ended, or a time-out came.
+        /// The connection failed or ended, or a time-out expired.
         case failed
     }
 
@@ -44,20 +44,20 @@ enum WebSocketState: Equatable, CaseIterable {
         case dial, shake
         /// Notify the listener that the WebSocket is open.
         case announceOpen
-        /// Queue our close frame after the messages that wait.
+        /// Queue our close frame after the waiting messages.
         case queueClose
         /// Notify the listener of the peer's close frame.
         case announceClose
-        /// Send what is still to be sent, and wait for the peer to close.
+        /// Send the remaining frames, and wait for the peer to close the connection.
         case drain
-        /// Send a close frame with code 1001, if that is possible without waiting.
+        /// Send a close frame with code 1001, if it can be sent at once.
         case farewell
         case hangUp
         /// Notify the consumer of the end.
         case report
     }
 
-    /// True while a failure may still become the cause of the end.
+    /// True while a failure can still become the cause of the end.
     var isOutcomeOpen: Bool { self != .draining && self != .finished }
 
     mutating func handle(_ event: Event) -> [Effect] {

@@ -1,24 +1,24 @@
-// A WebSocket as other threads see it.
+// The handle of a WebSocket for other threads.
 
 #if WebSocket
 import Foundation
 
-/// Gives the loop of a WebSocket, and the pool of WebSockets on that loop.
+/// Provides the loop of a WebSocket, and the pool of WebSockets on that loop.
 protocol WebSocketPoolProvider: AnyObject, Sendable {
     var loop: EventLoop { get }
-    /// The WebSockets of the transport on this loop, for work that is on the loop's thread already.
+    /// Returns the transport's WebSockets on this loop, for work that already runs on the loop's thread.
     func webSockets(in context: LoopContext) -> WebSocketPool
 }
 
-/// Posts the calls for a WebSocket to its loop.
+/// Controls a WebSocket: posts each call to the WebSocket's loop.
 final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sendable {
     let message: RequestMessage
     let offer: WebSocketOffer
     private let pools: any WebSocketPoolProvider
 
-    // SAFETY: both are touched on the loop's thread alone, where `onLoop` runs its work. A forked child has no such
-    // thread: there the one call that starts the transfer touches `consumer`.
-    /// Retained until the end, and no longer: the consumer retains the transfer.
+    // SAFETY: both are used on the loop's thread only, where `onLoop` runs its work. A forked child has no such thread:
+    // there, only the call that starts the transfer uses `consumer`.
+    /// Retained until the end only, because the consumer retains the transfer.
     var consumer: (any TransferConsumer)?
     private var connection: WebSocketConnection?
 
