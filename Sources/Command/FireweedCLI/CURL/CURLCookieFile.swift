@@ -62,8 +62,9 @@ enum CURLCookieFile {
 
     private static let httpOnlyPrefix = "#HttpOnly_"
 
-    /// The whole number that a text begins with, at most the end of the year 9999, which `Date` can have: browsers write
-    /// fractions, and curl 2^63 - 1.
+    /// The whole number at the start of a text, and at most the end of the year 9999; `nil` without a number.
+    ///
+    /// Browsers write fractions, and curl writes up to 2^63 - 1.
     private static func seconds(_ text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "-" }
         return Int64(digits).map { min($0, 253_402_300_799) }

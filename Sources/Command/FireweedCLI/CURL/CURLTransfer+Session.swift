@@ -19,9 +19,9 @@ extension CURLTransfer {
 
     // MARK: Cookies
 
-    /// Puts the cookies of `-b FILE` into a configuration; without `-b FILE`, `-c` or a session of ours the request keeps
-    /// none, as in curl.
+    /// Puts the cookies of `-b FILE` into a configuration.
     ///
+    /// Without `-b FILE`, `-c` and a session of ours (`isKept`) the request sends and stores no cookies, as in curl.
     /// Throws `UsageError` for a file that cannot be read.
     func prepareCookies(of configuration: URLSessionConfiguration, for url: URL, isKept: Bool) throws {
         guard keepsCookies || isKept, let storage = configuration.httpCookieStorage else {
