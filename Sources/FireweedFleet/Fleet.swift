@@ -156,7 +156,8 @@ public final class Fleet: Sendable {
             reply = try await nextConnection().reply(
                 to: arguments, within: deadline ?? configuration.commandDeadline)
         } catch {
-            // The circuit is open already: another failure must not lengthen its pause.
+            // A command that was not admitted is sent while the circuit is open: its failure must not lengthen the
+            // circuit's pause.
             if isAdmitted { note(error, since: start) }
             throw error
         }
@@ -169,7 +170,7 @@ public final class Fleet: Sendable {
         if error.isOutage {
             if isAdmitted { health.failed(name, at: now, since: start, with: error) }
         } else if answer.code == "NOSCRIPT", arguments.first == "EVALSHA" {
-            // Neither a success nor a refusal: the caller sends the whole script next.
+            // `NOSCRIPT` is neither a success nor a refusal: the caller sends the whole script next.
             health.answered(at: now)
         } else {
             health.refused(name, at: now, with: error)
@@ -217,7 +218,7 @@ public final class Fleet: Sendable {
             return try await timedCommand(
                 ["EVALSHA", name] + rest, name: name, deadline: limit, asksAlways: asksAlways)
         } catch FleetError.server(code: "NOSCRIPT", _) {
-            // Both commands share one deadline.
+            // `EVALSHA` and `EVAL` share one deadline.
             let elapsed = Duration.nanoseconds(Int64(clamping: clock.monotonicNanoseconds - start))
             return try await timedCommand(
                 ["EVAL", RESPArgument(script.source)] + rest, name: name,
@@ -246,8 +247,8 @@ public final class Fleet: Sendable {
         let now = clock.monotonicNanoseconds
         switch error {
         case FleetError.timedOut(let limit):
-            // A command that was not sent, because a reply is overdue, counts like a command that was sent a deadline
-            // ago.
+            // The command may have failed without being sent, because another reply is overdue: it counts as sent one
+            // deadline ago.
             let sent = now - min(now, limit.wholeNanoseconds)
             health.failed(at: now, since: start, sentAt: sent, with: .timedOut(after: limit))
         case let error as FleetError where error.isOutage: health.failed(at: now, since: start, with: error)

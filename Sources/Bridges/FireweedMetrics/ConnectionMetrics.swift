@@ -9,12 +9,12 @@ import Synchronization
 ///
 /// | metric | instrument | labels |
 /// |---|---|---|
-/// | `http.client.connection.duration` | timer, s | address, port, protocol version |
-/// | `http.client.open_connections` | meter | `http.connection.state`, address, port |
-/// | `fireweed.client.waiting_requests` | meter | address, port |
+/// | `http.client.connection.duration` | timer, s | `server.address`, `server.port`, `network.protocol.version` |
+/// | `http.client.open_connections` | meter | `http.connection.state`, `server.address`, `server.port` |
+/// | `fireweed.client.waiting_requests` | meter | `server.address`, `server.port` |
 ///
-/// A duration is recorded when a connection is closed; the meters are set by ``update(from:)``. The state is `active`
-/// or `idle`.
+/// A duration is recorded when a connection is closed; the meters are set by ``update(from:)``.
+/// `http.connection.state` is `active` or `idle`.
 ///
 /// ```swift
 /// let connections = ConnectionMetrics()

@@ -233,7 +233,8 @@ final class MessageInstruments: Sendable {
 }
 
 extension MessageInstruments.State {
-    /// Whether there is no room for another series: a server chooses statuses, and takes half of all at most.
+    /// Whether no series may be added: `seriesLimit` is reached, or half of it for this address, since a server chooses
+    /// its statuses.
     fileprivate func isFull(for key: MessageInstruments.SeriesKey, _ options: MetricsOptions) -> Bool {
         series.count >= options.seriesLimit
             || seriesCounts[key.target.addressText, default: 0] >= max(1, options.seriesLimit / 2)
@@ -241,8 +242,8 @@ extension MessageInstruments.State {
 
     /// Replaces labels of a target that exceed a limit by `other`.
     ///
-    /// `isFollowing` is true for a message that follows another one of its request: redirects lead to addresses that a
-    /// server chooses, which take half of all at most.
+    /// `isFollowing`: whether the message is not the first of its request. A server may have chosen its address, by a
+    /// redirect: a new address is then admitted only while less than half of the address limit is used.
     fileprivate mutating func bound(_ key: inout MessageTarget.Key, seriesLimit: Int, isFollowing: Bool) {
         if targets[key] != nil { return }
         if !addresses.admit(key.addressText, upToHalf: isFollowing) {
@@ -262,7 +263,8 @@ struct BoundedNames: Sendable {
         self.limit = limit
     }
 
-    /// Whether a name is among the first ones; a new name is added below the limit, or below half of it.
+    /// Whether a name is admitted: a known name always, a new name while there are fewer names than `limit`, or than
+    /// half of `limit` with `upToHalf`.
     mutating func admit(_ name: String, upToHalf: Bool = false) -> Bool {
         if names.contains(name) { return true }
         guard names.count < (upToHalf ? limit / 2 : limit) else { return false }

@@ -13,11 +13,12 @@ public import FireweedTransport
 /// | `http.client.request.duration` | timer | s | all |
 /// | `http.client.request.body.size` | recorder | By | all |
 /// | `http.client.response.body.size` | recorder | By | all |
-/// | `http.client.active_requests` | meter | | method, address, port, template |
-/// | `fireweed.client.connection.wait` | timer | s | address, port |
+/// | `http.client.active_requests` | meter | | `http.request.method`, `server.address`, `server.port`, `url.template` |
+/// | `fireweed.client.connection.wait` | timer | s | `server.address`, `server.port` |
 ///
-/// The labels are `http.request.method`, `server.address`, `server.port`, `url.template` (`Request.urlTemplate(_:)`),
-/// `error.type`, `http.response.status_code`, `network.protocol.version`, and `url.scheme` if `hasScheme` is set.
+/// All labels are `http.request.method`, `server.address`, `server.port`, `url.template` (`Request.urlTemplate(_:)`),
+/// `error.type`, `http.response.status_code`, `network.protocol.version`, and `url.scheme` if `hasScheme` is set, which
+/// `http.client.active_requests` then has too.
 /// `error.type` is the status from 400 on, or a word: `timeout`, `cannot_find_host`, `cannot_connect_to_host`,
 /// `connection_lost`, `not_connected`, `bad_response`, `bad_content`, `bad_url`, `bad_redirect`, `limit_exceeded`,
 /// `not_allowed`, `unreadable_content`, `secure_connection_failed`, `server_certificate_invalid`,

@@ -130,7 +130,7 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         try place(key).encode(value)
     }
 
-    // The synthesised code omits a nil; here the options decide whether a nil is written.
+    // The default implementations omit a nil; here the options decide whether a nil is written.
     mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try present(value, key) }
     mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try present(value, key) }
     mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try present(value, key) }

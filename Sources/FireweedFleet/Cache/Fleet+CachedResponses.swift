@@ -45,7 +45,7 @@ extension Fleet {
                     guard let found = Self.purpose(of: bytes, after: namespace) else { continue }
                     let key = RESPArgument(bytes)
                     if found == removed {
-                        // Revisions stay: they also reject responses that are stored without a look-up.
+                        // Revisions are not removed: they also reject responses that are stored without a look-up.
                         guard purpose == removed else { continue }
                         try await evaluate(
                             FleetCacheScript.noteRevision, keys: [key], arguments: [FleetCacheRemoval.markLife],

@@ -259,7 +259,7 @@ public final class FleetCache: AsyncResponseStore {
         let reply = try await fleet.evaluate(
             FleetCacheScript.timeSinceRemoval, keys: [fleet.removalTimeKey], deadline: changeDeadline)
         guard let microseconds = reply.integer, microseconds >= 0 else { return false }
-        // Time has passed since the server's reply, so a removal shortly before the request also counts.
+        // Time has passed since the server's reply, so a removal shortly before the request also counts, which is safe.
         return TimeInterval(microseconds) / 1_000_000 <= Date().timeIntervalSince(head.requestTime)
     }
 
@@ -268,7 +268,7 @@ public final class FleetCache: AsyncResponseStore {
         memory.withLock { $0.remove(key) }
         let keys = keys(of: key)
         try await fleet.cacheRemovals.complete(keys.shared, on: fleet, within: changeDeadline)
-        // The script takes the content's length from the head that it replaces.
+        // The length 0 is a placeholder: the script takes the content's length from the head that it replaces.
         let entry = FleetEntry(head: head, contentByteCount: 0)
         let lifetime = lifetime(of: head)
         guard let shared = entry.encoded(for: key, seal: seal(keys.shared)),

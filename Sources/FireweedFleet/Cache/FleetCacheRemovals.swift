@@ -46,7 +46,7 @@ final class FleetCacheRemovals: Sendable {
         do {
             try await removal.perform(on: fleet, within: deadline)
         } catch {
-            // A cancelled removal may have been made or not: it is repeated too.
+            // Every failed removal is repeated, even a cancelled one: the server may have made it or not.
             let begins = state.withLock { state in
                 state.failed.add(removal)
                 defer { state.isRepeating = true }

@@ -61,8 +61,8 @@ extension RESPConnection {
         var failureCount = 0
         /// No attempt begins before this moment.
         private var notBefore: UInt64 = 0
-        /// The longest limit, in nanoseconds, of the commands found late by `expire`; `nil` if the server owes no
-        /// reply.
+        /// The longest limit, in nanoseconds, of the commands found late by `expire`; `nil` if there are none, or if
+        /// the connection is ready and the server owes no reply.
         private(set) var overdueLimit: UInt64?
         private var lastError = FleetError.unreachable(reason: "no connection was made")
 
@@ -82,7 +82,7 @@ extension RESPConnection {
             switch phase {
             case .connecting(nil, _, .max): return waiting.count == 1 ? .connect : .none
             case .connecting(let link?, _, _): return .wake(link)
-            // The event loop takes several waiting commands at once.
+            // Asks the event loop to send; the loop takes all commands that wait by then.
             case .ready(let link): return .send(link)
             case .connecting(nil, _, _), .idle, .pausing, .closed: return .none
             }
@@ -147,8 +147,8 @@ extension RESPConnection {
             overdueLimit = late.lazy.filter { !$0.isOver }.map(\.limit.wholeNanoseconds).max()
             if case .connecting(_, _, let limit) = phase {
                 if limit <= now { return (late, nil, true) }
-                // `overdueLimit` stays: the reply to the handshake is overdue, so a later command would get no reply in
-                // time either.
+                // `overdueLimit` is kept: the late commands waited for the connection to become ready, so a later
+                // command with the same limit would probably be late too.
                 return (late, min(next ?? limit, limit), false)
             }
             guard sentStart < sent.count else {

@@ -45,7 +45,7 @@ final class RESPConnection: Sendable {
     ///
     /// Throws `FleetError` or `CancellationError`.
     func reply(to command: [RESPArgument], within limit: Duration) async throws -> RESPReply {
-        // In a forked child no event loop runs that could end the wait.
+        // In a forked child no event loop runs, so the wait would never end.
         guard !connector.isFromParentProcess else { throw FleetError.shutDown }
         guard !overdue.covers(limit.wholeNanoseconds) else { throw FleetError.timedOut(after: limit) }
         let now = clock.monotonicNanoseconds
@@ -197,7 +197,7 @@ final class RESPConnection: Sendable {
     func link(_ link: RESPLink, timeReached now: UInt64) -> UInt64? {
         let (late, next, isStuck) = state.withLock { state in
             defer {
-                // Noted under the lock, so that a reply that arrives later clears the note.
+                // The limit is noted under the lock, so that a reply that arrives later clears it.
                 if let limit = state.overdueLimit { overdue.note(limit) }
             }
             return state.expire(link, at: now, gracePeriod: Self.replyGracePeriod)

@@ -51,7 +51,7 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
             stage = .begun(made)
             return true
         }
-        // Not needed if the link was closed, or the connection ended, during this call.
+        // The connection is not needed if it has ended, or the link was closed, during this call.
         if isNeeded { made.wantsToSend() } else { made.close() }
     }
 

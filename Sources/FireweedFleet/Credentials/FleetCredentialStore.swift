@@ -215,7 +215,8 @@ struct FleetCredentialStore: CredentialStore {
     }
 
     func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool {
-        // Sent even while the circuit is open, since another process takes the lock when its lease ends.
+        // The renewal is sent even while the circuit is open: without it the lease would end, and another process would
+        // take the lock.
         let reply = try await fleet.evaluate(
             Self.renewal, keys: keys(name), arguments: [RESPArgument(owner), milliseconds(lease)], asksAlways: true)
         return reply.integer == 1

@@ -64,7 +64,7 @@ final class ServerHealth: Sendable {
     ) {
         change { state in
             if case .opened(let pause)? = state.breaker.failed(at: now, since: start, sentAt: sent) {
-                // The `recovered` event of the circuit also ends the refusals.
+                // The refusals are cleared, since the circuit's `recovered` event also reports their end.
                 state.refusals = ServerRefusals()
                 return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
             }

@@ -136,7 +136,7 @@ package struct RESPParser {
         case .string: return .bulk(Array(bytes))
         case .error: return .error(RESPError(String(decoding: bytes, as: UTF8.self)))
         case .verbatim:
-            // The bytes begin with three letters for the format, and a colon.
+            // A verbatim string begins with three letters for the format, and a colon.
             guard bytes.count >= 4, bytes[bytes.startIndex + 3] == UInt8(ascii: ":") else {
                 throw RESPSyntaxError("a verbatim string without a format")
             }

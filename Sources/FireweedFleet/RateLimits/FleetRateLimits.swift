@@ -176,8 +176,8 @@ package struct FleetRateLimits: RateLimitBackend {
             return (isTaken == 1 ? .after(.microseconds(wait)) : .tooLate(.microseconds(wait)), moment)
         }
         ownSlots.note(next, at: now, received: reply.arrival, of: key, longest: Self.longestWait)
-        // The task may run some time after the arrival: this delay belongs to the age, not to the difference of the
-        // clocks.
+        // This task may run some time after the reply arrived: the delay adds to the reply's age, but must not change
+        // the measured difference of the clocks.
         let delay = ReplyAges.nanoseconds - reply.arrival
         let age = ages.age(
             of: now, asked: Int64(clamping: asked / 1000), received: Int64(clamping: reply.arrival / 1000))

@@ -4,10 +4,11 @@ import Glibc
 
 /// The addresses of a host that are known without the name service.
 enum HostAddresses {
-    /// Returns the addresses of a host in the options, the host itself if it is an address, or the loopback addresses
-    /// for `localhost` (RFC 6761 §6.3); `nil` for a name that has to be looked up.
+    /// Returns the addresses of a host that needs no look-up; `nil` for a name that must be looked up.
     ///
-    /// The list is empty if all the addresses in the options are invalid, and for `.onion` names (RFC 7686 §2).
+    /// These are the addresses that `overrides`, from the options, has for the host; else the host itself if it is an
+    /// address; else the loopback addresses for `localhost` (RFC 6761 §6.3). The list is empty for `.onion` names (RFC
+    /// 7686 §2), and if all addresses in `overrides` are invalid.
     static func known(of host: String, overrides: [String: [String]]) -> [SocketAddress]? {
         if let texts = CanonicalHost.rule(for: host, in: overrides), !texts.isEmpty {
             return texts.compactMap { address(of: $0) }

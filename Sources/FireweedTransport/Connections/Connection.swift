@@ -5,7 +5,7 @@
 /// The socket is registered once, edge-triggered, and the connection stores the reported readiness. HTTP/1.1 and HTTP/2
 /// each have a subclass. Confined to the loop's thread.
 class Connection: DeadlineEntry {
-    // The reference cycle ends when the origin releases a closed connection.
+    // The origin holds the connection too: the reference cycle ends when the origin releases a closed connection.
     final let origin: OriginPool
     final let context: LoopContext
     final let channel: ByteChannel

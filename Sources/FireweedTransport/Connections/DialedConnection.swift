@@ -54,8 +54,8 @@ final class DialedConnection: DedicatedConnection {
     func dial() {
         do throws(TransferFailure) {
             let (key, options) = try origin()
-            // Zero keeps the kernel's own time-out: the peer of an open WebSocket may leave bytes unread for a long
-            // time.
+            // A `userTimeout` of zero keeps the kernel's own time-out: the peer of an open WebSocket may leave bytes
+            // unread for a long time.
             let made = Dialer(
                 DialTarget(key, options: options, digests: pool.digests, isForUpgrade: true), userTimeout: 0,
                 context: pool.context, parts: pool.parts, tls: pool.tls, owner: self)

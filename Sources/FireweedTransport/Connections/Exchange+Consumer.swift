@@ -41,7 +41,7 @@ extension Exchange {
         guard let pump, pump.looksBehindEnd else { return }
         sentContent = pump
         pump.whenReady = { [weak self] in self?.lookBehindContent() }
-        // Posted: the check may end the exchange, which is not allowed inside a callback of nghttp2.
+        // The check is posted, since it may end the exchange, which is not allowed inside a callback of nghttp2.
         loopPool.loop.post { [weak self] _ in self?.lookBehindContent() }
     }
 

@@ -33,7 +33,7 @@ extension Exchange {
         touch()
         setTimer()
         let open = pool.parts.openFile
-        // Weak, so that a thread that blocks for ever does not hold the exchange.
+        // `self` is weak, so that a thread that blocks for ever does not hold the exchange.
         ContentThreads.shared.run { [weak self] failure in
             let opened = Result {
                 if let failure { throw URLError.noAnswer(of: url, failure) }

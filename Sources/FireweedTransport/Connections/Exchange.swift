@@ -164,7 +164,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
                 origin?.noteResponse(after: now - min(stageInstant, now), at: now)
             }
         }
-        // A failure while the rest is discarded is ignored, except a cancellation.
+        // Once the rest of the response is being discarded, no failure is reported except a cancellation.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
         preparedContent = nil

@@ -81,7 +81,8 @@ extension HTTP1Connection {
     /// `hasExcess` is true if bytes after the challenge have come.
     func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
         authenticationState.isAnswering = false
-        // The message is sent again with its answer: bytes that wait now could be mistaken for its response.
+        // The message is sent again with an answer to the challenge: bytes that have arrived already could be mistaken
+        // for its response.
         guard !hasExcess, isSilent() else {
             guard exchange.authentication?.needsConnection == true else { return answerElsewhere(exchange) }
             return exchange.end(.badResponse("the peer closed the connection that NTLM needs, or sent bytes unasked"))

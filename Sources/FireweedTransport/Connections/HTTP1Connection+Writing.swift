@@ -139,8 +139,8 @@ extension HTTP1Connection {
     /// Counts bytes of content that were taken from a reader.
     private func noteContent(_ count: Int, from pump: BodyPump, for exchange: Exchange) {
         exchange.didSend(count, expected: pump.byteCount)
-        // With a known length, this piece is known to be the last: the response may come before another read reports
-        // the end.
+        // Once a known length is reached, the content has ended: the response may come before another read of the pump
+        // reports the end.
         guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
         content = .none
         exchange.didSendAll(of: pump)
@@ -174,7 +174,8 @@ extension BodyPump {
     /// Appends a piece of content, as a chunk for chunked content.
     fileprivate func readPiece(into bytes: inout [UInt8], limit: Int, isChunked: Bool) -> Supply {
         var supply = Supply.end
-        // The bytes reserved for the chunk's size, which is written with leading zeros once the content has been read.
+        // `prefix` bytes are reserved for the chunk's size, which is written with leading zeros once the content has
+        // been read.
         let prefix = isChunked ? 10 : 0
         let start = bytes.count
         var missing = prefix + limit

@@ -62,7 +62,7 @@ final class HTTP1Connection: Connection {
         noteConnecting(of: exchange, isReused: isUsed)
         if isUsed { origin.pool.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
-        // Edge-triggered: bytes that arrived before registration raise no event, so read once now.
+        // The socket is registered edge-triggered, so bytes that arrived before raise no event: read once now.
         if isReadable { context.continueAfterSockets(self) }
     }
 
@@ -93,7 +93,7 @@ final class HTTP1Connection: Connection {
         if framing == .chunked { content = content.chunkable(loop: context.loop) }
         if case .pump(let pump) = content {
             pump.whenReady = { [weak self, weak pump] in
-                // By now, the connection may send the content of another message.
+                // When the pump is ready, the connection may already send the content of another message.
                 guard let self, let pump, case .pump(let present) = content, present === pump else { return }
                 send()
             }

@@ -48,7 +48,7 @@ final class HTTP2Connection: Connection {
         session.source = self
         // The preface and the settings are sent even if no exchange begins.
         setNeedsFlush()
-        // Edge-triggered: bytes that arrived before registration raise no event, so read once now.
+        // The socket is registered edge-triggered, so bytes that arrived before raise no event: read once now.
         if isReadable { context.continueAfterSockets(self) }
     }
 
@@ -270,7 +270,8 @@ final class HTTP2Connection: Connection {
 
     /// Remembers from a GOAWAY how many streams the peer has processed, if the peer has refused others.
     private func learn(lastStream: Int32) {
-        // Our streams have odd numbers. The highest possible number is only an early warning (RFC 9113 §6.8).
+        // A client's streams have odd numbers. A GOAWAY with the highest possible number is only an early warning (RFC
+        // 9113 §6.8).
         let takenCount = (Int(lastStream) + 1) / 2
         guard takenCount > 0, takenCount < exchangeCount else { return }
         origin.knownStreamLimit = takenCount
@@ -387,7 +388,7 @@ extension HTTP2Connection: NextIteration {
     func continueWork() {
         deliverOwed()
         guard !isClosed else { return }
-        // Kept events are delivered before further bytes are read.
+        // Events that wait in `owed` are delivered before further bytes are read.
         if isReadable, owed.isEmpty { receive() }
         flush()
     }

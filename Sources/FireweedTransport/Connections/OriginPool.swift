@@ -8,7 +8,7 @@
 /// lost is served first, on a connection that was made afterwards.
 final class OriginPool {
     let key: OriginKey
-    // The reference cycle ends when the pool is shut down and releases its origins.
+    // The pool holds its origins too: the reference cycle ends when the pool is shut down and releases them.
     let pool: ConnectionPool
     /// The counts of connections and waiting exchanges, which other threads read.
     let counters: OriginCounters
@@ -173,7 +173,8 @@ final class OriginPool {
             }
         }
         books.isAssigning = false
-        // If the turn ended before all exchanges were handled, the next turn may find connections for the others.
+        // No exchange is refused if the turn ended before all were handled: the next turn may find connections for the
+        // others.
         if !books.isPutOff, let limit = pool.maximumWaitingRequests { refuseExchanges(beyond: limit) }
         openFiles()
         // The heads of all exchanges that got a stream are sent together.
@@ -204,7 +205,7 @@ final class OriginPool {
                 serve(connection)
                 return true
             }
-            // A used idle connection is closed to make room for a new connection.
+            // The exchange needs a newer connection than the lost one: without room, a used idle connection is closed.
             if books.renewals.count > books.dialings.count, !hasRoom, let used = books.idle.oldest {
                 used.close()
                 return true
@@ -229,7 +230,7 @@ final class OriginPool {
     /// Gives a connection to the first suitable exchange that may run; if there is none, the connection becomes idle.
     private func serve(_ connection: Connection) {
         var hasRefused = false
-        // Once the turn is over, each call of this method refuses at most one exchange.
+        // Once the turn is over, each call of this method refuses at most one exchange, so that the loop's turn ends.
         while !(hasRefused && pool.context.turn.isOver), let turn = nextTurn(for: connection) {
             guard case .serve(let exchange) = turn else {
                 hasRefused = true
@@ -450,7 +451,7 @@ final class OriginPool {
         guard !books.target.isLimitedToHTTP1 else { return }
         books.target.isLimitedToHTTP1 = true
         books.knownProtocol = .http1
-        // Connections under construction have offered HTTP/2 already.
+        // The dialers are abandoned, since they may have offered HTTP/2 already.
         abandonDialers()
         for connection in books.shared { connection.retire() }
         assignConnections()
@@ -553,7 +554,7 @@ extension OriginPool {
                 let session = try HTTP2Session(limits: pool.responseLimits)
                 let connection = HTTP2Connection(socket, session: session, origin: self)
                 books.shared.append(connection)
-                // Further connections are needed only if this one is not enough.
+                // The other dialers are abandoned: more connections are needed only if this one is not enough.
                 abandonDialers()
                 begin(connection)
             } catch {

@@ -48,7 +48,8 @@ final class BlockingThreads: Sendable {
     private let lingering: Duration
     private let niceness: Int32
     private let state = Mutex(State())
-    // A condition that a thread can await for a limited time; `Synchronization` has none.
+    // Wakes idle threads. A semaphore of Dispatch, since `Synchronization` has nothing that a thread can await with a
+    // time limit.
     private let wakeUps = DispatchSemaphore(value: 0)
 
     /// Makes a set of threads.

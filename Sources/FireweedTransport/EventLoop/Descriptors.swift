@@ -80,8 +80,8 @@ package enum Descriptors {
 
     /// The number of exchanges of an origin whose files may be opened before they have a connection.
     ///
-    /// With the usual 1,024 descriptors it is 32: more than the HTTP/1.1 connections that begin at once, and enough for
-    /// HTTP/2, since opening a file takes microseconds.
+    /// With the usual 1,024 descriptors it is 32. HTTP/1.1 needs fewer, since an origin has at most 6 connections by
+    /// default; for HTTP/2 the number is enough, since opening a file takes microseconds.
     static var aheadLimit: Int { min(32, max(1, idleLimit.load(ordering: .relaxed) / 8)) }
 
     // MARK: Exhaustion
@@ -117,7 +117,9 @@ package enum Descriptors {
         return call()
     }
 
-    /// Makes sure that a descriptor is free, for calls of the C library that do not report exhaustion; may wait.
+    /// Tries to have a descriptor free, by closing idle connections if there is none; may wait.
+    ///
+    /// Called before calls of the C library that do not report exhaustion.
     static func makeRoom() {
         let descriptor = make { open("/dev/null", O_RDONLY | O_CLOEXEC) }
         if descriptor >= 0 { close(descriptor) }

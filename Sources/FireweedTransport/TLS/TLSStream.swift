@@ -50,7 +50,8 @@ final class TLSStream {
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// Between calls: the record bytes that OpenSSL has not read; usually empty.
     private var kept: [UInt8] = []
-    /// Whether the channel below has no more bytes during this call.
+    /// Whether `refill` does not read from the channel below in this call: the channel has no bytes now, or another
+    /// thread signs.
     private var isDrained = false
     /// Whether `isDrained` is only inferred from a short read.
     private var isAssumedDrained = false

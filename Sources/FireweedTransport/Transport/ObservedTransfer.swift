@@ -181,7 +181,7 @@ package final class ObservedTransfer<Observer: TransferObserver>:
     }
 
     package func transferDidFinish(_ end: consuming TransferEnd) {
-        // The old stage is released after the lock, since it holds a control or a message.
+        // Keeps the old stage alive until the lock is released: the release of its control may run other code.
         let last = stage.withLock { stage in
             defer { stage = .finished }
             return stage

@@ -95,7 +95,7 @@ public final class ServerTrust: Sendable {
 
     /// Checks signatures, dates, purpose and constraints up to an authority.
     ///
-    /// The host is not checked. The result for the trust's own authorities is computed once.
+    /// The host is not checked. Without `anchors`, the result is kept until `setAnchors(_:)` is called.
     ///
     /// - Parameter anchors: the authorities for this call, which need not be roots. `nil`, the default, uses those of
     ///   `setAnchors(_:)`, or else `authorities`.

@@ -63,7 +63,7 @@ struct CURLRow: Sendable {
 
     /// An option that means the same as our option `ownName`.
     ///
-    /// `change` converts curl's value to ours; `nil` ignores the option.
+    /// `change` converts curl's value to ours; if it returns `nil`, the option is ignored.
     static func own(
         _ name: String, _ letter: Character? = nil, _ ownName: String,
         _ change: @escaping @Sendable (String) -> String? = { $0 }

@@ -205,7 +205,8 @@ extension CURLRow {
             // For other protocols and other TLS libraries.
             ("ssl", nil), ("ssl-reqd", nil), ("ssl-no-revoke", nil), ("ssl-revoke-best-effort", nil),
             ("ssl-allow-beast", nil), ("ssl-auto-client-cert", nil),
-            // Already the default: an incomplete download leaves no file, and a refused connection is retried.
+            // The first two are always on here: an incomplete download leaves no file, and `--retry` includes refused
+            // connections.
             ("remove-on-error", nil), ("retry-connrefused", nil), ("suppress-connect-headers", nil),
         ])
         + ignoredValues([

@@ -27,7 +27,7 @@ final class Deflater {
     /// (`78 5E`).
     private static let level: Int32 = 5
 
-    // Allocated, since zlib keeps the address.
+    // On the heap, where its address stays the same: zlib stores a pointer to its `z_stream`.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private(set) var isFinished = false
 

@@ -39,7 +39,7 @@ struct RequestCompression: Sendable {
             coded.httpBodyStream = CompressingStream(stream, coding)
         }
         coded.setValue(coding.rawValue, forHTTPHeaderField: "Content-Encoding")
-        // The old value is the length before compression; the transport sets the right one.
+        // A `Content-Length` of the request is the length before compression; the transport sets the right one.
         coded.setValue(nil, forHTTPHeaderField: "Content-Length")
         return coded
     }

@@ -99,7 +99,8 @@ extension CredentialVault {
             try await Task.sleep(for: max(pause, store.pollInterval))
             return nil
         case .fail:
-            // The failed look may have taken the lock, so it is released. Unstructured, since no caller waits for this.
+            // The failed look-up may have taken the lock, so the lock is released. The task is unstructured, since no
+            // caller waits for it.
             Task { await giveBack(request.owner) }
             throw error
         case .read:
@@ -120,7 +121,7 @@ extension CredentialVault {
         do {
             try handle.checkAbandonment()
         } catch {
-            // A failed look may have taken the lock too.
+            // Always releases the lock: even a look-up that failed may have taken it.
             await giveBack(owner)
             throw error
         }
@@ -149,11 +150,11 @@ extension CredentialVault {
     private func newer(than encoded: Data, in entry: StoredCredential?) throws -> Credential? {
         let version = version(of: encoded)
         guard let entry, entry.version > version ?? 0 else { return nil }
-        // A credential that cannot be read is replaced by the refresh.
+        // A stored credential that cannot be decoded does not count, and the refresh replaces it.
         guard let credential = decode(entry), !credential.requiresRefresh else { return nil }
-        // Encoded by this process, since equal values, such as sets, may have different encodings.
+        // Compared in this process's encoding: another process may encode an equal value, such as a set, differently.
         let stored = try encode(credential)
-        // The stored credential is the caller's own, which is no longer usable.
+        // If the encodings are equal, the stored credential is the caller's own, which needs the refresh.
         if version == nil, stored == encoded { return nil }
         note(stored, version: entry.version)
         return credential
@@ -206,7 +207,7 @@ extension CredentialVault {
                 let interval = min(lease, store.lockRecovery ?? lease) / 3
                 while true {
                     try await Task.sleep(for: interval)
-                    // After a failure, the next renewal may succeed; otherwise the lease ends.
+                    // A failed renewal is ignored: the next one may succeed, and otherwise the lease ends.
                     _ = try? await store.renew(name, owner: owner, lease: lease)
                 }
             }
@@ -217,7 +218,7 @@ extension CredentialVault {
     }
 
     func giveBack(_ owner: String) async {
-        // A lock that cannot be released ends with its lease.
+        // A failure is ignored: a lock that cannot be released ends with its lease.
         try? await store.release(name, owner: owner)
     }
 }

@@ -84,7 +84,7 @@ extension CredentialVault {
                 version = 0  // the store has lost everything
                 continue
             }
-            // Our own write has succeeded, but its answer was lost.
+            // The store has our credential: our write has succeeded, and only its answer was lost.
             if open(found) == outcome.encoded {
                 note(outcome.encoded, version: found.version)
                 return .stored
@@ -106,7 +106,7 @@ extension CredentialVault {
         state.withLock {
             $0.unstored = Unstored(owner: request.owner, base: base, credential: outcome.credential)
         }
-        // Unstructured, since no request waits for the store: the credential is in use already.
+        // The task is unstructured, since no caller waits for it: the credential is in use already.
         Task {
             var pause = Duration.milliseconds(50)
             let end = ContinuousClock.now + options.lease * 6
@@ -114,10 +114,10 @@ extension CredentialVault {
                 // Polls, since no event reports that a store is back.
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(1), options.lease / 3)
-                // A credential that was set or refreshed in the meantime is stored instead.
+                // If `set` or a later refresh has replaced this outcome, it must not be stored any more.
                 guard isUnstored(request) else { return await giveBack(request.owner) }
-                // Keeps the lock, since another process would otherwise refresh the old credential again. If the
-                // renewal fails, the next one may succeed.
+                // Renews the lock, since another process would otherwise refresh the old credential again. A failure
+                // is ignored: the next renewal may succeed.
                 _ = try? await store.renew(name, owner: request.owner, lease: options.lease)
                 guard let storing = try? await store(outcome, of: request) else { continue }
                 forget(request)

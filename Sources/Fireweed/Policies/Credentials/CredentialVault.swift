@@ -55,7 +55,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         mutating func note(_ hash: String, version: Int) {
             self.version = max(self.version, version)
             history.append((hash, version))
-            // Requests with a credential older than these have ended long ago.
+            // The last 16 credentials are enough: requests with an older one have ended long ago.
             if history.count > 16 { history.removeFirst() }
         }
     }
@@ -121,7 +121,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
             let version = try await store.look(name, owner: nil, lease: .zero).entry?.version ?? 0
             let entry = try seal(encoded, version: next(after: version))
             if try await store.replace(name, expecting: version, with: entry, owner: owner) {
-                // Cleared only now: until here, an unstored outcome is the only copy of the new refresh token.
+                // Cleared only after the write: until then, `unstored` is the only copy of a new refresh token.
                 state.withLock { $0.unstored = nil }
                 return note(encoded, version: entry.version)
             }
@@ -149,7 +149,8 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     func next(after version: Int) -> Int {
         let known = latestVersion
         let next = max(version, known) + 1
-        // The version of an entry that cannot be decrypted is not authenticated: it may be the greatest valid version.
+        // `version` may be the greatest valid number, since it is not authenticated if the entry cannot be decrypted:
+        // then the next number follows `known`.
         return StoredCredential.versions.contains(next) ? next : known + 1
     }
 
@@ -183,8 +184,8 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
 
     func adopt(_ entry: StoredCredential) throws -> Credential {
         guard let credential = decode(entry) else { throw CredentialVaultError.unreadable }
-        // The hash is of the returned value's own encoding, since callers pass that value back to `refreshed`; an equal
-        // value may be encoded differently.
+        // Encodes the credential again instead of hashing the stored bytes: `refreshed` hashes its own encoding of this
+        // credential, which may differ from the stored bytes.
         note(try encode(credential), version: entry.version)
         return credential
     }

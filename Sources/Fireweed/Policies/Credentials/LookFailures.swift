@@ -45,7 +45,7 @@ struct LookFailures {
             let (end, pause) = known ?? (now + limit, .milliseconds(10))
             guard now < end else { return .fail }
             wait = (end, min(pause * 2, Self.longestPause))
-            // Each failed look-up with an owner is followed by a look-up without an owner.
+            // After the next failure, `.read` comes first again: a look-up without an owner, which takes no lock.
             hasRead = false
             return .wait(min(pause, end - now), isFirst: known == nil)
         }

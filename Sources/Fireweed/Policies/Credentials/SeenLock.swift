@@ -45,12 +45,12 @@ struct SeenLock: Sendable {
             run: isHeld ? nil : run)
     }
 
-    /// Notes a look that failed.
+    /// Notes that a look-up failed.
     mutating func noteFailure() { wasAway = true }
 
     private func isHeld(at now: ContinuousClock.Instant) -> Bool { end.map { now < $0 } ?? false }
 
-    /// Notes a look that did not get the lock; returns true for the first lock of another owner.
+    /// Notes a look-up that did not get the lock; returns true for the first lock of another owner.
     mutating func note(_ look: CredentialLook, version: Int, at now: ContinuousClock.Instant) -> Bool {
         defer { wasAway = false }
         guard look.isLockLost, let recovery else {
@@ -70,7 +70,8 @@ struct SeenLock: Sendable {
             end = now + (look.lockLeft ?? lease)
             return false
         }
-        // While a seen lock is held, its end is known. Otherwise a lost lock starts a wait only the first time.
+        // While a lock that was seen is held, its end is known. Otherwise a lock that the store may have lost starts a
+        // wait only the first time.
         guard !isHeld(at: now), !hasDoubted else { return false }
         hasDoubted = true
         end = now + (look.lockLeft ?? (version > 0 ? lease : recovery))

@@ -81,8 +81,8 @@ final class SharedRefreshes<Value: Sendable>: Sendable {
         try Task.checkCancellation()
         let (caller, run) = state.withLock { $0.enter(key) }
         if let run {
-            // Unstructured, since a child task is cancelled with its caller: then the new credential would not be
-            // stored, and the lock not be released.
+            // The task is unstructured: a child task would be cancelled with its caller, so that the new credential
+            // would not be stored, and the lock would not be released.
             Task {
                 let handle = Handle(refreshes: self, key: key, run: run)
                 do {

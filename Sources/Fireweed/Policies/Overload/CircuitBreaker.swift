@@ -140,7 +140,7 @@ extension CircuitBreaker: AdmissionGuard {
     }
 
     func release(_ permit: Permit, after end: GuardedEnd, at now: UInt64) {
-        // `noteHead` has already counted the status as the outcome.
+        // If a head came, `noteHead` has already counted its status as the outcome.
         guard !end.hasHead else { return }
         state.withLock { state in
             state.change(permit.origin, at: now, rule) { circuit in
@@ -167,7 +167,7 @@ extension CircuitBreaker.State {
 extension GuardedEnd {
     /// Whether the origin is responsible for a transfer that ended without a head.
     fileprivate var isFailureOfOrigin: Bool {
-        // A time-out in our own queue says nothing about the origin.
+        // A message that did not leave our own queue says nothing about the origin.
         guard !isUnassigned else { return false }
         if isTimeout { return true }
         switch failure {

@@ -45,7 +45,7 @@ enum HedgeState: Sendable, Equatable {
         case (.single, .head(.first)): return become(.decided(.first), .deliver)
         case (.single, .end(.first)): return become(.finished, .deliver)
         case (.racing, .head(let lane)): return become(.decided(lane), .deliverAndCancel(lane.other))
-        // The other transfer may still get a response.
+        // A transfer has ended without a response; the other transfer may still get one.
         case (.racing, .end(let lane)): return become(.decided(lane.other), .none)
         case (.decided(let winner), .head(let lane)) where lane == winner: return .deliver
         case (.decided(let winner), .end(let lane)) where lane == winner: return become(.finished, .deliver)

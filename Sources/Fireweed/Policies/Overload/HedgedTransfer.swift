@@ -71,7 +71,8 @@ final class HedgedTransfer: TransferControl, @unchecked Sendable {
         }
         guard let message else { return }
         startNanoseconds = clock.monotonicNanoseconds
-        // Scheduled before the transfer starts: an automatic test clock advances as soon as the transfer waits.
+        // The hedge is scheduled before the transfer starts: an automatic test clock advances as soon as the transfer
+        // waits.
         if let delay = hedging.begin(message, origin: origin, at: startNanoseconds) { scheduleHedge(after: delay) }
         _ = run(message, in: .first)
     }

@@ -39,9 +39,9 @@ final class SharedRateLimits: Sendable {
         self.local = local
         self.limit = limit.withReserve
         self.lateness = limit.lateness
-        // The number of slots in 80 ms, but at least 8 and at most 64. A process that is late loses all slots that it
-        // took in a row, and other processes cannot use them: so it takes few. For fewer than 8 slots, a question costs
-        // too much.
+        // `batchCount` is the number of slots in 80 ms, but from 8 to 64. It is small, since a process that is late
+        // loses all slots that it took at once, and other processes cannot use them. With fewer than 8 slots for each
+        // question, the questions to the backend cost too much.
         state = Mutex(State(batchCount: Int(min(64, max(8, 80_000_000 / limit.interval)))))
         self.maximumWait = maximumWait
     }

@@ -98,7 +98,8 @@ public final class RetryBudget: Sendable {
         /// Gives back what a refused retry took, or takes back what a refused request added.
         mutating func noteRefusal(ofRetry isRetry: Bool) {
             guard !isRetry else { return add(1) }
-            // A policy that is only a retrier has not counted the request.
+            // Nothing to take back if `noteRequest` was not called, because the policy is only a retrier, or if
+            // `takeRetry` has since cut `count` to `burst`.
             guard requestCount > 0 else { return }
             requestCount -= 1
             count = max(0, count - perRequest)

@@ -33,11 +33,12 @@ struct DatabaseFile {
 
     private func make() throws(SQLiteFailure) {
         BlockingCall.check("mknod")
-        // Makes a regular file without a descriptor; an empty file is an empty database.
+        // `mknod` makes a regular file without a descriptor, whose closing would release SQLite's locks. An empty file
+        // is an empty database.
         if mknod(path, S_IFREG | 0o600, 0) == 0 { return }
         var code = errno
         if code == EEXIST, case .vacant(let target)? = try? FileDestination(at: URL(fileURLWithPath: path)) {
-            // A symbolic link whose target is missing: the target is made.
+            // `path` is a symbolic link whose target is missing: the target is made.
             if mknod(target, S_IFREG | 0o600, 0) == 0 { return }
             code = errno
         }

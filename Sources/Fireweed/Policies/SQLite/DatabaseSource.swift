@@ -85,8 +85,8 @@ struct DatabaseSource: Sendable {
             if kind == .exclusive {
                 identity = try claim(path, lock)
             } else {
-                // If the lock file names another file, a journal may belong to that file: go on with the exclusive
-                // lock.
+                // If the lock file names another file, a journal may belong to that file: the loop continues with the
+                // exclusive lock.
                 identity = DatabaseIdentity(path: path)
                 guard identity != nil, lock.identity == identity else { continue }
             }
@@ -101,8 +101,8 @@ struct DatabaseSource: Sendable {
     ) throws(SQLiteFailure) -> CheckedConnection? {
         let connection = try SQLiteConnection(
             path: path, busyMilliseconds: waiting.milliseconds, becomesPrivate: becomesPrivate)
-        // Checked before the first statement, which would use a journal, and after opening, which changes a file's
-        // identity on an overlay file system.
+        // The identity is checked after the file is opened, which changes it on an overlay file system, and before the
+        // first statement, which would use a journal.
         guard let identity = DatabaseIdentity(path: path), !connection.hasMoved else { return nil }
         guard expected == nil || identity == expected else { return nil }
         try prepare(connection, waiting)

@@ -89,7 +89,7 @@ final class OpenDatabase: Sendable {
             if let spare { state.spares.append(spare) }
             state.count -= 1
             guard state.count == 0 else { return false }
-            // Closed under the lock, so that a new connection waits until all are closed.
+            // The connections are closed under the lock, so that a new connection waits until all are closed.
             for spare in state.spares { sqlite3_close_v2(spare.handle) }
             state = State(isOver: true)
             return true

@@ -109,7 +109,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     }
 
     package func setPause(_ duration: Duration, of key: String) async {
-        // If this fails, this process still keeps the pause, in its local queues.
+        // A failure is ignored: this process still keeps the pause, in its local queues.
         try? await change(key) { row, now in
             row.pausedUntil = max(row.pausedUntil, min(now &+ duration.nanosecondCount, UInt64(Int64.max)))
         }
@@ -127,7 +127,8 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                 do throws(SQLiteFailure) {
                     let result = try database.use { (connection: SQLiteConnection) throws(SQLiteFailure) in
                         try connection.transaction { () throws(SQLiteFailure) in
-                            // Read under the lock, so that a later transaction of any process has a later time.
+                            // The time is read under the lock, so that a later transaction of any process has a
+                            // later time.
                             let now = BootClock.nanoseconds
                             var row = try Self.row(key, connection, now)
                             let result = body(&row, now)

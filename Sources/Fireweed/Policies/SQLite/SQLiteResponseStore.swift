@@ -202,7 +202,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             let content = try row.isNull(5) ? nil : Self.content(in: 5, check: row.number(4), of: row)
             rows.append(Row(number: row.number(6), head: head, content: content))
         }
-        // Sorted here, since the query would sort in a temporary table, even a single row.
+        // The rows are sorted here, since the query would make a temporary table even for a single row.
         if rows.count > 1 { rows.sort { $0.number > $1.number } }
         return rows
     }
@@ -313,7 +313,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private func use<Value>(
         _ database: borrowing Mutex<FollowedDatabase>, _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        // Not returned from the closure, since the mutex requires a sendable result.
+        // The closure does not return `result`, since the mutex requires a sendable value.
         var result = Result<Value, SQLiteFailure>.failure(.busy)
         database.withLock { database in
             result = Result { () throws(SQLiteFailure) in try database.use(body) }

@@ -53,7 +53,7 @@ enum StoreDatabase {
     }
 
     private static func makeTables(_ connection: SQLiteConnection) throws(SQLiteFailure) {
-        // Checked again under the lock, since another process may have made the tables.
+        // Checks again, now under the lock: another process may have made the tables.
         guard try !has(totals, connection) else { return }
         try connection.run(
             """

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Counts the bytes of a request in both directions, and calls the progress handlers.
 ///
-/// Nothing is allocated until a handler is set or a `Progress` is asked for.
+/// Nothing is allocated until a handler is set or a `Progress` is read.
 struct ProgressTracker: ~Copyable, Sendable {
     /// The counts, the `Progress` and the handlers of one direction.
     struct Direction: Sendable {
@@ -43,7 +43,7 @@ struct ProgressTracker: ~Copyable, Sendable {
         var download = Direction()
     }
 
-    /// The counts, made when a handler is set or a `Progress` is read.
+    /// The state of both directions, allocated when a handler is set or a `Progress` is first read.
     final class Box: @unchecked Sendable {
         // SAFETY: touched only under the lock of `box`.
         var value = State()

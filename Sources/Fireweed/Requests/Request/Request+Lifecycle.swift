@@ -7,8 +7,9 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// Adds a response handler; resumes the request if `shouldAutomaticallyResume`, or the session's setting when that
-    /// is `nil`, is true.
+    /// Adds a response handler, then resumes the request if `shouldAutomaticallyResume` is true.
+    ///
+    /// If that is `nil`, the session's `startRequestsImmediately` decides.
     func add(_ handler: any ResponseHandler) -> Self {
         handle(.handlerAdded) { $0.append(handler) }
         if shouldAutomaticallyResume ?? core.arguments.startRequestsImmediately { resume() }
@@ -63,7 +64,7 @@ extension Request {
 
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
-        // Here and below, monitors are notified before the task changes, so that the task's events come later.
+        // Monitors are notified before the task is resumed, so that the task's events come later.
         notifyMonitors(.tasks, posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
         followIntent(attempt)
     }
@@ -169,7 +170,7 @@ extension Request {
             core.notifications?.post(.didCompleteTask, self)
             return
         }
-        // The error of the task only: a response that the validators refuse is a success of the task.
+        // `taskError` is the error of the task alone: a response that the validators refuse is a success of the task.
         let taskError = attempt.error.map { $0.asAFError(or: .sessionTaskFailed(error: $0)) }
         let outcome = error
         notifyMonitors(.taskEnds, posting: .didCompleteTask) { monitor, request in

@@ -43,7 +43,7 @@ extension Request {
 
     /// Captures values of the caller's context, unless values were captured at this moment or a later moment.
     func captureValues(at moment: RequestValueSources.Moment) {
-        // Every handler resumes the request; only the first resume counts.
+        // Usually each added handler calls `resume()`; values are captured only at the first call.
         guard mutable.withLock({ $0.extras?.values.awaits(moment) ?? true }) else { return }
         var captured = RequestValues()
         for capture in core.arguments.options.valueCaptures { capture(&captured) }

@@ -163,7 +163,7 @@ final class UploadContent: UploadableConvertible {
     /// Whether no further message can have the content; false when the session's delegate may give another stream.
     func isUsedUp(for request: Request) -> Bool {
         if isOneShot { return isRead.load(ordering: .acquiring) && !request.core.arguments.delegate.isSubclass }
-        // A form in memory has read its streams already, and can be sent any number of times.
+        // Only a reader can be used up: a form in memory has read its streams already, and can be sent again.
         guard case .success(.reader) = made.withLock({ $0 }) else { return false }
         return isFormUsedUp()
     }

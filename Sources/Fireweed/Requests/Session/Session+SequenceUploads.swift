@@ -3,11 +3,12 @@
 public import Foundation
 
 extension Session {
-    /// Sends the bytes of an async sequence, in chunks unless the request has a `Content-Length`.
+    /// Sends the bytes of an async sequence.
     ///
-    /// The sequence is read once, while it is sent and no faster: at most one element and 256 KiB wait in memory. Its
-    /// iterator is made when the content is needed, and its task is cancelled when the transfer ends before the
-    /// sequence. While the request waits for the sequence, its time-out runs.
+    /// Without a `Content-Length`, HTTP/1.1 sends the bytes with the chunked coding. The sequence is read once, and no
+    /// faster than it is sent: at most one element and 256 KiB wait in memory. Its iterator is made when the content is
+    /// needed. The task that reads the sequence is cancelled if the transfer ends first. While the request waits for
+    /// the sequence, its time-out runs.
     ///
     /// A redirect or an answer to a challenge that needs the content again fails with
     /// `URLError.requestBodyStreamExhausted`, and there is no retry, as with an `InputStream`. An error that the
@@ -69,9 +70,9 @@ extension Session {
     /// Makes a request that sends the bytes of an async sequence, and delivers the content of its response as it comes.
     ///
     /// Both directions run at the same time: a server may answer while it still receives. Each side is only as fast as
-    /// its reader. The sequence is read as in
-    /// `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`, in chunks unless the
-    /// request has a `Content-Length`.
+    /// its reader. The sequence is read no faster than it is sent, as in
+    /// `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`. Without a
+    /// `Content-Length`, HTTP/1.1 sends the bytes with the chunked coding.
     ///
     /// ```swift
     /// var request = try URLRequest(url: "https://example.com/translate", method: .post)

@@ -85,8 +85,9 @@ open class Session: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - transport: sends the messages; the session owns it from now on, and shuts it down at its own end.
-    ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
-    ///     `URLSessionConfiguration.af.ephemeral` by default.
+    ///   - configuration: time-outs, header fields, cookies, cache, credential storage and protocol classes; copied.
+    ///     The limit on connections and the proxies are the transport's own. `URLSessionConfiguration.af.ephemeral` by
+    ///     default.
     ///   - delegate: provides the file manager for downloads. A subclass is notified of every task, and makes the
     ///     decisions that it overrides.
     ///   - rootQueue: where the session's own asynchronous work runs; must be serial.

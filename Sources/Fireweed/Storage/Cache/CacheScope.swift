@@ -37,8 +37,8 @@ final class CacheScope: Sendable {
         self.trust = trust
         dialsOrigins =
             options.unixSocketPath == nil && options.addressOverrides.isEmpty && options.connectionRoutes.isEmpty
-        // Read once here: requests use the authorities that were read last, since reading the file may block an event
-        // loop.
+        // The authorities are read here, since reading their file may block an event loop; requests use those that were
+        // read last.
         if options.certificateAuthorities != .system { try? options.certificateAuthorities.prepare() }
         trustsSystem = trust?.rules == nil && options.certificateAuthorities.areOfMachine
         mayHaveProxy = options.mayHaveProxy
@@ -62,7 +62,7 @@ final class CacheScope: Sendable {
         if isSecure, let digest = options.certificateAuthorities.contentDigest {
             parts.append("authorities \(digest.base64EncodedString())")
         }
-        // With certificate authorities alone, the same server answers through every proxy. In clear text the proxy
+        // Over TLS without custom trust rules, the same server answers through every proxy. In clear text the proxy
         // decides which server answers, and custom trust rules may not check the server.
         if mayHaveProxy, !isSecure || rules != nil, let proxy = options.proxyText(for: url) {
             parts.append("proxy \(proxy)")

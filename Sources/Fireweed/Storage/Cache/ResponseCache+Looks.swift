@@ -19,14 +19,15 @@ extension ResponseCache {
     /// Whether look-ups go to an asynchronous store.
     var isRemote: Bool { if case .remote = backing { true } else { false } }
 
-    /// The decision about a request; called on the queue, and only with a synchronous store.
+    /// Returns the decision about a request; called on the queue, and only with a synchronous store.
     func finding(for request: CacheQuery) -> CacheFinding {
         finding(for: request, ResponseLookup(response: needsLook(request) ? localResponse(for: request) : nil))
     }
 
-    /// Calls `body` on the queue with the decision about a request; for an asynchronous store.
+    /// Looks up a request in an asynchronous store, and calls `body` on the queue with the decision.
     ///
-    /// `claimsFetch` is true when the request would fetch a missing response for others too.
+    /// `claimsFetch`: whether a miss may claim the fetch in the store, so that other processes wait for this request's
+    /// response.
     func look(for request: CacheQuery, claimsFetch: Bool, _ body: @escaping @Sendable (CacheFinding) -> Void) {
         guard needsLook(request) else {
             queue.async { body(self.finding(for: request, ResponseLookup())) }

@@ -41,7 +41,7 @@ extension ResponseVariant {
         guard !listed.contains("*") else { return nil }
         names = Set(listed).sorted()
         selection = Self.selection(of: names, in: request.fields)
-        // This is stricter than §3.5, which lets a private cache ignore credentials, since one process may send
+        // RFC 9111 §3.5 lets a private cache ignore credentials; this cache does not, since one process may send
         // requests for several users.
         credentials = control.isPublic ? Data() : Self.credentials(of: request)
     }

@@ -28,8 +28,8 @@ package enum StoringRules {
         guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
         guard Freshness.heuristicStatuses.contains(head.status) else { return false }
-        // Here only the status allows storing. The response is useful only if it can be validated, has a heuristic
-        // lifetime, or is used at any age.
+        // Here only the status allows storing. The response is kept if it has `no-cache` or a validator (a
+        // `Last-Modified` also gives it a heuristic lifetime), or if the request's policy uses it at any age.
         return control.noCache || head.contains("ETag") || head.contains("Last-Modified")
             || request.policy == .returnCacheDataElseLoad
     }

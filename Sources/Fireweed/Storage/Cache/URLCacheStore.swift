@@ -127,7 +127,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: Misses
 
     private func noteMiss(of key: String, since changeCount: Int) {
-        // Not computed again once there were responses: Foundation sums up the sizes of all files in the folder.
+        // The usage is not computed once the cache has had responses: Foundation adds the sizes of all files in the
+        // folder.
         let isFilled = state.withLock(\.isFilled)
         let isEmpty =
             !isFilled && cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
@@ -145,7 +146,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         let key = response.key
         guard cache.diskCapacity > 0 else { return replace(by: response, for: request, key: key) }
         guard response.storagePolicy == .allowed else {
-            // The disk may be about to get an earlier response of this key.
+            // An earlier response of this key may still wait for the disk: it must not be written any more.
             state.withLock { $0.unwritten.remove(key) }
             return replace(by: response, for: request, key: key)
         }
@@ -205,7 +206,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         while true {
             let (count, next) = Self.replacements.withLock { ($0.count, $0.response(for: key, in: cache)) }
             if let found = next ?? cache.cachedResponse(for: request) { return found }
-            // A replacement that began since may have removed the response for a moment.
+            // A replacement that began during the look-up may have removed the response for a moment: look again.
             if Self.replacements.withLock({ $0.count }) == count { return nil }
         }
     }
@@ -230,7 +231,7 @@ private struct UnwrittenResponses {
         while first < order.count {
             let (key, number) = order[first]
             first += 1
-            // Replaced or removed meanwhile.
+            // Skips a response that was replaced or removed after it was added.
             guard responses[key]?.number == number, let (_, response) = responses.removeValue(forKey: key) else {
                 continue
             }

@@ -64,7 +64,7 @@ struct CookieIndex {
     /// `CanonicalHost.identity(of:)`.
     func cookies(forHost host: String, path: String, isSecure: Bool, now: Date) -> [IndexedCookie] {
         var found: [IndexedCookie] = []
-        // An IP address has no parent domain (§5.1.3).
+        // For an IP address this is the address alone, which has no parent domain (§5.1.3).
         for domain in CanonicalHost.domains(of: host) {
             for entry in byDomain[String(domain)] ?? []
             where (!entry.isHostOnly || domain.utf8.count == host.utf8.count) && (isSecure || !entry.isSecure)

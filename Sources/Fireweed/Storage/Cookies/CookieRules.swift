@@ -27,7 +27,8 @@ package enum CookieRules {
         // As in browsers, a domain with a trailing dot matches only hosts with a trailing dot, and a domain without a
         // trailing dot only hosts without one.
         var domain = cookie.domain.map(CanonicalHost.identity)
-        // An IP address has no parent domain, and a public suffix would be the parent of unrelated hosts.
+        // An IP address or a public suffix must be the host itself: an address has no parent domain, and a suffix is
+        // the parent of unrelated hosts.
         if let named = domain, isAddress(named) || PublicSuffixes.contains(CanonicalHost.text(of: named)) {
             guard named == host else { return nil }  // step 5
             domain = nil
