@@ -11,7 +11,6 @@ final class SessionSettings: Sendable {
     let fieldViolation: AFError?
     let idleTimeout: TimeInterval
     let resourceTimeout: TimeInterval
-    let maximumConnectionsPerHost: Int
     let cookieStorage: HTTPCookieStorage?
     let cookieAcceptPolicy: HTTPCookie.AcceptPolicy
     /// Whether requests carry cookies of the storage.
@@ -39,7 +38,6 @@ final class SessionSettings: Sendable {
         fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)
         idleTimeout = configuration.timeoutIntervalForRequest
         resourceTimeout = configuration.timeoutIntervalForResource
-        maximumConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
         cookieStorage = configuration.httpCookieStorage
         cookieAcceptPolicy = configuration.httpCookieAcceptPolicy
         setsCookies = configuration.httpShouldSetCookies && configuration.httpCookieStorage != nil

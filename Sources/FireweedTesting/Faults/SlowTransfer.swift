@@ -131,7 +131,8 @@ final class SlowConsumer: TransferConsumer {
     func dropContent() {
         let pause = state.withLock { state in
             state.isUnwanted = true
-            // The end does not wait for a pause, so the pause is not needed any more.
+            // No content is left to pace. The call at the end of the pause is cancelled, so the pause ends here.
+            state.isPausing = false
             defer { state.pause = nil }
             return state.pause
         }
@@ -211,6 +212,7 @@ final class SlowConsumer: TransferConsumer {
             }
             let isUnwanted = state.withLock { state in
                 state.pause = call
+                if state.isUnwanted { state.isPausing = false }
                 return state.isUnwanted
             }
             if isUnwanted { call.cancel() }

@@ -49,7 +49,9 @@ final class AuthorityStore: @unchecked Sendable {
 
     private func add(_ certificates: [Certificate]) {
         for certificate in certificates {
-            if let parsed = certificate.parsed { X509_STORE_add_cert(pointer, parsed.x509) }
+            // Not remembered: a list of authorities is long, and read once.
+            let parsed = ParsedCertificate(der: certificate.derRepresentation)
+            if let parsed { X509_STORE_add_cert(pointer, parsed.x509) }
         }
     }
 

@@ -22,8 +22,8 @@ public enum CertificateError: Error, Sendable, Equatable {
 
 /// An X.509 certificate (RFC 5280), kept as its DER bytes.
 ///
-/// Two certificates are equal if their bytes are equal. The properties parse the bytes at each access: store the values
-/// that you need often.
+/// Two certificates are equal if their bytes are equal. The properties are read from a certificate that OpenSSL has
+/// parsed: store the values that you need often.
 ///
 /// <!-- sample: no-run: there is no such file -->
 /// ```swift
@@ -87,10 +87,10 @@ public struct Certificate: Sendable, Hashable {
         return "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
     }
 
-    /// The certificate as an OpenSSL object, parsed at each access.
+    /// The certificate as an OpenSSL object, parsed unless it is among the last ones.
     ///
     /// The bytes were valid when this value was made, so it is `nil` only if memory has run out.
-    var parsed: ParsedCertificate? { ParsedCertificate(der: derRepresentation) }
+    var parsed: ParsedCertificate? { ParsedCertificate.known(derRepresentation) }
 }
 
 extension Certificate: CustomStringConvertible, CustomDebugStringConvertible {

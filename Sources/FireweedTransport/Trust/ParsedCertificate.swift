@@ -2,12 +2,34 @@
 
 import COpenSSL
 package import Foundation
+import Synchronization
 
 /// Owns one `X509`.
-///
-/// It is not `Sendable`: pass a ``Certificate`` or a whole `LoadedIdentity` to other threads.
-final class ParsedCertificate {
+final class ParsedCertificate: @unchecked Sendable {
+    // SAFETY: nothing changes the certificate, and OpenSSL locks what it computes from it when it is first used, as for
+    // the authorities that all threads share (`AuthorityStore`).
     let x509: OpaquePointer
+
+    /// The certificates that were parsed last, by their bytes.
+    ///
+    /// OpenSSL takes half a millisecond for each, and a server sends the same ones in every handshake.
+    private static let last = Mutex<[Data: ParsedCertificate]>([:])
+    private static let limit = 64
+
+    /// Returns a certificate of this library's own; `nil` if it is malformed or other bytes follow it.
+    static func known(_ der: Data) -> ParsedCertificate? {
+        if let found = last.withLock({ $0[der] }) { return found }
+        guard let parsed = ParsedCertificate(der: der) else { return nil }
+        // The others are released after the lock.
+        let old = last.withLock { last in
+            let old = last.count >= limit ? last : [:]
+            if !old.isEmpty { last = [:] }
+            last[der] = parsed
+            return old
+        }
+        withExtendedLifetime(old) {}
+        return parsed
+    }
 
     /// Parses exactly one certificate; `nil` if it is malformed or other bytes follow it.
     init?(der: Data) {

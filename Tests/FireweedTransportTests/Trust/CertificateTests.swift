@@ -37,6 +37,31 @@ struct CertificateTests {
         #expect(certificate.notAfter == Date(timeIntervalSince1970: 1_609_459_200))
     }
 
+    @Test("the last certificates are parsed once, also by threads at the same time, and others anew")
+    func parsedOnce() async throws {
+        let certificates = try [
+            Certificate(pem: testCertificates.server.pem), Certificate(pem: testCertificates.root.pem),
+        ]
+        // Other tests of the process may fill the memory between two calls, but not between all of them.
+        #expect((0..<1_000).contains { _ in certificates[0].parsed === certificates[0].parsed })
+        #expect(certificates[0].parsed !== certificates[1].parsed)
+        #expect(ParsedCertificate.known(Data("no certificate".utf8)) == nil)
+        #expect(ParsedCertificate.known(certificates[0].derRepresentation + [0]) == nil)
+        let subjects = await withTaskGroup(of: String.self) { group in
+            for number in 0..<400 { group.addTask { certificates[number % 2].subject } }
+            return await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(subjects == Set(certificates.map(\.subject)))
+        // More certificates than are remembered; their signatures differ.
+        var der = certificates[0].derRepresentation
+        for number in UInt8(0)..<200 {
+            der[der.endIndex - 1] = number
+            let made = try #require(ParsedCertificate.known(der))
+            #expect(made.subject == "CN = Server" && made.der == der)
+        }
+        #expect(certificates[1].subject == certificates[1].issuer)
+    }
+
     @Test("the openssl command reads the same")
     func judge() throws {
         let certificate = try Certificate(pem: testCertificates.server.pem)
