@@ -228,6 +228,23 @@ struct CURLTransferTests {
         #expect(try run("-H 'Keep-Alive: 300' -H 'Connection: keep-alive'").code == 0)
     }
 
+    @Test("heads of a proxy for CONNECT are shown, and left out on demand", arguments: [false, true])
+    func tunnelHeads(isHidden: Bool) throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
+        let script: [ScriptedServer.Action] = [
+            .receiveHead, .send("HTTP/1.1 200 Tunnel\r\nX-P: 1\r\n\r\n"), .receiveHead, .send(answer + "ok"), .close,
+        ]
+        let proxy = try ScriptedServer.start(script, script, script)
+        let common = "curl -s -p -x \(proxy.url().absoluteString) http://h.example/"
+        let option = isHidden ? "--suppress-connect-headers" : ""
+        let tunnel = isHidden ? "" : "HTTP/1.1 200 Tunnel\r\nX-P: 1\r\n\r\n"
+        #expect(try String(decoding: command("\(common) -i \(option)").output, as: UTF8.self) == tunnel + answer + "ok")
+        #expect(try command("\(common) -D heads \(option)").code == 0)
+        #expect(read("heads") == tunnel + answer)
+        #expect(try command("\(common) -i -o saved \(option)").code == 0)
+        #expect(read("saved") == tunnel + answer + "ok")
+    }
+
     @Test("-k goes with authorities, and pins are separated by semicolons")
     func trust() throws {
         #expect(try run("-k --cacert none").code == 0)

@@ -112,6 +112,7 @@ extension CURLRow {
             $1.hidesFailures = $2
         },
         .flag("silent", "s") { $1.isSilent = $2 }, .flag("show-error", "S") { $1.showsErrors = $2 },
+        .flag("suppress-connect-headers") { $1.hidesTunnelHeads = $2 },
         .flag("fail-with-body") { $0.failsWithContent = $2 },
         .value("write-out", "w") { invocation, _, use in
             let text = try use.text
@@ -205,9 +206,8 @@ extension CURLRow {
             // For other protocols and other TLS libraries.
             ("ssl", nil), ("ssl-reqd", nil), ("ssl-no-revoke", nil), ("ssl-revoke-best-effort", nil),
             ("ssl-allow-beast", nil), ("ssl-auto-client-cert", nil),
-            // The first two are always on here: an incomplete download leaves no file, and `--retry` includes refused
-            // connections.
-            ("remove-on-error", nil), ("retry-connrefused", nil), ("suppress-connect-headers", nil),
+            // Always on here: an incomplete download leaves no file, and `--retry` includes refused connections.
+            ("remove-on-error", nil), ("retry-connrefused", nil),
         ])
         + ignoredValues([
             "keepalive-time", "keepalive-cnt", "happy-eyeballs-timeout-ms", "expect100-timeout", "trace-config",

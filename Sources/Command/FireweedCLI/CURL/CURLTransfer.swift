@@ -78,6 +78,8 @@ struct CURLTransfer: Sendable, Equatable {
     var headFile: String?
     /// Heads are written before the content, to the same place.
     var includesHeads = false
+    /// A proxy's heads for CONNECT are left out of the output and of the file of heads.
+    var hidesTunnelHeads = false
     /// The heads go to standard error: curl's `-v`, which is another one than our own.
     var isVerbose = false
     /// Content codings are offered, and decoded on receipt.

@@ -14,6 +14,8 @@ struct HeadPrinter: Sendable {
     let contentText: TerminalText
     /// Whether heads of responses go to standard output byte for byte, for programs.
     let isRaw: Bool
+    /// Whether a proxy's responses to CONNECT are left out, except of standard error.
+    var hidesTunnels = false
     /// The letters of `--print` whose parts are written to standard error, as with curl's `-v`.
     var tells: [Character] = []
     /// Writes the output.
@@ -26,7 +28,9 @@ struct HeadPrinter: Sendable {
             if parts.contains("H") { write(text.head(exchange.request), for: "H") }
             if exchange.hasRequestContent, !contentText.isEmpty { write(contentText, for: "B") }
         case .intermediate(let exchange):
-            guard showsAll, parts.contains("h") else { return }
+            guard showsAll, parts.contains("h"), !(hidesTunnels && exchange.isTunnel && !tells.contains("h")) else {
+                return
+            }
             exchange.responses.forEach(writeResponse)
         }
     }

@@ -75,6 +75,7 @@ final class RequestRunner: @unchecked Sendable {
         let heads = HeadPrinter(
             parts: parts, showsAll: invocation.showsAll, text: isVerbose ? told : text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "", isRaw: isPiped,
+            hidesTunnels: invocation.curl?.hidesTunnelHeads == true,
             tells: isVerbose ? (invocation.curl?.includesHeads == true ? ["H"] : ["H", "h"]) : [],
             write: { text in
                 guard !toFile else { return Terminal.tell(text) }

@@ -18,6 +18,9 @@ final class WireRecorder: WireObserver {
         /// True while a head is being received.
         fileprivate var isInHead = true
 
+        /// Whether the request asks a proxy for a tunnel (RFC 9110 §9.3.6).
+        var isTunnel: Bool { request.starts(with: "CONNECT ".utf8) }
+
         /// The last complete head.
         var response: [UInt8]? { responses.last }
 
@@ -72,8 +75,11 @@ final class WireRecorder: WireObserver {
     /// The last exchange.
     var last: Exchange? { exchanges.withLock { $0.last } }
 
-    /// The heads of all responses so far.
-    var heads: [[UInt8]] { exchanges.withLock { $0.flatMap(\.responses) } }
+    /// The heads of all responses so far, without those to CONNECT if the printer leaves these out.
+    var heads: [[UInt8]] {
+        let hidesTunnels = printer.withLock(\.hidesTunnels)
+        return exchanges.withLock { $0.filter { !(hidesTunnels && $0.isTunnel) }.flatMap(\.responses) }
+    }
 
     /// Forgets the exchanges of an earlier request; `heads` prints the exchanges of the next request.
     func begin(_ heads: HeadPrinter) {
