@@ -157,7 +157,7 @@ struct CURLTransferTests {
 
     @Test("a file of options is read, and the proxy's exceptions of the environment hold")
     func configuration() throws {
-        try write("# mine\n-X = PATCH\nheader: \"X-A: \\\"b\\\"\"\nurl=\(url("/anything"))\nsilent\n", "options")
+        try write("# mine\n-X PATCH\nheader: \"X-A: \\\"b\\\"\"\nurl=\(url("/anything"))\nsilent\n", "options")
         #expect(try command("curl -K options").code == 0)
         #expect(server.requests.last?.method == "PATCH" && server.requests.last?.field("X-A") == "\"b\"")
         try write("silent\n\nnothing = x\n", "wrong")
@@ -214,8 +214,34 @@ struct CURLTransferTests {
         try write(lines.joined(separator: "\r\n"), "options")
         let result = try command("curl -K options")
         #expect(result.code == 0 && server.requests.count == 1 && other.requests.isEmpty)
-        #expect(result.errors.contains("options, line 1: --fail takes no value"), "\(result.errors)")
+        #expect(result.errors.contains("options, line 1: a value too many is ignored"), "\(result.errors)")
         #expect(server.requests.last?.body == Data("a\u{2028}b".utf8))
+        // Values that are attached, and words behind them.
+        let attached = [
+            "-HX-A:127.0.0.1:\(other.port)", "-da=b c", "-bsid=1", "-uc:d", "-XPUT # a comment", "-A tool/1 (x)",
+            "url = \(url("/anything"))",
+        ]
+        try write(attached.joined(separator: "\n"), "options")
+        #expect(try command("curl -s -K options").code == 0)
+        #expect(server.requests.count == 2 && other.requests.isEmpty)
+        let last = try #require(server.requests.last)
+        #expect(last.method == "PUT" && last.field("X-A") == "127.0.0.1:\(other.port)")
+        #expect(last.field("Cookie") == "sid=1")
+        #expect(last.body == Data("a=b".utf8) && last.field("User-Agent") == "tool/1")
+        #expect(last.field("Authorization") == "Basic \(Data("c:d".utf8).base64EncodedString())")
+    }
+
+    @Test("-U is for the proxy of the environment too, -b @ names a file, and a low speed is a time-out")
+    func defaults() throws {
+        let proxy = ["http_proxy": "127.0.0.1:\(server.port)"]
+        #expect(try command("curl -s -U pu:pp http://x.example/get", environment: proxy).code == 0)
+        let basic = "Basic \(Data("pu:pp".utf8).base64EncodedString())"
+        #expect(server.requests.last?.field("Proxy-Authorization") == basic)
+        try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n", "jar")
+        #expect(try run("-b @jar").code == 0)
+        #expect(server.requests.last?.field("Cookie") == "a=b")
+        #expect(try run("--speed-limit 1 -y 60").code == 0)
+        #expect(try run("-Y 100").code == 64)
     }
 
     @Test(
@@ -288,7 +314,8 @@ struct CURLTransferTests {
     @Test(
         "lines of a file of options are read as curl reads them",
         arguments: [
-            ("url = \"http://h/\"", "url", "http://h/"), ("-d=x y", "-d", "x"), ("silent", "silent", nil),
+            ("url = \"http://h/\"", "url", "http://h/"), ("-d =x y", "-d", "=x"), ("-HA:b c", "-HA:b", "c"),
+            ("data = =x", "data", "x"), ("-u :p", "-u", ":p"), ("silent", "silent", nil),
             ("  data : \"a\\tb\\\"\"", "data", "a\tb\""),
         ] as [(String, String, String?)])
     func lines(line: String, name: String, value: String?) {

@@ -182,6 +182,17 @@ struct CheckTests {
         #expect(try run(url, environment: environment).code == 64)
     }
 
+    @Test("an unexpected status decides the exit code, even if --select finds nothing in its content")
+    func selectionOfFailure() throws {
+        let url = server.url("/status/404").absoluteString
+        for (options, code) in [
+            (["--check-status"], 4), (["--fail-with-body"], 4), (["--expect", "status==200"], 5), ([], 1),
+        ] as [([String], Int32)] {
+            let result = try Command.run(options + ["--select", ".data", url], in: folder.url)
+            #expect(result.code == code, "\(options)")
+        }
+    }
+
     @Test("options of the configuration file that do not go with the command line are left out")
     func leftOutConfiguration() throws {
         let environment = ["FIREWEED_CONFIG": folder.file("config").path]

@@ -104,6 +104,16 @@ struct TrustCommandTests {
         #expect(try run("--pin", "nonsense", url).code == 64)
     }
 
+    @Test("%{ssl_verify_result} says whether the chain is valid, also with -k")
+    func verifyResult() throws {
+        let root = testCertificates.root.certificate.path
+        for (options, output) in [("-k", "20"), ("", "20"), ("--cacert \(root)", "0")] {
+            let result = try run("--from-curl", "curl -s \(options) -w '%{ssl_verify_result}' -o /dev/null \(url)")
+            // 19 where the server sends the root.
+            #expect(result.output == output || output == "20" && result.output == "19", "\(options): \(result)")
+        }
+    }
+
     @Test("--show-cert draws the chain as a tree, trusted or not")
     func showCertificate() throws {
         let trusted = try run("--cacert=\(testCertificates.root.certificate.path)", "--show-cert", url)

@@ -33,6 +33,14 @@ struct CURLOptions {
 
     /// A warning about what curl does differently with the command; `nil` without a difference.
     var warning: String? {
+        let isOfFile =
+            switch plan.content {
+            case .none, .data: false
+            case .file, .input, .stream, .multipart: true
+            }
+        if invocation.compresses, isOfFile {
+            return "curl does not compress: the command lacks the content, and has to be given it in compressed form"
+        }
         let isRepeated = ![.get, .head, .post].contains(plan.method)
         guard invocation.followsRedirects, isRepeated else { return nil }
         return "after a 303, curl repeats \(plan.method.rawValue), where fireweed sends GET"

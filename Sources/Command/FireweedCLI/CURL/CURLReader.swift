@@ -191,15 +191,19 @@ struct CURLReader {
         }
     }
 
-    /// Whether an option is a switch; false for an unknown one.
-    private static func takesNoValue(_ option: String) -> Bool {
+    /// Whether the next word is the value of an option; false for a switch, and where the value is attached.
+    private static func needsValue(_ option: String) -> Bool {
         if option.hasPrefix("--") {
             let name = String(option.dropFirst(2))
-            if name == "next" { return true }
-            if let row = CURLRow.named(name) { return !row.takesValue }
-            return name.hasPrefix("no-") && CURLRow.named(String(name.dropFirst(3))).map { !$0.takesValue } ?? false
+            if name == "next" || name.contains("=") { return false }
+            if let row = CURLRow.named(name) { return row.takesValue }
+            return !name.hasPrefix("no-") || CURLRow.named(String(name.dropFirst(3))) == nil
         }
-        return option.dropFirst().allSatisfy { $0 == ":" || CURLRow.lettered($0).map { !$0.takesValue } ?? false }
+        let letters = Array(option.dropFirst())
+        let valued = letters.firstIndex { letter in
+            letter != ":" && CURLRow.lettered(letter).map(\.takesValue) ?? true
+        }
+        return valued.map { $0 == letters.count - 1 } ?? false
     }
 
     private static func unknown(_ option: String) -> UsageError {
@@ -233,13 +237,13 @@ struct CURLReader {
             let option = name.hasPrefix("-") ? name : "--\(name)"
             let place = "\(path == "-" ? "standard input" : path), line \(index + 1)"
             do {
-                guard let value, Self.takesNoValue(option) else {
-                    try read([Array(option.utf8)] + (value.map { [Array($0.utf8)] } ?? []))
-                    continue
+                if let value, Self.needsValue(option) {
+                    try read([Array(option.utf8), Array(value.utf8)])
+                } else {
+                    try read([Array(option.utf8)])
+                    // As in curl, what follows is not taken for a URL.
+                    if value?.isEmpty == false { Terminal.tell("fireweed: \(place): a value too many is ignored\n") }
                 }
-                try read([Array(option.utf8)])
-                // As curl does: the value is not taken for a URL.
-                if !value.isEmpty { Terminal.tell("fireweed: \(place): \(option) takes no value\n") }
             } catch let error as UsageError {
                 throw UsageError(message: "\(place): \(error.message)")
             }
@@ -249,13 +253,15 @@ struct CURLReader {
 
 /// The lines of a file for curl's `-K`.
 enum CURLConfiguration {
-    /// The option of a line, and its value after a space, `=` or `:`; `nil` for an empty line and a comment.
+    /// The option of a line, and its value; `nil` for an empty line and a comment.
+    ///
+    /// The value follows white space, and after an option without dashes also `=` or `:`, in any number.
     static func option(_ line: some StringProtocol) -> (name: String, value: String?)? {
         let line = line.drop { $0.isWhitespace }
         guard let first = line.first, first != "#" else { return nil }
-        let name = line.prefix { !$0.isWhitespace && $0 != "=" && $0 != ":" || $0 == ":" && line.hasPrefix("-:") }
-        var rest = line[name.endIndex...].drop { $0.isWhitespace }
-        if let separator = rest.first, "=:".contains(separator) { rest = rest.dropFirst().drop { $0.isWhitespace } }
+        let separators = first == "-" ? "" : "=:"
+        let name = line.prefix { !$0.isWhitespace && !separators.contains($0) }
+        let rest = line[name.endIndex...].drop { $0.isWhitespace || separators.contains($0) }
         guard let start = rest.first else { return (String(name), nil) }
         if start == "\"" { return (String(name), quoted(rest.dropFirst())) }
         return (String(name), String(rest.prefix { !$0.isWhitespace }))

@@ -22,6 +22,14 @@ struct CURLUse: Sendable {
         }
     }
 
+    /// The value as a number, from 0; throws `UsageError`.
+    var number: Int {
+        get throws {
+            guard let number = Int(try text), number >= 0 else { throw wrongValue() }
+            return number
+        }
+    }
+
     /// The error for an invalid value.
     func wrongValue(_ reason: String = "") -> UsageError {
         let shown = String(decoding: value, as: UTF8.self)

@@ -70,8 +70,15 @@ extension CURLRow {
 
     private static let cookieRows: [CURLRow] = [
         .text("cookie", "b") { transfer, text in
-            // Without "=" the value names a cookie file. Even an empty name makes curl keep the cookies of responses.
-            if text.contains("=") { transfer.cookies.append(text) } else { transfer.cookieFiles.append(text) }
+            // Without "=" or after "@" the value names a cookie file. Even an empty name makes curl keep the cookies of
+            // responses.
+            if text.hasPrefix("@") {
+                transfer.cookieFiles.append(String(text.dropFirst()))
+            } else if text.contains("=") {
+                transfer.cookies.append(text)
+            } else {
+                transfer.cookieFiles.append(text)
+            }
         },
         .text("cookie-jar", "c") { $0.cookieJar = $1 },
         .flag("junk-session-cookies", "j") { $1.dropsSessionCookies = $2 },
@@ -155,6 +162,8 @@ extension CURLRow {
         .text("socks5") { $0.proxy = CURLProxy.url($1, scheme: "socks5") },
         .text("socks5-hostname") { $0.proxy = CURLProxy.url($1, scheme: "socks5h") },
         .text("proxy-user", "U") { $0.proxyUser = $1 },
+        .value("speed-limit", "Y") { $1.lowestSpeed = try $2.number },
+        .value("speed-time", "y") { $1.lowSpeedSeconds = try $2.number },
         .flag("proxytunnel", "p") { $0.alwaysTunnels = $2 },
         .flag("proxy-basic") { $0.proxyAuthentication = $2 ? .basic : nil },
         .flag("proxy-digest") { $0.proxyAuthentication = $2 ? .digest : nil },
@@ -178,7 +187,10 @@ extension CURLRow {
     }
 
     private static let trustRows: [CURLRow] = [
-        .flag("insecure", "k") { $0.isInsecure = $2 },
+        .flag("insecure", "k") {
+            $0.isInsecure = $2
+            $1.isInsecure = $2
+        },
         .own("cacert", nil, "--cacert"), .own("cert", "E", "--cert"), .own("key", nil, "--key"),
         .own("pass", nil, "--cert-key-pass"), .own("cert-type", nil, "--cert-type"),
         .own("tls-max", nil, "--tls-max"), .value("ciphers", nil, addCiphers), .value("tls13-ciphers", nil, addCiphers),

@@ -27,8 +27,19 @@ extension CURLTransfer {
                 invocation.bypassedHosts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             }
         }
-        // To curl, `-k` makes authorities pointless, but not wrong.
-        if invocation.isInsecure { invocation.authorityFile = nil }
+        // To curl, `-k` makes authorities pointless, but not wrong; a default of ours gives way to `--cacert`.
+        if isInsecure {
+            invocation.authorityFile = nil
+        } else if invocation.authorityFile != nil {
+            invocation.isInsecure = false
+        }
+        if let proxyUser, proxy == nil { addUser(proxyUser, to: &invocation) }
+        if lowestSpeed != nil || lowSpeedSeconds != nil {
+            guard (lowestSpeed ?? 1) <= 1 else {
+                throw UsageError(message: "--speed-limit of the curl command can be 1 alone, which is our --timeout")
+            }
+            invocation.timeout = Double(lowSpeedSeconds ?? 30)
+        }
         if trustsRedirects, waitsForChallenge || ![nil, .basic].contains(invocation.authenticationType) {
             throw UsageError(message: "--location-trusted of the curl command goes with --basic and tokens alone")
         }
@@ -49,6 +60,21 @@ extension CURLTransfer {
             invocation.authenticationType = nil
         }
         return invocation
+    }
+
+    /// Gives the proxies of the defaults and of the environment a user, as `-U` does without `-x`.
+    private func addUser(_ user: String, to invocation: inout Invocation) {
+        if let proxy = invocation.proxy {
+            invocation.proxy = CURLProxy.adding(user: user, to: proxy)
+            return
+        }
+        for scheme in ["http", "https"] {
+            // As in curl, HTTP_PROXY is not read: CGI sets it from a field of the request.
+            let names = ["\(scheme)_proxy", "all_proxy"] + (scheme == "https" ? ["HTTPS_PROXY"] : []) + ["ALL_PROXY"]
+            let found = names.lazy.compactMap { getenv($0).map { String(cString: $0) } }.first { !$0.isEmpty }
+            guard let text = invocation.schemeProxies[scheme] ?? found else { continue }
+            invocation.schemeProxies[scheme] = CURLProxy.adding(user: user, to: CURLProxy.url(text, scheme: "http"))
+        }
     }
 
     /// Whether a URL has brackets or braces that are not escaped, other than the brackets of an IPv6 address.

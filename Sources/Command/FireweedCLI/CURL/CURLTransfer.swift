@@ -48,6 +48,11 @@ struct CURLTransfer: Sendable, Equatable {
     var earlierCookies: [EarlierCookie] = []
 
     var proxyUser: String?
+    /// `-k` in the command itself.
+    var isInsecure = false
+    /// The values of `--speed-limit` and `--speed-time`.
+    var lowestSpeed: Int?
+    var lowSpeedSeconds: Int?
     private var proxyText: String?
     /// The URL of a proxy, with user and password of `--proxy-user`, which replace those in the URL; empty for `-x ''`,
     /// which uses no proxy at all.

@@ -3,6 +3,7 @@
 import CommandLanguage
 import Fireweed
 import Foundation
+import Synchronization
 
 extension RequestRunner {
     /// The outcome of a request.
@@ -38,7 +39,8 @@ extension RequestRunner {
         let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
         if let message, !isSilent { Terminal.tell("fireweed: \(urlPrefix)\(message)\n") }
         let isMet = outcome.error != nil || meetsExpectations(outcome)
-        let final = code == .success && !isMet ? ExitCode.serverError : code
+        let isOnlyPrinting = code == .failure && outcome.printingFailure != nil
+        let final = (code == .success || isOnlyPrinting) && !isMet ? ExitCode.serverError : code
         if let format = invocation.writeOut {
             var written = WriteOut(outcome, plan, recorder?.last, code: final, message: message)
             let file = outcome.savedFile ?? invocation.outputFile ?? ""
@@ -75,11 +77,14 @@ extension RequestRunner {
         if let target = invocation.refusedTarget(of: outcome.response) {
             return (.failure, "the redirect to \(target.absoluteString) may not be followed (--proto)")
         }
+        let isRefused = invocation.failsWithStatus && !invocation.isSuccess(status)
+        let code = isRefused ? ExitCode(status: status) : .success
+        // An error of the server has other content: its status is what scripts ask for.
         if let failure = outcome.printingFailure {
-            return (.failure, status < 400 ? failure : "\(failure); the status is \(status)")
+            return (
+                code == .success ? .failure : code, status < 400 ? failure : "\(failure); the status is \(status)"
+            )
         }
-        guard invocation.failsWithStatus, !invocation.isSuccess(status) else { return (.success, nil) }
-        let code = ExitCode(status: status)
         return (code, code == .success ? nil : "the status is \(status)")
     }
 
@@ -152,7 +157,7 @@ extension WriteOut {
             ("num_headers", number(exchange?.fields.count ?? 0)),
             ("redirect_url", JSONNode(text: outcome.redirectTarget?.absoluteString ?? "")),
             ("referer", JSONNode(text: plan.headers["Referer"] ?? "")),
-            ("ssl_verify_result", number(code == .tls ? 1 : 0)),
+            ("ssl_verify_result", number(CommandTrust.verifyResult.withLock { $0 })),
             ("num_redirects", number(outcome.metrics?.redirectCount ?? 0)),
             ("remote_ip", JSONNode(text: last?.remoteAddress ?? "")), ("remote_port", number(last?.remotePort ?? 0)),
             ("response_code", status), ("scheme", JSONNode(text: (last?.request.url ?? plan.url).scheme ?? "")),
