@@ -38,7 +38,8 @@ struct ConnectivityLink: Link {
     /// Sends a message that failed without a route again, so that it waits for a route; not when a stored response can
     /// answer.
     func ended(_ outcome: ExchangeOutcome, of exchange: ChainContext, for host: any LinkContext) -> Recovery? {
-        // A reader's content may be used up, so such a message is not sent again.
+        // Content that is read while it is sent (a file, pipe or reader) may not be readable a second time, so such a
+        // message is not sent again.
         guard case .failed(let failure) = outcome, failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
             subject(for: exchange.url).status == .notReachable, !exchange.message.body.isRead
         else { return nil }

@@ -122,7 +122,7 @@ extension ArchivedExchange {
 
 /// Compares messages of a WebSocket.
 enum WebSocketDifference {
-    /// Whether a message equals the recorded one; JSON is compared as JSON.
+    /// Whether a message matches the recorded one; JSON is compared as JSON, where a redacted value matches any value.
     static func areEqual(_ recorded: WebSocketMessage, _ found: WebSocketMessage) -> Bool {
         if recorded == found { return true }
         let (recordedBytes, foundBytes): (Data, Data)

@@ -137,7 +137,8 @@ final class ServerConnection: @unchecked Sendable {
             }
             guard let script else { return true }
             ServerWebSocket(stream, descriptor, script, known, reader.takeRest()).serve()
-            // A client that was refused may still be sending; a reset could discard the close frame before it arrives.
+            // After a protocol error, the server sends a close frame while the client may still be sending. Closing at
+            // once could cause a TCP reset, which could discard that frame before the client reads it.
             lingeringClose(stream)
             return false
         }

@@ -37,7 +37,7 @@ extension TransferFailure {
         let told = causes.map { "\($0.address): \(String(cString: strerror($0.error)))" }.joined(separator: "; ")
         let code: URLError.Code =
             switch last {
-            // The kernel has no route to the network (ip(7)).
+            // `ENETUNREACH`: the network is unreachable (connect(2)), usually because there is no route to it.
             case ENETUNREACH: .notConnectedToInternet
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .cannotLoadFromNetwork
             case ETIMEDOUT: .timedOut

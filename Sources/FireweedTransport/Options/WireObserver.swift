@@ -15,9 +15,11 @@ package protocol WireObserver: AnyObject, Sendable {
     func didNote(_ text: String)
 }
 
-/// The spelling and order of header fields on the wire, if the message does not determine them.
+/// Rules for how a message's header fields are written on the wire: which are omitted, their order, their spelling and
+/// their lines.
 ///
-/// ``FieldBlock``s made from Foundation's requests have each name only once, and no defined order.
+/// They are needed because ``FieldBlock``s made from Foundation's requests have each name only once, and no defined
+/// order.
 package struct FieldWriting: Sendable {
     /// Names of fields to leave out, including those that the engine adds: `Accept`, `Accept-Encoding`, `Host`.
     package var omittedNames: [String] = []

@@ -67,7 +67,10 @@ struct ChainVerification {
         _ = try outcome.get()
     }
 
-    /// Returns the chain that the presented certificates form from the leaf on, without authorities and without dates.
+    /// Returns the chain that the presented certificates form, beginning with the leaf; no trusted authority is needed,
+    /// and validity dates are ignored.
+    ///
+    /// Returns only the leaf if the chain does not verify.
     ///
     /// A server may send anything after its leaf, even another site's certificate. Certificates outside this path say
     /// nothing about the leaf, and must never match a pin.

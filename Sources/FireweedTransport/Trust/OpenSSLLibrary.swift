@@ -1,4 +1,4 @@
-// The initialisation of OpenSSL, once per process.
+// OpenSSL's initialisation, its version, and its reports about connections.
 
 import COpenSSL
 
@@ -12,7 +12,7 @@ private let withoutExitHandler: @convention(c) () -> Void = {
     OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
 }
 
-/// The one initialisation of OpenSSL.
+/// The OpenSSL library: its initialisation, which may be repeated, its version, and what it reports about a connection.
 enum OpenSSLLibrary {
     /// Loads OpenSSL's configuration, error texts and TLS tables, which takes a millisecond the first time.
     static func initialise() {

@@ -197,7 +197,7 @@ final class WebSocketConnection: DeadlineEntry {
         [message.deadlineNanoseconds, stateDeadline, pings.deadline(isOpen: state == .open)].compactMap { $0 }.min()
     }
 
-    /// Sets the loop's timer to the next deadline.
+    /// Makes the loop call `timeReached(at:)` at the next deadline or earlier.
     private func setTimer() {
         guard state != .finished, let deadline else { return }
         pool.context.deadlines.lower(self, to: deadline)

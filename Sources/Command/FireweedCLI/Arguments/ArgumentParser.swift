@@ -18,8 +18,8 @@ enum ArgumentParser {
 
     /// Parses a command line without the program's name; throws `UsageError`.
     ///
-    /// The options in `defaults` come from the configuration file, and apply where the command line says nothing else.
-    /// Those that do not go with the command line are left out.
+    /// The options in `defaults` come from the configuration file; the command line takes precedence. Defaults that
+    /// cannot be combined with the command line are ignored.
     static func parse(_ arguments: [String], defaults: [OptionUse] = []) throws -> Invocation {
         do {
             return try read(arguments, defaults)
@@ -36,8 +36,8 @@ enum ArgumentParser {
     private static func read(_ arguments: [String], _ defaults: [OptionUse]) throws -> Invocation {
         let (given, words) = try OptionReader.read(arguments)
         let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
-        // A default whose scope excludes this kind of command line is ignored; `serve` takes `--har` to answer from the
-        // archive that requests are recorded to.
+        // Ignores defaults whose scope excludes this kind of command line, and for `serve` a default `--har`: for
+        // requests it names the archive to write, for `serve` the one to answer from.
         let configured = defaults.filter { use in
             use.option.scope.contains(kind) && !(kind == .serve && use.option.names.contains("--har"))
         }
@@ -76,7 +76,7 @@ enum ArgumentParser {
         default: break
         }
         var request = try request(words, invocation)
-        // Credentials in the URL are typed, and the defaults are not.
+        // Credentials in the URL belong to the command line, so they replace the default credentials.
         let isGiven = given.contains { !$0.option.names.filter { ["--auth", "--auth-type"].contains($0) }.isEmpty }
         if request.userInfo != nil, command == nil, !isGiven {
             (request.authentication, request.authenticationType) = (nil, nil)
@@ -84,7 +84,8 @@ enum ArgumentParser {
         return request
     }
 
-    /// The topic of `help` (empty), `help TOPIC` or `SUBCOMMAND help`; `nil` for other words; an unknown topic throws.
+    /// Returns the topic of `help` (empty), `help TOPIC` or `SUBCOMMAND help`; `nil` for other words; throws
+    /// `UsageError` for an unknown topic.
     private static func helpTopic(of words: [String]) throws -> String? {
         if words.count == 2, words[1] == "help", Subcommand(rawValue: words[0]) != nil { return words[0] }
         guard words.first == "help", words.count <= 2 else { return nil }
@@ -240,8 +241,8 @@ enum ArgumentParser {
         return try InvocationRules.checked(invocation)
     }
 
-    /// Whether a word after a URL is another URL: it begins with a scheme, `:/` or `:8080`, or is no item and has a
-    /// slash.
+    /// Whether a word after a URL is another URL: it begins with a scheme, `:/` or `:8080`, or has a slash and is
+    /// neither an item nor `@FILE`.
     private static func isFurtherURL(_ word: String) -> Bool {
         if word.hasPrefix("http://") || word.hasPrefix("https://") || word.hasPrefix(":/") { return true }
         if word.hasPrefix(":"), word.dropFirst().first?.isNumber == true { return true }

@@ -6,15 +6,15 @@ import Glibc
 
 /// `~/.config/fireweed/config`: options that apply to every run, written as on a command line.
 enum ConfigurationFile {
-    /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else `~/.config/fireweed/config`; `nil` when
-    /// `$FIREWEED_CONFIG` is empty.
+    /// Returns `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else `~/.config/fireweed/config`; `nil`
+    /// when `$FIREWEED_CONFIG` is empty.
     static func path(environment: [String: String] = ConfigurationFolder.environment) -> String? {
         if let path = environment["FIREWEED_CONFIG"] { return path.isEmpty ? nil : path }
         return ConfigurationFolder.path(environment: environment) + "/config"
     }
 
-    /// Reads the options in the file, none if no file exists; throws `UsageError`, which names the file and a wrong
-    /// line.
+    /// Reads the options in the file, none if the file does not exist; throws `UsageError`, which names the file and,
+    /// if possible, the wrong line.
     static func options(environment: [String: String] = ConfigurationFolder.environment) throws -> [OptionUse] {
         guard let path = path(environment: environment), FileManager.default.fileExists(atPath: path) else { return [] }
         guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
@@ -92,7 +92,7 @@ enum ConfigurationFolder {
         }
     }
 
-    /// `$XDG_CONFIG_HOME/fireweed` if the variable is an absolute path, else `~/.config/fireweed`.
+    /// Returns `$XDG_CONFIG_HOME/fireweed` if the variable is an absolute path, else `~/.config/fireweed`.
     static func path(environment: [String: String] = environment) -> String {
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/fireweed" }
         return "\(environment["HOME"] ?? NSHomeDirectory())/.config/fireweed"

@@ -4,9 +4,8 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// What the command is asked to do.
+/// The task of the command, and its options.
 struct Invocation: Sendable, Equatable {
-    /// The task.
     enum Task: Sendable, Equatable {
         case request
         case serve(port: UInt16, folder: String?)
@@ -16,7 +15,7 @@ struct Invocation: Sendable, Equatable {
         /// The topic is the word that `--help` was given with, such as `all` or `ws`; `nil` for the short help.
         case help(topic: String?)
         case version
-        /// Print a file that is installed with the command.
+        /// Prints a file that is installed with the command.
         case generate(GeneratedFile)
     }
 
@@ -52,9 +51,9 @@ struct Invocation: Sendable, Equatable {
     var urlPatterns: [URLGlob] = []
     /// The texts of the URL's ranges and alternatives, for `#1` in `outputFile`.
     var patternValues: [String] = []
-    /// Take brackets and braces in URLs literally.
+    /// Whether brackets and braces in URLs are literal.
     var takesURLsLiterally = false
-    /// How many requests run at a time, if there are several URLs.
+    /// The maximum number of concurrent requests, if there are several URLs.
     var parallelCount = 1
     /// User and password of the URL, decoded, as `USER:PASSWORD`.
     var userInfo: String?
@@ -70,13 +69,13 @@ struct Invocation: Sendable, Equatable {
     var defaultScheme: String?
     /// What to print, in the letters of `--print`.
     var print: String?
-    /// Print the request, and send nothing.
+    /// Whether the request is printed, and nothing is sent.
     var isOffline = false
-    /// Print nothing but failures.
+    /// Whether only failures are printed.
     var isQuiet = false
-    /// Print every exchange, including those before a redirect, a challenge or a retry.
+    /// Whether every exchange is printed, including those before a redirect, a challenge or a retry.
     var showsAll = false
-    /// Print the libraries' versions and what they do.
+    /// Whether the libraries' versions and actions are printed.
     var showsDebugging = false
     var prettiness: Prettiness?
     var style = ColourStyle.standard
@@ -88,15 +87,15 @@ struct Invocation: Sendable, Equatable {
     var writeOut: String?
     var expectations: [Expectation] = []
     var outputFile: String?
-    /// Save content whatever the status is: `--any-status`.
+    /// Whether content is saved whatever the status is (`--any-status`).
     var savesAnyStatus = false
-    /// Fail for a failure status, and still print or save the content: `--fail-with-body`.
+    /// Whether a failure status makes the command fail, although the content is printed or saved (`--fail-with-body`).
     var failsWithContent = false
     var ignoresStandardInput = false
     var isDownload = false
     var goesOn = false
     var isStreamed = false
-    /// Seconds without a byte; `nil` for no limit.
+    /// The idle time-out in seconds; `nil` for no limit.
     var timeout: Double? = 60
     var connectTimeout: Double?
     var maximumTime: Double?
@@ -116,13 +115,13 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var proxyAuthentication: AuthenticationSchemes?
     var alwaysTunnels = false
-    /// Proxies for URLs of one scheme, by scheme.
+    /// Proxies by the scheme of the URLs that they are for.
     var schemeProxies: [String: String] = [:]
     var bypassedHosts: [String] = []
-    /// Whether the environment's exceptions from its proxies do not count.
+    /// Whether the environment's list of hosts without a proxy (`no_proxy`) is ignored.
     var bypassesNothing = false
     var unixSocket: String?
-    /// Addresses to connect to instead of a look-up.
+    /// Addresses to connect to instead of looking a host up.
     var addresses: [AddressRule] = []
     /// Hosts and ports to connect to instead of the URL's.
     var routes: [ConnectionRoute] = []
@@ -139,7 +138,7 @@ struct Invocation: Sendable, Equatable {
     var showsTiming = false
     var isVerbose = false
     var usesCache = false
-    /// Print the request as a curl command, and send nothing.
+    /// Whether the request is printed as a curl command, and nothing is sent.
     var printsCURL = false
     /// The curl command that replaces URL and items.
     var curlCommand: String?
@@ -153,7 +152,7 @@ struct Invocation: Sendable, Equatable {
     var usesNetrc = false
     /// The name of a session that is kept between runs, or the path of its file.
     var sessionName: String?
-    /// Use the session's file, and change nothing in it.
+    /// Whether the session's file is used, but not changed.
     var keepsSessionUnchanged = false
     var archiveFile: String?
     var retryCount: UInt = 0
@@ -167,7 +166,7 @@ struct Invocation: Sendable, Equatable {
     var quietTime = 0.5
     /// The list of `fireweed fetch`; "-" is standard input.
     var listFile: String?
-    /// Where `fireweed fetch` notes what is finished, when its records go to standard output.
+    /// The file in which `fireweed fetch` notes finished items, when its records go to standard output.
     var journalFile: String?
     /// The server of the list that `fireweed fetch` shares with other runs.
     var fleetURL: String?
@@ -175,9 +174,9 @@ struct Invocation: Sendable, Equatable {
     var queueName: String?
     /// Seconds after which other runs take an item of a shared list, unless its run has renewed the lease.
     var leaseSeconds = 30.0
-    /// How many requests `fireweed fetch` makes at a time.
+    /// The maximum number of concurrent requests of `fireweed fetch`.
     var jobCount = 8
-    /// How many requests of `fireweed fetch` go to one origin at a time; `nil` for no limit.
+    /// The maximum number of concurrent requests of `fireweed fetch` to one origin; `nil` for no limit.
     var originLimit: Int?
     /// The least time between the starts of two requests to one origin.
     var requestInterval: Duration?
@@ -188,9 +187,9 @@ struct Invocation: Sendable, Equatable {
     var maximumContentLength: Int?
     /// The address that `fireweed serve` listens at.
     var servedHost = "127.0.0.1"
-    /// `fireweed serve` takes new files.
+    /// Whether `fireweed serve` accepts new files.
     var takesUploads = false
-    /// `fireweed serve` speaks TLS.
+    /// Whether `fireweed serve` uses TLS.
     var servesTLS = false
     /// The status of every response of `fireweed serve`.
     var servedStatus: Int?
@@ -223,7 +222,7 @@ struct Invocation: Sendable, Equatable {
     /// Whether the status decides the exit code.
     var failsWithStatus: Bool { checksStatus || failsWithContent }
 
-    /// Whether a status is a success: 2xx, and to curl everything below 400.
+    /// Whether a status is a success: 2xx, or with a curl command every status below 400.
     func isSuccess(_ status: Int) -> Bool { curl == nil ? (200..<300).contains(status) : status < 400 }
 
     /// How data items become content.
@@ -239,10 +238,11 @@ struct Invocation: Sendable, Equatable {
 }
 
 extension Invocation {
-    /// How many URLs the command line stands for.
+    /// The number of URLs on the command line, with patterns expanded; at least 1.
     var urlCount: Int { max(1, urlPatterns.reduce(0) { $0 + $1.count }) }
 
-    /// Sets the URL at an index, and what belongs to it; throws `UsageError` for a word that is not a URL.
+    /// Sets `url` to the URL at an index, with its credentials and pattern values, and the file that a curl command
+    /// gives it; throws `UsageError` for a word that is not a URL.
     mutating func takeURL(at index: Int) throws {
         var rest = index
         for (number, pattern) in urlPatterns.enumerated() {
@@ -267,7 +267,8 @@ extension Invocation {
         userInfo = try curl.credentials(for: parsedURL, ofURL: userInfo)
     }
 
-    /// The invocation of one of several URLs, with a file of its own; throws `UsageError` for a word that is not a URL.
+    /// Returns the invocation for one of several URLs, with its own output file; throws `UsageError` for a word that is
+    /// not a URL.
     func invocation(at index: Int) throws -> Invocation {
         var invocation = self
         try invocation.takeURL(at: index)
@@ -288,7 +289,8 @@ extension Invocation {
         return nil
     }
 
-    /// A file name in which a URL's texts replace `#1`, `#2` and so on; a number without a text stays.
+    /// Returns a file name in which a URL's pattern values replace `#1`, `#2` and so on; a number without a value
+    /// stays.
     private static func fileName(_ name: String, _ values: [String]) -> String {
         name.replacing(/#([0-9]+)/) { match in
             guard let number = Int(match.1), values.indices.contains(number - 1) else { return String(match.0) }

@@ -6,7 +6,8 @@ import CommandLanguage
 enum OptionEffect: Sendable {
     /// A switch.
     case flag(@Sendable (inout Invocation) -> Void)
-    /// An option with a value: its name in the help, the expected value in an error, and the closure that sets it.
+    /// An option with a value: the value's name in the help, the valid values for an error, and the closure that sets
+    /// it.
     ///
     /// `choices` are the words that a shell completes. The closure returns false for an invalid value.
     case value(String, expected: String, choices: [String] = [], @Sendable (inout Invocation, String) -> Bool)
@@ -20,7 +21,7 @@ enum ValueCompletion: Equatable, Sendable {
     case words([String])
     /// The names of the saved sessions.
     case sessions
-    /// Nothing: only the user knows the value.
+    /// No candidates: only the user knows the value.
     case nothing
 }
 

@@ -16,8 +16,8 @@ struct OptionUse: Sendable {
 
     /// Returns a message, prefixed with the line of the configuration file that has caused it.
     ///
-    /// The message is unchanged unless it contains the name, or a value longer than three characters, of an option in
-    /// `configured`, and `words` does not have that option.
+    /// The line is that of the last option in `configured` that is not in `words`, and whose name, or value of more
+    /// than three characters, is in the message. Without such an option, the message is unchanged.
     static func placed(_ message: String, in configured: [OptionUse], beside words: [String]) -> String {
         let named = Set(message.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
         let use = configured.last { use in

@@ -4,9 +4,9 @@ import Fireweed
 import Foundation
 import Glibc
 
-/// A file to which responses append the bytes that it lacks.
+/// A file that `-C` continues: responses append the missing bytes.
 ///
-/// Content is written as it arrives, so that an interruption loses none, and the same command continues from there.
+/// Content is written as it arrives, so that the same command can continue after an interruption.
 struct CURLAppendedFile: Sendable {
     let path: String
     /// The offset of the first requested byte: the length of the file, or the number that `-C` names.
@@ -45,7 +45,8 @@ struct CURLAppendedFile: Sendable {
         /// Appends content; throws what writing throws.
         func append(_ content: Data) throws { try handle.write(contentsOf: content) }
 
-        /// Removes what was appended, since a retry sends the content again; throws what truncating a file throws.
+        /// Truncates a regular file to its length at opening, since a retry receives the content again; throws what
+        /// truncating throws.
         func startAgain() throws {
             guard let end, isFile else { return }
             try handle.truncate(atOffset: end)

@@ -28,7 +28,7 @@ struct CURLContent: Sendable, Equatable {
         fileprivate var isPart: Bool { self == .field || self == .literalField }
     }
 
-    /// One option with content.
+    /// One use of an option that gives content.
     struct Piece: Sendable, Equatable {
         let form: Form
         let option: String
@@ -36,7 +36,7 @@ struct CURLContent: Sendable, Equatable {
     }
 
     private(set) var pieces: [Piece] = []
-    /// The files of `-T`, for the URLs in their order; `-` and `.` are standard input.
+    /// The files of `-T`: the first for the first URL, and so on; `-` and `.` are standard input.
     var uploads: [String] = []
     /// The first file of `-T`; `CURLTransfer.parts()` makes a transfer of each file.
     var upload: String? { uploads.first }
@@ -45,7 +45,7 @@ struct CURLContent: Sendable, Equatable {
     var isEmpty: Bool { pieces.isEmpty && upload == nil }
     var isForm: Bool { pieces.first?.form.isPart == true }
     var isJSON: Bool { pieces.contains { $0.form == .json } }
-    /// The first option with content, for messages.
+    /// The first option that gives content, for error messages.
     var option: String? { pieces.first?.option ?? upload.map { _ in "-T" } }
 
     mutating func add(_ form: Form, _ use: CURLUse) throws {
@@ -65,7 +65,7 @@ struct CURLContent: Sendable, Equatable {
 
     // MARK: Data
 
-    /// The content of `-d`, `--data-raw` and the like; throws `UsageError` for a file that cannot be read.
+    /// Returns the content of `-d`, `--data-raw` and the like; throws `UsageError` for a file that cannot be read.
     func data() throws -> [UInt8] {
         var data: [UInt8] = []
         for (index, piece) in pieces.enumerated() {
@@ -115,9 +115,10 @@ struct CURLContent: Sendable, Equatable {
 
     // MARK: Forms
 
-    /// The form of `-F`; throws `UsageError`.
+    /// Returns the form of `-F`; throws `UsageError`.
     ///
-    /// With a content type other than `multipart/form-data`, such as `multipart/mixed`, the parts are attachments.
+    /// With a content type other than `multipart/form-data`, such as `multipart/mixed`, the disposition of the parts is
+    /// `attachment`.
     func multipart(contentType: String?) throws -> MultipartFormData {
         let isForm = contentType.map { $0.lowercased().hasPrefix("multipart/form-data") } ?? true
         let form = MultipartFormData(boundary: Self.boundary())
@@ -134,7 +135,7 @@ struct CURLContent: Sendable, Equatable {
         return form
     }
 
-    /// A boundary as long as that of curl 7.88, so that a form has the same length.
+    /// Returns a boundary as long as that of curl 7.88, so that a form has the same length.
     private static func boundary() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "-", count: 24) + String(repeating: "0", count: 16 - digits.count) + digits
@@ -186,13 +187,13 @@ struct CURLContent: Sendable, Equatable {
         form.append(InputStream(data: data), withLength: UInt64(data.count), headers: headers)
     }
 
-    /// A name escaped for quotes: as browsers do it (WHATWG HTML §4.10.21.8), or with backslashes (`--form-escape`).
+    /// Escapes a name for quotes, as browsers do (WHATWG HTML §4.10.21.8), or with backslashes (`--form-escape`).
     private func escapedName(_ text: String) -> String {
         if escapesByBackslash { return text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") }
         return text.replacing("\"", with: "%22").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
     }
 
-    /// The media type that curl derives from the extension of a file's name; `nil` for other extensions.
+    /// Returns the media type that curl derives from the extension of a file's name; `nil` for other extensions.
     private static func type(ofFile name: String) -> String? {
         let types = [
             "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "svg": "image/svg+xml",

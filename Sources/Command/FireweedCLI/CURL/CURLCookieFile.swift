@@ -4,16 +4,17 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Netscape's format, a line of seven fields for each cookie; or lines of `Set-Cookie`.
+/// Reads and writes cookie files in Netscape's format, a line of seven fields for each cookie; reads `Set-Cookie` lines
+/// too.
 enum CURLCookieFile {
-    /// The cookies in a file; none if no file exists, as with curl.
+    /// Returns the cookies in a file; none if the file does not exist, as in curl.
     ///
     /// `Set-Cookie` lines are read as those of a response from `url`. `dropsSession` leaves out session cookies. Throws
     /// `UsageError` for a file that cannot be read.
     static func cookies(in path: String, for url: URL, dropsSession: Bool) throws -> [HTTPCookie] {
         guard !path.isEmpty, path == "-" || FileManager.default.fileExists(atPath: path) else { return [] }
         let found = try LocalFile.data(path).split(separator: 0x0A).flatMap { bytes -> [HTTPCookie] in
-            // Anything may be given as a cookie file: other lines are passed over as bytes.
+            // Any file may be given as a cookie file, so lines that cannot have a cookie are skipped before decoding.
             let maySetCookie = bytes.first.map { $0 | 0x20 } == UInt8(ascii: "s")
             guard bytes.count <= longestLine, maySetCookie || bytes.contains(0x09) else { return [] }
             let line = bytes.last == 0x0D ? bytes.dropLast() : bytes
@@ -27,10 +28,13 @@ enum CURLCookieFile {
         return dropsSession ? found.filter { $0.expiresDate != nil } : found
     }
 
-    /// The most bytes of a line, as in curl.
+    /// The longest line that is read, in bytes, as in curl; longer lines are skipped.
     private static let longestLine = 5_000
 
-    /// `domain  TRUE for subdomains too  path  TRUE for https alone  expires  name  value`.
+    /// Parses the seven fields of a line: domain, `TRUE` to include subdomains, path, `TRUE` for https only, expiry,
+    /// name, value.
+    ///
+    /// `nil` for a comment, a malformed line and an expired cookie.
     private static func cookie(ofLine line: Data) -> HTTPCookie? {
         var line = line
         let isHTTPOnly = line.starts(with: httpOnlyPrefix.utf8)
@@ -62,9 +66,9 @@ enum CURLCookieFile {
 
     private static let httpOnlyPrefix = "#HttpOnly_"
 
-    /// The whole number at the start of a text, and at most the end of the year 9999; `nil` without a number.
+    /// Returns the whole number at the start of a text, limited to the end of the year 9999; `nil` without a number.
     ///
-    /// Browsers write fractions, and curl writes up to 2^63 - 1.
+    /// Browsers write fractions, and curl writes numbers up to 2^63 - 1.
     private static func seconds(_ text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "-" }
         return Int64(digits).map { min($0, 253_402_300_799) }
@@ -89,7 +93,7 @@ enum CURLCookieFile {
         try FileInstaller.writePrivately(content, to: URL(fileURLWithPath: path))
     }
 
-    /// Name, tab and value, in the octets that the server has sent.
+    /// Returns name, tab and value in the octets that the server has sent.
     private static func pair(_ cookie: HTTPCookie) -> [UInt8] {
         guard var octets = cookie.wireOctets.map(Array.init), let end = octets.firstIndex(of: UInt8(ascii: "=")) else {
             return Array("\(cookie.name)\t\(cookie.value)".utf8)

@@ -1,10 +1,11 @@
-// The value of curl's `-F`; pure, apart from the files of `headers=@`.
+// The value of curl's `-F`; pure, except that it reads the files of `headers=@`.
 
 import CommandLanguage
 import Fireweed
 import Foundation
 
-/// `name=content`, `name=@file,file` or `name=<file`, each with optional `;type=…`, `;filename=…` and `;headers=…`.
+/// A form field: `name=content`, `name=@file,file` or `name=<file`, each with optional `;type=…`, `;filename=…` and
+/// `;headers=…`.
 struct CURLFormField: Equatable {
     /// A file with its own parameters.
     struct File: Equatable {
@@ -15,9 +16,9 @@ struct CURLFormField: Equatable {
 
     enum Source: Equatable {
         case text(String)
-        /// Files that are sent as files.
+        /// Files, each of which is sent with a file name.
         case files([File])
-        /// A file whose content is sent as text.
+        /// A file whose content is the value of the field.
         case textOfFile(path: String)
     }
 
@@ -27,14 +28,14 @@ struct CURLFormField: Equatable {
     private(set) var fileName: String?
     private(set) var fieldLines: [String] = []
 
-    /// Makes a field with a literal value, as `--form-string` does; `nil` without a name.
+    /// Makes a field with a literal value, as `--form-string` does; `nil` without a `=`.
     init?(literally text: String) {
         guard let equals = text.firstIndex(of: "=") else { return nil }
         name = String(text[..<equals])
         source = .text(String(text[text.index(after: equals)...]))
     }
 
-    /// Reads a value of `-F`; `nil` without a name, and for parameters that curl does not know.
+    /// Reads a value of `-F`; `nil` without a `=`, and for parameters that curl does not know.
     ///
     /// Throws `UsageError` for nested forms and for `encoder=`, which are not supported, and for a file of `headers=@`
     /// that cannot be read.
@@ -67,7 +68,8 @@ struct CURLFormField: Equatable {
         if !rest.isEmpty { return nil }
     }
 
-    /// Reads `;type=…`, `;filename=…` and `;headers=…`; false for other parameters, unless they belong to a type.
+    /// Reads `;type=…`, `;filename=…` and `;headers=…`; returns false for another parameter, unless it follows `type=`
+    /// and so belongs to the type.
     private mutating func readParameters(_ rest: inout Substring, _ use: CURLUse, ending: String) throws -> Bool {
         var followsType = false
         while rest.first == ";" {

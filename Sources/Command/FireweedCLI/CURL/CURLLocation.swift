@@ -2,11 +2,12 @@
 
 import Foundation
 
-/// A `Location` with characters that a URL cannot contain, percent-encoded as curl does it.
+/// Percent-encodes the characters of a `Location` that a URL cannot contain, as curl does.
 enum CURLLocation {
-    /// The target of a redirect from `base`: a space in the query becomes `+`, and percent-encodings are in lower case.
+    /// Returns the target of a redirect from `base`: a space in the query becomes `+`, and percent-encodings are in
+    /// lower case.
     ///
-    /// `nil` if nothing has to be encoded: the rules of RFC 3986 apply then; and if the result is not a URL.
+    /// `nil` if the result is not a URL, or if nothing has to be encoded: in that case the rules of RFC 3986 apply.
     static func url(_ location: String, from base: URL) -> URL? {
         var (text, isInQuery) = ("", false)
         for byte in location.utf8 {

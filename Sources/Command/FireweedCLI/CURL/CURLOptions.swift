@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// curl's options for what an invocation says about the exchange; the library writes those for the message.
+/// curl's options for the settings of the exchange in an invocation; the library writes the options for the message.
 struct CURLOptions {
     private let invocation: Invocation
     private let plan: RequestPlan
@@ -13,7 +13,7 @@ struct CURLOptions {
         self.plan = plan
     }
 
-    /// The command with these options after its `-v`.
+    /// Returns the command with these options added after its `-v`.
     func adding(to command: String) -> String {
         let command = withoutMethod(command)
         let lines = options.map { option in option.map(Self.quoted).joined(separator: " ") }
@@ -22,7 +22,7 @@ struct CURLOptions {
         return command[..<range.upperBound] + added + command[range.upperBound...]
     }
 
-    /// The command without `-X POST` if redirects are followed.
+    /// Returns the command without `-X POST` if redirects are followed.
     ///
     /// Content makes curl send a POST anyway. With `-X`, curl repeats the method even after a 303, where a GET is due
     /// (RFC 9110 §15.4.4).
@@ -55,7 +55,7 @@ struct CURLOptions {
             if invocation.curl?.keepsCookies != false { options.append(["-b", ""]) }
         }
         if let seconds = invocation.maximumTime { options.append(["-m", "\(seconds)"]) }
-        // curl has no idle time-out; a speed below one byte a second for the same time has that effect.
+        // curl has no idle time-out; ending at a speed below one byte a second for that time has the same effect.
         if let seconds = invocation.timeout {
             options.append(["--speed-limit", "1", "--speed-time", "\(Int(seconds.rounded(.up)))"])
         }
@@ -127,7 +127,7 @@ struct CURLOptions {
 
     private static func minimum(_ version: TLSVersion) -> String { "--tlsv\(text(version))" }
 
-    /// A word, quoted for a POSIX shell if necessary.
+    /// Returns a word, quoted for a POSIX shell if necessary.
     private static func quoted(_ word: String) -> String {
         let isPlain = word.unicodeScalars.allSatisfy {
             $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0))

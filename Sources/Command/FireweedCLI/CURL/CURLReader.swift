@@ -14,7 +14,8 @@ struct CURLReader {
     private var variables = CURLVariables()
     private var configurationDepth = 0
 
-    /// The invocations of a command, one or more for each part between `--next`; throws `UsageError`.
+    /// Returns the invocations of a command, one or more for each of the parts that `--next` separates; throws
+    /// `UsageError`.
     ///
     /// The command's options are added to `base`, after curl's own defaults for redirects and time-outs.
     static func invocations(of command: String, base: Invocation) throws -> [Invocation] {
@@ -71,7 +72,7 @@ struct CURLReader {
         }
     }
 
-    /// The command without the lines of Markdown's code fence around it.
+    /// Returns the command without the lines of Markdown's code fence around it.
     private static func withoutFence(_ command: String) -> String {
         var lines = command.trimmingCharacters(in: .whitespacesAndNewlines).split(
             omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -81,7 +82,8 @@ struct CURLReader {
         return lines.joined(separator: "\n")
     }
 
-    /// The command without the text between its quotes, as a POSIX shell reads them; the quotes stay.
+    /// Returns the command without the text between quotes, which are those of a POSIX shell; the quotes themselves
+    /// stay.
     private static func outsideQuotes(_ command: String) -> String {
         var (outside, quote, hasEscapes) = (String.UnicodeScalarView(), nil as Unicode.Scalar?, true)
         var (isEscaped, last) = (false, " " as Unicode.Scalar)
@@ -106,7 +108,7 @@ struct CURLReader {
         return String(outside)
     }
 
-    /// Refuses commands that a browser has copied for PowerShell or cmd.exe, which have other quotes.
+    /// Refuses commands that a browser has copied for PowerShell or cmd.exe, whose rules for quotes differ.
     private static func refuseOtherShells(_ command: String) throws {
         let text = outsideQuotes(command.trimmingCharacters(in: .whitespacesAndNewlines))
         let isPowerShell =
@@ -178,7 +180,8 @@ struct CURLReader {
             let row = CURLRow.lettered(letter)
             guard row != nil || letter == "K" else { throw Self.unknown(written) }
             if let row, !row.takesValue {
-                // In curl, `-N` means `--no-buffer`; the row `buffer` has no effect here, on or off.
+                // `-N` finds the row `buffer`, although in curl it means `--no-buffer`. This does not matter, since
+                // that row is ignored.
                 try apply(row, CURLUse(written: written, value: []))
                 continue
             }
@@ -225,7 +228,7 @@ struct CURLReader {
     // MARK: Files of options
 
     private mutating func readConfiguration(_ path: String) throws {
-        // A file can include itself.
+        // A file of options can include itself, so the depth is limited.
         guard configurationDepth < 8 else { throw UsageError(message: "-K: the files of options name each other") }
         configurationDepth += 1
         defer { configurationDepth -= 1 }
@@ -251,9 +254,9 @@ struct CURLReader {
     }
 }
 
-/// The lines of a file for curl's `-K`.
+/// Parses the lines of a file for curl's `-K`.
 enum CURLConfiguration {
-    /// The option of a line, and its value; `nil` for an empty line and a comment.
+    /// Returns the option of a line, and its value; `nil` for an empty line and a comment.
     ///
     /// The value follows white space, and after an option without dashes also `=` or `:`, in any number.
     static func option(_ line: some StringProtocol) -> (name: String, value: String?)? {
@@ -267,7 +270,7 @@ enum CURLConfiguration {
         return (String(name), String(rest.prefix { !$0.isWhitespace }))
     }
 
-    /// The text up to the closing quote, with the escapes `\\`, `\"`, `\t`, `\n`, `\r` and `\v` replaced.
+    /// Returns the text up to the closing quote, with the escapes `\\`, `\"`, `\t`, `\n`, `\r` and `\v` replaced.
     private static func quoted(_ text: some StringProtocol) -> String {
         var value = ""
         var isEscaped = false
@@ -312,7 +315,7 @@ struct CURLVariables {
         }
     }
 
-    /// The text with `{{name}}` and `{{name:function:…}}` replaced; `\{{` is literal.
+    /// Replaces `{{name}}` and `{{name:function:…}}` in a text by the values of variables; `\{{` is literal.
     func expanded(_ value: [UInt8], for option: String) throws -> [UInt8] {
         let use = CURLUse(written: option, value: value)
         var rest = try use.text[...]

@@ -12,7 +12,7 @@ struct CURLUse: Sendable {
     /// False for `--no-NAME`.
     var isOn = true
 
-    /// The value as text; throws `UsageError` for what is not UTF-8.
+    /// The value as text; throws `UsageError` if it is not UTF-8.
     var text: String {
         get throws {
             guard let text = String(validating: value, as: UTF8.self) else {
@@ -30,7 +30,7 @@ struct CURLUse: Sendable {
         }
     }
 
-    /// The error for an invalid value.
+    /// Returns the error for an invalid value.
     func wrongValue(_ reason: String = "") -> UsageError {
         let shown = String(decoding: value, as: UTF8.self)
         let detail = reason.isEmpty ? "" : ": \(reason)"
@@ -69,7 +69,7 @@ struct CURLRow: Sendable {
         CURLRow(name: name, letter: letter, takesValue: false) { set(&$0, &$1, $2.isOn) }
     }
 
-    /// An option that means the same as our option `ownName`.
+    /// An option that means the same as fireweed's option `ownName`.
     ///
     /// `change` converts curl's value to ours; if it returns `nil`, the option is ignored.
     static func own(
@@ -96,7 +96,7 @@ struct CURLRow: Sendable {
         names.map { value($0) { _, _, _ in } }
     }
 
-    /// The row with a long name, or with an unambiguous prefix of one, as curl accepts it.
+    /// Returns the row with a long name; as in curl, an unambiguous prefix is enough.
     static func named(_ name: String) -> CURLRow? {
         if let exact = all.first(where: { $0.name == name }) { return exact }
         let candidates = name.isEmpty ? [] : all.filter { $0.name.hasPrefix(name) }

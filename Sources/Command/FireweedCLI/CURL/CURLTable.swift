@@ -127,7 +127,7 @@ extension CURLRow {
                 invocation.writeOut = text
                 return
             }
-            // Line breaks in the file are dropped, as curl does.
+            // As in curl, line breaks in the file are dropped.
             invocation.writeOut = try LocalFile.text(String(text.dropFirst())).filter { !$0.isNewline }
         },
     ]
@@ -144,7 +144,8 @@ extension CURLRow {
         .own("max-redirs", nil, "--max-redirects") { Int($0).map { $0 < 0 ? "10000" : "\(min($0, 10_000))" } ?? $0 },
         .own("max-time", "m", "--max-time"), .own("connect-timeout", nil, "--connect-timeout"),
         .own("retry", nil, "--retry") { Int($0).map { "\(min($0, 100))" } ?? $0 },
-        // To curl 0 means the default: increasing delays, and no time limit for retries.
+        // To curl 0 means increasing delays (`--retry-delay`) or no time limit (`--retry-max-time`), which are the
+        // defaults here.
         .own("retry-delay", nil, "--retry-delay") { Double($0) == 0 ? nil : $0 },
         .own("retry-max-time", nil, "--retry-max-time") { Double($0) == 0 ? nil : $0 },
         .flag("parallel", "Z") { $0.parallelCount = $2 ? max(50, $0.parallelCount) : 1 },

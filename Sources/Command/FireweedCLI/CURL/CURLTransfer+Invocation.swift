@@ -6,7 +6,7 @@ import Foundation
 import Glibc
 
 extension CURLTransfer {
-    /// The invocation of this part of a command; throws `UsageError`.
+    /// Returns the invocation of this part of a command, based on `given`; throws `UsageError`.
     func applied(to given: Invocation) throws -> Invocation {
         var invocation = given
         guard !urls.isEmpty else {
@@ -14,12 +14,12 @@ extension CURLTransfer {
         }
         if isHead, !sendsDataInQuery, let option = content.option { throw CURLContent.conflict("-I", option) }
         if proxy?.isEmpty == true {
-            // Not even that of the environment.
+            // `-x ''` also disables the environment's proxy.
             invocation.bypassedHosts = ["*"]
         } else if let proxy {
             guard Proxy(proxy) != nil else { throw UsageError(message: "the proxy of the curl command is not a URL") }
             invocation.proxy = proxy
-            // The environment's exceptions apply to this proxy too.
+            // As in curl, the environment's exceptions (`no_proxy`) apply to this proxy too.
             if invocation.bypassedHosts.isEmpty, !invocation.bypassesNothing {
                 let names: [String] = ["no_proxy", "NO_PROXY"]
                 let lists = names.compactMap { name in getenv(name).map { String(cString: $0) } }
@@ -27,7 +27,8 @@ extension CURLTransfer {
                 invocation.bypassedHosts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             }
         }
-        // To curl, `-k` makes authorities pointless, but not wrong; a default of ours gives way to `--cacert`.
+        // curl accepts `--cacert` with `-k` and ignores it; here `--insecure` and `--cacert` together are a usage
+        // error, so the file is dropped. `--cacert` alone replaces an `--insecure` of the configuration file.
         if isInsecure {
             invocation.authorityFile = nil
         } else if invocation.authorityFile != nil {
@@ -94,14 +95,14 @@ extension CURLTransfer {
         return false
     }
 
-    /// The URL without the backslashes that browsers write before brackets and braces.
+    /// Returns the URL without the backslashes that browsers write before brackets and braces.
     private static func withoutEscapes(_ text: String) -> String {
         text.replacing(/\\([\[\]{}])/) { String($0.1) }
     }
 
     // MARK: URLs
 
-    /// The URL that curl makes of a word, as text and parsed; user and password decoded.
+    /// Returns the URL that curl makes of a word, as text and parsed, and separately its decoded user and password.
     ///
     /// Throws `UsageError` for a word that is not a URL of HTTP.
     func read(_ word: String) throws -> (text: String, url: URL?, userInfo: String?) {
@@ -154,12 +155,12 @@ extension CURLTransfer {
         }
     }
 
-    /// Percent-encodings in lower case, as curl writes them in a URL.
+    /// Makes the percent-encodings of a URL lower-case, as curl does.
     private static func lowerCase(_ text: String) -> String { text.replacing(/%[0-9A-F]{2}/) { $0.0.lowercased() } }
 
     // MARK: Credentials
 
-    /// `USER:PASSWORD` for a URL, where both may be empty; `nil` without credentials.
+    /// Returns `USER:PASSWORD` for a URL, where both may be empty; `nil` without credentials.
     ///
     /// A netrc file takes precedence over the URL, unless the file is optional and the URL has a password.
     func credentials(for url: URL, ofURL own: String?) throws -> String? {

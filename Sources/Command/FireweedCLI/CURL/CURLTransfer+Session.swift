@@ -7,7 +7,7 @@ import Glibc
 import Synchronization
 
 extension CURLTransfer {
-    /// A cookie that the part before a `--next` has left.
+    /// A cookie from the part of the command before a `--next`.
     struct EarlierCookie: Sendable, Equatable {
         let cookie: HTTPCookie
 
@@ -19,10 +19,10 @@ extension CURLTransfer {
 
     // MARK: Cookies
 
-    /// Puts the cookies of `-b FILE` into a configuration.
+    /// Puts the cookies of `-b FILE`, and those left by the part before a `--next`, into a configuration.
     ///
-    /// Without `-b FILE`, `-c` and a session of ours (`isKept`) the request sends and stores no cookies, as in curl.
-    /// Throws `UsageError` for a file that cannot be read.
+    /// If the command has neither `-b FILE` nor `-c`, and no saved session is in use (`isKept`), the cookie storage is
+    /// not used, as in curl. Throws `UsageError` for a file that cannot be read.
     func prepareCookies(of configuration: URLSessionConfiguration, for url: URL, isKept: Bool) throws {
         guard keepsCookies || isKept, let storage = configuration.httpCookieStorage else {
             configuration.httpShouldSetCookies = false
@@ -33,7 +33,8 @@ extension CURLTransfer {
         for earlier in earlierCookies { storage.setCookie(earlier.cookie) }
     }
 
-    /// The cookies of the files in curl's order: longer paths first, then longer domains, longer names, later cookies.
+    /// Returns the cookies of the files in curl's order: longer paths first, then longer domains, longer names, later
+    /// cookies.
     ///
     /// A later cookie of the same domain, path and name replaces an earlier one.
     private func fileCookies(for url: URL) throws -> [HTTPCookie] {
@@ -52,7 +53,8 @@ extension CURLTransfer {
         return ranked.sorted { $0.rank > $1.rank }.enumerated().compactMap { index, ranked in
             var properties = ranked.0.properties ?? [:]
             properties[HTTPCookiePropertyKey("Created")] = Double(index)
-            // Of `properties` Foundation reads neither again: one is a `Bool` there, the other one is missing.
+            // Foundation does not read these two from `properties`: `secure` is a `Bool` there, and `HttpOnly` is
+            // missing.
             if ranked.0.isSecure { properties[.secure] = "TRUE" }
             if ranked.0.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
             return HTTPCookie.make(properties, octets: ranked.0.wireOctets)
@@ -80,12 +82,12 @@ extension CURLTransfer {
             isPOST = plan.method == .post
             content = if case .data(let data, _) = plan.content { data } else { nil }
             headers = plan.headers
-            // Credentials in one of several URLs are for that URL alone.
+            // Credentials in one of several URLs are only for that URL.
             secret = invocation.authentication ?? (invocation.urlCount > 1 ? nil : invocation.userInfo)
         }
     }
 
-    /// The message that curl would send after a redirect.
+    /// Returns the message that curl would send after a redirect.
     ///
     /// - Parameters:
     ///   - request: the message that the library would send.
@@ -125,7 +127,7 @@ extension CURLTransfer {
     }
 
     private func addCredentials(to request: inout URLRequest, _ first: FirstMessage) {
-        // Also the fields that the library takes for credentials, such as `X-Api-Key`.
+        // Restores the fields that the library removes because they may be credentials, such as `X-Api-Key`.
         for field in first.headers where request.headers[field.name] == nil {
             let name = field.name.lowercased()
             let isOfMessage = name.hasPrefix("content-") || ["host", "transfer-encoding", "expect"].contains(name)
@@ -152,10 +154,10 @@ extension CURLTransfer {
 
     /// Creates a file's folder for `--create-dirs`, and returns the file, or a free name if no file may be replaced.
     ///
-    /// `file` is `nil` when the response names it. Throws `OutputError`.
+    /// `file` is `nil` when the response names the file. Throws `OutputError`.
     func prepared(_ file: String?) throws -> String? {
         let manager = FileManager.default
-        // Without NSString, which crashes for names of one letter (Foundation 6.3).
+        // `NSString` is not used, since it crashes for names of one letter (Foundation 6.3).
         let folder = file.map { file in file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "" } ?? outputFolder
         if createsFolders, let folder, !folder.isEmpty {
             do {
@@ -183,7 +185,8 @@ extension CURLTransfer {
     /// The files that this run has written heads to.
     private static let headFiles = Mutex<Set<String>>([])
 
-    /// Writes the `ETag` of a response to the file of `--etag-save`; without one, an existing file stays as it is.
+    /// Writes the `ETag` of a response to the file of `--etag-save`; without an `ETag`, an existing file stays as it
+    /// is.
     func writeTag(of response: HTTPURLResponse?) {
         guard let savedTagFile else { return }
         let tag = response?.value(forHTTPHeaderField: "ETag").map { "\($0)\n" } ?? ""

@@ -27,12 +27,12 @@ struct CURLTransfer: Sendable, Equatable {
 
     /// The lines of `-H`.
     var fieldLines: [String] = []
-    /// `nil` for our own value; empty for no `User-Agent`.
+    /// `nil` for fireweed's default; empty for no `User-Agent`.
     var userAgent: String?
     var referer: String?
-    /// Each message after a redirect gets the previous URL as its `Referer`.
+    /// Whether each message after a redirect gets the previous URL as its `Referer`.
     var updatesReferer = false
-    /// Credentials go to the hosts of redirects too.
+    /// Whether credentials are also sent to the hosts of redirects.
     var trustsRedirects = false
     /// The statuses of redirects after which a POST stays a POST.
     private(set) var statusesThatKeepPOST: Set<Int> = []
@@ -44,7 +44,7 @@ struct CURLTransfer: Sendable, Equatable {
     var cookieFiles: [String] = []
     var cookieJar: String?
     var dropsSessionCookies = false
-    /// The cookies that the part before a `--next` has left.
+    /// The cookies from the part of the command before a `--next`.
     var earlierCookies: [EarlierCookie] = []
 
     var proxyUser: String?
@@ -55,7 +55,7 @@ struct CURLTransfer: Sendable, Equatable {
     var lowSpeedSeconds: Int?
     private var proxyText: String?
     /// The URL of a proxy, with user and password of `--proxy-user`, which replace those in the URL; empty for `-x ''`,
-    /// which uses no proxy at all.
+    /// which disables proxies.
     var proxy: String? {
         get {
             proxyText.map { text in
@@ -67,11 +67,11 @@ struct CURLTransfer: Sendable, Equatable {
 
     /// Whether the content of a status of 400 or more is not printed (`-f`).
     var hidesFailures = false
-    /// Nothing is printed on standard error (`-s`), except failures with `-S`.
+    /// Whether nothing is printed on standard error (`-s`), except failures with `-S`.
     var isSilent = false
     var showsErrors = false
 
-    /// The outputs, for the URLs in their order.
+    /// The outputs of `-o` and `-O`: the first for the first URL, and so on.
     var outputs: [Output] = []
     var namesAllByURL = false
     var takesNameOfResponse = false
@@ -81,13 +81,13 @@ struct CURLTransfer: Sendable, Equatable {
     /// The value of `-C`: `-`, or the number of bytes to skip.
     var offset: String?
     var headFile: String?
-    /// Heads are written before the content, to the same place.
+    /// Whether heads are written before the content, to the same output.
     var includesHeads = false
-    /// A proxy's heads for CONNECT are left out of the output and of the file of heads.
+    /// Whether a proxy's heads for CONNECT are left out of the output and of the file of heads.
     var hidesTunnelHeads = false
-    /// The heads go to standard error: curl's `-v`, which is another one than our own.
+    /// Whether the heads go to standard error, as with curl's `-v`; fireweed's own `-v` is different.
     var isVerbose = false
-    /// Content codings are offered, and decoded on receipt.
+    /// Whether content codings are offered, and decoded on receipt (`--compressed`).
     var asksForCodings = false
 
     /// Whether cookies of responses are kept: curl does so only with a cookie file or a cookie jar.
@@ -111,12 +111,13 @@ struct CURLTransfer: Sendable, Equatable {
         if isOn { statusesThatKeepPOST.insert(status) } else { statusesThatKeepPOST.remove(status) }
     }
 
-    /// The transfers of this one: with `-T` one for each file and URL, with `-C` one for each URL, else this one.
+    /// Splits this transfer: with `-T` into one for each file and URL, with `-C` into one for each URL; otherwise
+    /// returns only this transfer.
     ///
     /// The first file is for the first URL, and so on; a URL without a file is fetched. Braces and brackets in a file's
     /// name stand for several files. Throws `UsageError` for a file without a URL.
     func parts() throws -> [CURLTransfer] {
-        // Each file has its own offset.
+        // With `-C`, the file of each URL has its own offset.
         if offset != nil, content.uploads.isEmpty, urls.count > 1 {
             return urls.enumerated().map { index, url in
                 var part = self
@@ -147,7 +148,7 @@ struct CURLTransfer: Sendable, Equatable {
 
     // MARK: Files
 
-    /// The file of a URL; `nil` for standard output; throws `UsageError` if `-O` finds no name.
+    /// Returns the output file of a URL; `nil` for standard output; throws `UsageError` if `-O` finds no name.
     func file(ofURL number: Int, _ url: String) throws -> String? {
         let output = number < outputs.count ? outputs[number] : namesAllByURL ? .remoteName : nil
         let name: String
@@ -174,7 +175,8 @@ struct CURLTransfer: Sendable, Equatable {
 
 /// The schemes of URLs, as curl finds them.
 enum CURLScheme {
-    /// The `://` after the scheme of a text; `nil` for a text without a scheme, even if its query has a URL.
+    /// Returns the range of the `://` after the scheme of a text; `nil` for a text without a scheme, even if its query
+    /// has a URL.
     static func end(of text: String) -> Range<String.Index>? {
         guard let end = text.firstRange(of: "://") else { return nil }
         let isScheme = text[..<end.lowerBound].allSatisfy {
@@ -186,7 +188,7 @@ enum CURLScheme {
 
 /// Proxies as curl writes them.
 enum CURLProxy {
-    /// The URL of a proxy, by default with `scheme` and port 1080, or 443 for https; empty for an empty text.
+    /// Returns the URL of a proxy, by default with `scheme` and port 1080, or 443 for https; empty for an empty text.
     static func url(_ text: String, scheme: String) -> String {
         guard !text.isEmpty else { return "" }
         let full = CURLScheme.end(of: text) != nil ? text : "\(scheme)://\(text)"

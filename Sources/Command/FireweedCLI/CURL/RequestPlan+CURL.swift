@@ -11,10 +11,11 @@ struct CURLFields {
     private(set) var removedNames: [String] = []
 
     /// Reads the lines of `-H`: `Name: value`; `Name;` is a field without a value, and `Name:` removes a field that
-    /// would be added; throws `UsageError`.
+    /// would be added.
     init(_ texts: [String]) throws {
         for text in texts {
-            // Searched by scalars, as curl searches bytes: a combining character after the colon must not hide it.
+            // Searches scalars, as curl searches bytes: in a `Character`, a combining mark after the colon would hide
+            // the colon.
             let scalars = text.unicodeScalars
             // curl ignores a line with neither a colon nor a semicolon.
             guard let end = scalars.firstIndex(where: { $0 == ":" || $0 == ";" }), end > scalars.startIndex else {
@@ -40,12 +41,12 @@ struct CURLFields {
         removedNames.removeAll { names.contains($0.lowercased()) }
     }
 
-    /// The values of the lines with a name, in their order.
+    /// Returns the values of the lines with a name, in their order.
     func values(_ name: String) -> [String] {
         lines.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
     }
 
-    /// The value of the first line with a name.
+    /// Returns the value of the first line with a name.
     func value(_ name: String) -> String? { values(name).first }
 
     /// Adds a field that curl adds, unless the command has or removes it, or the value is empty.
@@ -69,7 +70,7 @@ struct CURLFields {
 }
 
 extension CURLTransfer {
-    /// The fields of the message, and its content; reads the files that the command names.
+    /// Returns the fields of the message, and its content; reads the files that the command names.
     ///
     /// Throws `UsageError`.
     func message(
@@ -80,7 +81,7 @@ extension CURLTransfer {
             if userAgent.isEmpty { fields.omit("User-Agent") } else { fields.addDefault("User-Agent", userAgent) }
         }
         fields.addDefault("Referer", referer)
-        // A field of the command's own replaces those of `-b NAME=VALUE`; cookies of files are sent with either.
+        // A `Cookie` field of `-H` replaces the cookies of `-b NAME=VALUE`; cookies from files are sent in both cases.
         fields.addDefault("Cookie", cookies.joined(separator: ";"))
         // The transport sends its own.
         for name in ["Keep-Alive", "Proxy-Connection"] { fields.remove(name) }
@@ -106,7 +107,7 @@ extension CURLTransfer {
         if content.isForm {
             let type = fields.value("Content-Type")
             let form = try content.multipart(contentType: type)
-            // Large files are not held in memory.
+            // A large form is streamed, since it should not be held in memory.
             if type == nil, form.contentLength > 1 << 20 { return .multipart(form) }
             if type?.lowercased().contains("boundary=") != true {
                 fields.replace("Content-Type", "\(type ?? "multipart/form-data"); boundary=\(form.boundary)")
@@ -190,7 +191,7 @@ extension RequestPlan {
 enum CURLDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-    /// The date of a text with a day, a month, a year and perhaps a time, in any order, in UTC; `nil` for other text.
+    /// Parses a text with a day, a month, a year and perhaps a time, in any order, in UTC; `nil` for other text.
     static func date(of text: String) -> Date? {
         if let date = HTTPDate.parse(text) { return date }
         var time = tm()

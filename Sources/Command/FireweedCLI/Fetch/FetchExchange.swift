@@ -17,7 +17,7 @@ struct FetchExchange: Sendable {
     private let removedNames: Set<String>
     private let text: MessageText
 
-    /// The plan of what the command line gives every request, made with a placeholder URL: each item has its own URL.
+    /// Makes the plan of the settings for every request, with a placeholder URL: each item has its own URL.
     ///
     /// Throws `UsageError`, and what reading files of the command line throws.
     static func plan(_ invocation: Invocation) throws -> RequestPlan {
@@ -76,7 +76,7 @@ struct FetchExchange: Sendable {
         return record
     }
 
-    /// The message of a request that has content, or whose response is saved.
+    /// Returns the message of a request that has content, or whose response is saved.
     private func message(_ request: FetchRequest, _ headers: HTTPHeaders) -> URLRequest {
         var message = URLRequest(url: request.url)
         message.method = request.method
@@ -85,7 +85,7 @@ struct FetchExchange: Sendable {
         return message
     }
 
-    /// The credentials of a request: its URL's own, those of the command line, or those of the session.
+    /// Returns the credentials of a request: those of its URL, else of the command line, else of the session.
     private func authentication(for request: FetchRequest) -> Authentication? {
         if let userInfo = request.userInfo { return Authentication(type: .basic, secret: userInfo) }
         return givenAuthentication ?? kept.saved.authentication(for: request.url)
@@ -104,7 +104,7 @@ struct FetchExchange: Sendable {
     private func fetch(_ request: FetchRequest, _ record: inout FetchRecord) async {
         let authentication = authentication(for: request)
         let headers = headers(of: request, authentication)
-        // No `URLRequest` if there is no content: making one takes microseconds, and reading it as long.
+        // Without content no `URLRequest` is made, since making one takes microseconds, and reading it takes as many.
         let task =
             request.content == nil
             ? session.request(request.url, method: request.method, headers: headers)
@@ -130,7 +130,7 @@ struct FetchExchange: Sendable {
         let file = file(of: record.item, request)
         let authentication = authentication(for: request)
         let message = message(request, headers(of: request, authentication))
-        // A killed run may have left a file without a record, which a resumed run replaces.
+        // A killed run may have left a file without a record; a resumed run replaces this file.
         var options: DownloadRequest.Options = [.createIntermediateDirectories, .waitForValidation]
         if invocation.goesOn { options.insert(.removePreviousFile) }
         let task = session.download(message) { [options] _, _ in (URL(fileURLWithPath: file), options) }
@@ -175,7 +175,8 @@ struct FetchExchange: Sendable {
         }
     }
 
-    /// The file of an item: its number, and the safe characters of the last component of the URL's path.
+    /// Returns the file of an item, named by its number and the safe characters of the last component of the URL's
+    /// path.
     private func file(of item: FetchItem, _ request: FetchRequest) -> String {
         let digits = String(item.index)
         let number = String(repeating: "0", count: max(0, 7 - digits.count)) + digits

@@ -43,9 +43,9 @@ final class FetchFleet: Sendable {
     private let state = Mutex(State())
     private let isStopped = Atomic(false)
 
-    /// The wait of a run before it sends a command to the server again.
+    /// The delay before a run sends a command to the server again.
     private static let pause = Duration.milliseconds(200)
-    /// The number of unfinished items in the shared list from which a run waits before it adds more.
+    /// A run adds no more items while the shared list has this number of unfinished items, or more.
     private static let backlog = 10_000
 
     /// Makes the run's part in the list.
@@ -54,7 +54,7 @@ final class FetchFleet: Sendable {
     ///   - url: the server.
     ///   - invocation: the name of the list, and the lease.
     ///   - defaults: the command line's settings for every request.
-    /// - Throws: `UsageError` for a URL that is not one of a server.
+    /// - Throws: `UsageError` if the URL is not that of a Redis or Valkey server.
     init(url: String, _ invocation: Invocation, defaults: FetchDefaults) throws {
         var configuration = Fleet.Configuration()
         configuration.commandDeadline = .seconds(2)
@@ -113,7 +113,7 @@ final class FetchFleet: Sendable {
 
     // MARK: Working
 
-    /// Takes up to `count` items; waits until there are some, or the list is finished.
+    /// Takes up to `count` items; waits until there are items, or the list is finished.
     ///
     /// Items in `finished` need no request: an earlier run was killed after it had written their records.
     func next(_ count: Int, finished: FetchJournal) async -> Answer {
@@ -226,7 +226,7 @@ final class FetchFleet: Sendable {
 
     /// Returns the next lines; `nil` at the end; throws `OutputError` and `CancellationError`.
     private func lines(of input: FetchInput) async throws -> [FetchLine]? {
-        // A stream, since it ends when the task is cancelled, while a read from a pipe may block for longer.
+        // Waits on a stream, which ends when the task is cancelled; a read from a pipe may block for longer.
         let (answers, continuation) = AsyncStream<FetchInput.Answer>.makeStream()
         input.read {
             continuation.yield($0)
@@ -240,7 +240,7 @@ final class FetchFleet: Sendable {
         }
     }
 
-    /// Adds a batch when it is this run's turn, and waits for room in the list; false when the list was already
+    /// Adds a batch when it is this run's turn, and waits for room in the list; returns false if the list was already
     /// complete.
     private func add(_ batch: [[UInt8]], isEnd: Bool, _ position: inout FetchPosition) async throws -> Bool {
         var batch = batch[...]
@@ -263,8 +263,8 @@ final class FetchFleet: Sendable {
             position.knownChecksum = reply.checksum
             let fitted = position.fits
             position.skip(&batch)
-            // A queue of the same list fits. With `isEnd`, such a queue would be complete, and this method would have
-            // returned.
+            // If the position does not fit, the queue has another list. With `isEnd`, a queue of the same list would be
+            // complete, and this method would have returned above.
             guard fitted, position.fits, !isEnd else {
                 throw OutputError(errorDescription: "it was begun with another list; another --queue begins anew")
             }
@@ -282,9 +282,9 @@ final class FetchFleet: Sendable {
 
 /// A run's position in its list, and the part of the list that the queue is known to have; pure.
 struct FetchPosition: Sendable, Equatable {
-    /// The number of lines that were passed.
+    /// The number of lines of the list before this position.
     private(set) var count = 0
-    /// The checksum of these lines; empty for none.
+    /// The checksum of the lines before this position; empty without such lines.
     private(set) var checksum = ""
     /// The number of lines that the queue is known to have, and their checksum.
     var known = 0

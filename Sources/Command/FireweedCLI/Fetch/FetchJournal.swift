@@ -1,17 +1,17 @@
-// The list of items that earlier runs have finished; pure, apart from reading a file.
+// The list of items that earlier runs have finished; pure, except for reading a file.
 
 import Foundation
 import Glibc
 
 /// The finished items in a file of records, or in a journal.
 ///
-/// A record is appended as a whole and begins with its item's number and key. A killed run may have left half a record
-/// at the end, which is cut off. Each item takes eight bytes of memory.
+/// A record is appended as a whole and begins with its item's number and key. If a killed run has left half a record at
+/// the end, that half is cut off. Each item takes eight bytes of memory.
 struct FetchJournal {
     /// The key of each item, by its number; 0 for an item that is not finished.
     private var keys: [UInt64] = []
     private(set) var count = 0
-    /// Where the last whole line ends.
+    /// The offset at which the last whole line ends.
     private(set) var end: off_t = 0
 
     /// Numbers this far above `count` are ignored, to limit memory for a damaged file: items never run so far ahead.
@@ -28,7 +28,7 @@ struct FetchJournal {
         keys[index] = max(1, key)
     }
 
-    /// Reads a file from its beginning; throws `OutputError` for one that has something else in it.
+    /// Reads a file from its beginning; throws `OutputError` if the file cannot be read, or has content but no records.
     init(readingFrom descriptor: Int32, named name: String) throws {
         var buffer = [UInt8](repeating: 0, count: 256 * 1024)
         var head: [UInt8] = []
@@ -75,7 +75,7 @@ struct FetchJournal {
 
     private static let errorMember = Array(", \"error\": \"".utf8)
 
-    /// Whether a record has the member `error`, apart from those of its members.
+    /// Whether a record itself has the member `error`; members of nested objects do not count.
     private static func hasError(_ head: [UInt8]) -> Bool {
         var (depth, isText, isEscaped) = (0, false, false)
         for index in head.indices {
@@ -106,13 +106,13 @@ struct FetchJournal {
         count -= 1
     }
 
-    /// The beginning of a record: `{"index": 12, "key": "0123456789abcdef"`.
+    /// Returns the beginning of a record: `{"index": 12, "key": "0123456789abcdef"`.
     static func head(index: Int, key: UInt64) -> String {
         let digits = String(key, radix: 16)
         return "{\"index\": \(index), \"key\": \"\(String(repeating: "0", count: 16 - digits.count))\(digits)\""
     }
 
-    /// The number and the key in the beginning of a line; `nil` for a line that is not a record.
+    /// Returns the number and the key at the beginning of a line; `nil` for a line that is not a record.
     static func entry(_ bytes: [UInt8]) -> (index: Int, key: UInt64)? {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.hasPrefix("{\"index\": ") else { return nil }

@@ -108,7 +108,7 @@ final class FetchInput: Sendable {
     }
 
     private let queue = DispatchQueue(label: "fireweed.fetch.input")
-    // SAFETY: used on `queue` alone.
+    // SAFETY: used only on `queue`.
     private nonisolated(unsafe) let reader: FetchLineReader
     private let patterns: [URLGlob]
     /// The path of the list; `nil` for standard input, and for a run whose URLs are only on the command line.

@@ -2,8 +2,8 @@
 
 /// The items that were read and are not finished, and the order in which they run.
 ///
-/// The oldest item whose origin has room is next, so that one slow origin does not hold the others back. Few items
-/// wait, however long the list is.
+/// The oldest item whose origin has room is next, so that one slow origin does not hold the others back. However long
+/// the list is, only few items wait.
 struct FetchQueue {
     /// The maximum number of running items, in total and for each origin.
     let limit: Int
@@ -22,7 +22,7 @@ struct FetchQueue {
 
     var isEmpty: Bool { waiting.isEmpty && runningCount == 0 }
 
-    /// The number of items to read now.
+    /// The number of further items that may be read.
     var room: Int { max(0, waitingLimit - waiting.count) }
 
     mutating func append(_ item: FetchItem) { waiting.append(item) }

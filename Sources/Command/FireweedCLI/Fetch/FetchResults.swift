@@ -26,7 +26,7 @@ final class FetchResults: Sendable {
     private final class Appender {
         let descriptor: Int32
         let name: String
-        /// Where the last whole record ends; `nil` if this is not a regular file.
+        /// The offset at which the last whole record ends; `nil` if this is not a regular file.
         var end: off_t?
         var lastSynced = ContinuousClock.now
 
@@ -45,7 +45,7 @@ final class FetchResults: Sendable {
 
     private let waiting = Mutex(Waiting())
     private let queue = DispatchQueue(label: "fireweed.fetch.results")
-    // SAFETY: used on `queue` alone after `init`.
+    // SAFETY: used only on `queue` after `init`.
     private nonisolated(unsafe) let records: Appender
     private nonisolated(unsafe) let journal: Appender?
     /// The items that earlier runs have finished.

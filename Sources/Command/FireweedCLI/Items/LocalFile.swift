@@ -4,7 +4,7 @@ import CommandLanguage
 import Foundation
 import Glibc
 
-/// Reads files of every kind: regular ones, fifos, devices, and the `/dev/fd/N` that a shell makes of `<(…)`.
+/// Reads files of every kind: regular files, fifos, devices, and the `/dev/fd/N` that a shell makes of `<(…)`.
 enum LocalFile {
     /// Reads the whole content of a file, or of standard input for `-`; throws `UsageError`.
     static func data(_ path: String) throws -> Data {

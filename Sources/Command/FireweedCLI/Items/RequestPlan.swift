@@ -66,7 +66,7 @@ struct RequestPlan {
         headers = HTTPHeaders(Self.joined(lines))
     }
 
-    /// The lines, with those of the same name joined to one field.
+    /// Returns the lines as fields; lines with the same name become one field.
     ///
     /// The values of one name form a list, joined by "," (RFC 9110 §5.3); only cookies are joined by ";" (RFC 6265
     /// §4.2).
@@ -77,7 +77,7 @@ struct RequestPlan {
         }
     }
 
-    /// The field that an item gives; `nil` for an item that gives none.
+    /// Returns the field that an item gives; `nil` for an item of another kind.
     private static func line(_ item: Item) throws -> Field? {
         switch item.kind {
         case .header: Field(name: item.name, value: item.value.trimmingCharacters(in: .whitespaces))
@@ -88,7 +88,7 @@ struct RequestPlan {
         }
     }
 
-    /// The lines grouped by name, in the order of the first line of each name.
+    /// Returns the lines grouped by name, in the order of the first line of each name.
     private static func byName(_ lines: [Field]) -> [[Field]] {
         var (groups, places): ([[Field]], [String: Int]) = ([], [:])
         for line in lines {
@@ -124,19 +124,20 @@ struct RequestPlan {
                 throw UsageError(message: "the value of the field \(header.name) has a line break or a NUL in it")
             }
         }
-        // Before anything is sent; the transport would refuse the message.
+        // The transport would refuse these fields too, but only when the message is sent.
         let fields = FieldBlock(headers.map { Field(name: $0.name, value: $0.value) })
         if let refusal = fields.refusal { throw UsageError(message: refusal) }
     }
 
-    /// The same request for another URL.
+    /// Returns the same request for another URL.
     func with(url: URL) -> RequestPlan {
         var plan = self
         plan.url = url
         return plan
     }
 
-    /// The URL of an invocation with the query of this request; throws `UsageError` for a text that is not a URL.
+    /// Returns the URL of an invocation with the query of this request; throws `UsageError` for a text that is not a
+    /// URL.
     func url(for invocation: Invocation) throws -> URL {
         try Self.url(invocation, adding: query)
     }
@@ -198,7 +199,7 @@ struct RequestPlan {
     private static let jsonType = "application/json"
     private static let formType = "application/x-www-form-urlencoded; charset=utf-8"
 
-    /// The media type of content that is not made of items: what `-j` or `-f` says it is, else `own`.
+    /// Returns the media type of content that is not made of items: that of `-j` or `-f`, else `own`.
     private static func type(_ invocation: Invocation, else own: String) -> String {
         switch invocation.givenForm {
         case .json: jsonType
@@ -213,7 +214,7 @@ struct RequestPlan {
         return (try? JSONReader.read(text)) != nil
     }
 
-    /// The value that the items make, in the order of the command line, with JSON as it was written.
+    /// Encodes the JSON value of the items, in the order of the command line; JSON in items stays as it was written.
     private static func json(_ items: [Item]) throws -> Data {
         let builder = JSONBuilder()
         for item in items {
@@ -263,7 +264,7 @@ struct RequestPlan {
     }
 }
 
-/// Content that is read as it is sent, and so has no length: of a fifo, a device or a pipe of the shell.
+/// Content that is read as it is sent, and so has no known length: that of a fifo, a device or a pipe of the shell.
 struct FileStream: Sendable {
     let path: String
     /// The content, if it has been read already.
@@ -273,12 +274,12 @@ struct FileStream: Sendable {
 
     init(data: Data) { (path, self.data) = ("-", data) }
 
-    /// The content as a stream; to be called once.
+    /// Returns the content as a stream; to be called once.
     func stream() -> InputStream { data.map { InputStream(data: $0) } ?? DescriptorStream(path: path) }
 }
 
 extension Invocation {
-    /// The method to send; `hasInput` says whether standard input has content.
+    /// Returns the method to send; `hasInput` says whether standard input has content.
     func effectiveMethod(hasInput: Bool) -> String {
         method ?? (hasInput ? "POST" : effectiveMethod)
     }

@@ -66,7 +66,7 @@ final class CharacterSetDecoder {
         }
     }
 
-    /// Returns the character set of a byte order mark, else of the media type, else UTF-8.
+    /// Returns the name of the character set: that of a byte order mark, else that of the media type, else UTF-8.
     static func name(of bytes: some Collection<UInt8>, type: String?) -> String {
         let marks: [([UInt8], String)] = [
             ([0xEF, 0xBB, 0xBF], "UTF-8"), ([0xFE, 0xFF], "UTF-16"), ([0xFF, 0xFE], "UTF-16"),

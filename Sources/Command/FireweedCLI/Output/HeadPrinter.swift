@@ -14,14 +14,14 @@ struct HeadPrinter: Sendable {
     let contentText: TerminalText
     /// Whether heads of responses go to standard output byte for byte, for programs.
     let isRaw: Bool
-    /// Whether a proxy's responses to CONNECT are left out, except of standard error.
+    /// Whether a proxy's responses to CONNECT are left out of standard output; standard error gets them.
     var hidesTunnels = false
     /// The letters of `--print` whose parts are written to standard error, as with curl's `-v`.
     var tells: [Character] = []
     /// Writes the output.
     let write: @Sendable (TerminalText) -> Void
 
-    /// Shows a sent request, or, with `showsAll`, the responses that another request follows.
+    /// Shows a sent request, or, with `showsAll`, the responses before a further request.
     func show(_ event: WireRecorder.Event) {
         switch event {
         case .sent(let exchange):

@@ -5,11 +5,11 @@ struct JavaScriptTokens {
     private var scanner: CodeScanner
     /// For each open `${…}` of a template, the number of open braces in it.
     private var substitutions: [Int] = []
-    /// Whether a value can come next: then a `/` begins a regular expression, otherwise it divides.
+    /// Whether a value can come next, so that a `/` begins a regular expression instead of a division.
     private var expectsValue = true
     /// True after a dot, where a word is the name of a member.
     private var followsDot = false
-    /// The number of scalars that were left where the last search for the end of a regular expression stopped in vain.
+    /// The number of scalars after the point at which the last search for the end of a regular expression failed.
     ///
     /// Text before that point is not searched again, which would be slow for long lines.
     private var searchedRest = Int.max

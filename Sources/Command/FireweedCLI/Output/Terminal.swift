@@ -19,7 +19,7 @@ enum Terminal {
 
     private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// Columns of the terminal behind standard error; 80 when that is not known.
+    /// Columns of the terminal behind standard error; 80 if unknown.
     static var width: Int {
         var size = winsize()
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
@@ -38,7 +38,7 @@ enum Terminal {
         if let last = bytes.last { endsLine.store(last == 0x0A, ordering: .relaxed) }
     }
 
-    /// Whether what was last written to standard output ended a line.
+    /// Whether the last output to standard output ended with a line break.
     private static let endsLine = Atomic(true)
 
     /// Writes a line break if the last output did not end with one.
@@ -46,7 +46,7 @@ enum Terminal {
         if !endsLine.load(ordering: .relaxed) { write([0x0A]) }
     }
 
-    /// Output that `gathering(_:)` has not written yet; `nil` outside of it.
+    /// Output that `gathering(_:)` has not written yet; `nil` while that method does not run.
     private static let gathered = Mutex<[UInt8]?>(nil)
     private static let gatheringLimit = 64 * 1024
 
@@ -65,7 +65,7 @@ enum Terminal {
         write(text.bytes)
     }
 
-    /// Writes text from elsewhere to standard output: a pipe or a file gets every character, a terminal gets no control
+    /// Writes foreign text to standard output: a pipe or a file gets every character, a terminal gets no control
     /// characters.
     static func writeContent(_ text: String) { writeContent(Array(text.utf8)) }
 
@@ -101,7 +101,7 @@ enum Terminal {
         return nil
     }
 
-    /// The next byte; `nil` at the end.
+    /// Reads the next byte; `nil` at the end.
     private static func readByte(_ descriptor: Int32) -> UInt8? {
         var byte: UInt8 = 0
         while true {

@@ -1,6 +1,6 @@
 // Text that is safe to show on a terminal.
 
-/// Text for a terminal: our own literals unchanged, and interpolated values without control characters.
+/// Text for a terminal: string literals unchanged, and interpolated values without control characters.
 ///
 /// A server, a file name or an argument must not control the terminal. All printed text has this type, so that one
 /// place enforces this rule.

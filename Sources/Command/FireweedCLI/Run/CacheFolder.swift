@@ -5,7 +5,7 @@ import Foundation
 
 /// The cache that runs of the command share.
 enum CacheFolder {
-    /// `$XDG_CACHE_HOME/fireweed`, or `~/.cache/fireweed`.
+    /// Returns `$XDG_CACHE_HOME/fireweed`, or `~/.cache/fireweed`.
     static func url(environment: [String: String] = ConfigurationFolder.environment) -> URL {
         // The XDG Base Directory Specification says to ignore a path that is not absolute.
         let given = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
@@ -14,7 +14,8 @@ enum CacheFolder {
         return (given ?? home.appendingPathComponent(".cache")).appendingPathComponent("fireweed")
     }
 
-    /// The store; `nil` after a message if it cannot be opened, since a request does not need a cache.
+    /// Opens the store; prints a message and returns `nil` if it cannot be opened, since a request does not need a
+    /// cache.
     static func store() -> (any ResponseStore)? {
         let folder = url()
         do {
@@ -27,7 +28,7 @@ enum CacheFolder {
         }
     }
 
-    /// One line that says where the response came from.
+    /// Returns a line that says whether the response came from the cache.
     static func note(of metrics: TaskMetrics) -> String {
         switch metrics.responseSource {
         case .network: "* cache: miss\n"

@@ -1,4 +1,4 @@
-// Errors in one line, and the exit code that goes with them.
+// Error messages of one line, and their exit codes.
 
 import Fireweed
 import Foundation
@@ -10,7 +10,7 @@ struct ErrorText {
 
     /// Makes the text for an error.
     ///
-    /// The options in `invocation` tell which time-out has expired; `metrics` tell how far the exchange came.
+    /// `invocation` has the time limits, and `metrics` the elapsed time: together they show which limit expired.
     init(_ error: AFError, _ invocation: Invocation? = nil, _ metrics: TaskMetrics? = nil) {
         code = Self.code(of: error)
         if code == .timedOut, let invocation {
@@ -32,32 +32,33 @@ struct ErrorText {
         where text.hasPrefix(prefix) {
             text.removeFirst(prefix.count)
         }
-        // Foundation's placeholder for an error without a description.
+        // Replaces Foundation's placeholder for an error without a description.
         if text.contains("Error Domain=") || text.contains("NSURLErrorDomain error"),
             let code = Self.urlError(in: error)?.code
         {
             text = Self.words(for: code)
         }
-        // OpenSSL's words for a reply that is not TLS, and the engine's for a server that closes during the handshake.
+        // Replaces OpenSSL's message for a reply that is not TLS, and the transport's message for a server that closes
+        // the connection during the handshake.
         if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
         if text.hasPrefix("the TLS handshake with"),
             ["the server closed the connection", "Connection reset by peer"].contains(where: text.hasSuffix)
         {
             text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
         }
-        // The path of the temporary file does not interest the user.
+        // The description has the path of a temporary file, which means nothing to the user.
         if case .downloadedFileMoveFailed(let cause, _, _) = error { text = cause.plainText }
         if code == .tls, let hint = Self.trustHint(for: error, text) { text += "; \(hint)" }
-        // A sign-in may end with a redirect to an app's scheme: the user can find the URL in the response.
+        // A sign-in may end with a redirect to an app's scheme: the hint says how to see that URL.
         if text.hasPrefix("a redirect leads to") { text += " (--no-follow --headers shows where)" }
         if let option = Self.limitOption(for: error) { text += " (\(option))" }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    /// Which time limit expired.
+    /// Returns the message that names the expired time limit.
     ///
-    /// The elapsed time does not always tell: it begins with the exchange, which a busy machine begins late. If it is
-    /// shorter than every limit, the shortest limit expired.
+    /// The elapsed time can be too short, since it begins with the exchange, which a busy machine begins late. If the
+    /// elapsed time is shorter than every limit, the message names the shortest limit.
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
         let transaction = metrics?.transactionMetrics.last
         let isConnected = transaction.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
@@ -71,15 +72,15 @@ struct ErrorText {
         }
         let elapsed = metrics?.taskInterval.duration ?? 0
         let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit }
-        // Without a limit of ours, the kernel's time-out expired.
+        // If no option sets a limit, the kernel's time-out expired.
         guard let over else { return "the other side did not answer in time" }
         return "\(over.text) \(seconds(over.limit)) (\(over.option))"
     }
 
-    /// A hint for a failure because of a certificate; `nil` for other failures of TLS.
+    /// Returns a hint at an option for a failure because of a certificate; `nil` for other failures of TLS.
     private static func trustHint(for error: AFError, _ text: String) -> String? {
         switch urlError(in: error)?.code {
-        // The file of --cacert itself.
+        // The file of `--cacert` cannot be read, so a hint at `--cacert` would not help.
         case .serverCertificateHasUnknownRoot where text.contains("cannot be read"): nil
         case .serverCertificateHasUnknownRoot:
             "--cacert FILE has another authority trusted, and -k goes on without a check"
@@ -90,7 +91,7 @@ struct ErrorText {
         }
     }
 
-    /// The option that changes the limit that ended the exchange; `nil` without one.
+    /// Returns the option that changes the limit which ended the exchange; `nil` without such an option.
     private static func limitOption(for error: AFError) -> String? {
         switch urlError(in: error)?.errorUserInfo[NSUnderlyingErrorKey] as? TransferRefusal {
         case .expansion?: "--max-expansion"
@@ -115,7 +116,7 @@ struct ErrorText {
         }
     }
 
-    /// The transport's error, at any depth below the given one.
+    /// Returns the `URLError` that an error is or contains, at any depth.
     private static func urlError(in error: any Error) -> URLError? {
         if let found = error as? URLError { return found }
         return error.asAFError?.underlyingError.flatMap { urlError(in: $0) }

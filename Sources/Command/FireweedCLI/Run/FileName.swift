@@ -11,7 +11,7 @@ enum FileName {
 
     static func free(for response: HTTPURLResponse, url: URL, in folder: URL = URL(fileURLWithPath: ".")) -> URL {
         var name = SuggestedFileName.name(for: response, url: url) ?? "download"
-        // `rm *` would take such a name for an option.
+        // `rm *` would read a name that begins with a hyphen as an option.
         if name.hasPrefix("-") { name = "_" + name.dropFirst() }
         let stem = (name as NSString).deletingPathExtension
         let kind = (name as NSString).pathExtension
@@ -24,7 +24,7 @@ enum FileName {
         return folder.appendingPathComponent(candidate)
     }
 
-    /// Reserves a path; false if a file exists there, or an earlier download has reserved the path.
+    /// Reserves a path; returns false if a file with this path exists, or an earlier download has reserved the path.
     private static func take(_ path: String) -> Bool {
         !FileManager.default.fileExists(atPath: path) && given.withLock { $0.insert(path).inserted }
     }

@@ -11,7 +11,7 @@ import Synchronization
 final class Interruption: Sendable {
     private let listener: InterruptionSignals.Listener
 
-    /// The exit code for the signal that came; `nil` when none came.
+    /// The exit code for the first signal; `nil` before a signal.
     var code: ExitCode? { ExitCode(rawValue: 128 + listener.signal.load(ordering: .acquiring)) }
 
     /// Handles the signals from now on; `action` runs on the main thread, once.
@@ -27,10 +27,13 @@ final class Interruption: Sendable {
 
     deinit { end() }
 
-    /// Removes the action, so that the next signal ends the process: writing a file at the end may block on its reader.
+    /// Removes the action; the next signal ends the process, unless there is another `Interruption`.
+    ///
+    /// Called before output is written, since writing may block while the reader of a pipe does not read.
     func end() { InterruptionSignals.shared.remove(listener) }
 
-    /// Lets signals end the process until there is an interruption; for the start of the main thread.
+    /// Unblocks the signals, so that they end the process until there is an `Interruption`; called first on the main
+    /// thread.
     ///
     /// A child of a program that uses Foundation's `Process` often begins with all signals blocked.
     static func prepare() {
@@ -43,7 +46,7 @@ final class Interruption: Sendable {
         signal(SIGINT) { _ in Interruption.die(of: SIGINT) }
     }
 
-    /// Ends the process; `interrupted` ends it by SIGINT, since a shell ends its loop only after that signal.
+    /// Ends the process; with `interrupted` by SIGINT, since a shell ends its loop only if a command died of SIGINT.
     static func end(with code: ExitCode) -> Never {
         if code == .interrupted { die(of: SIGINT) }
         exit(code.rawValue)
@@ -60,7 +63,7 @@ final class Interruption: Sendable {
         _exit(128 + number)
     }
 
-    /// Waits for signals until the process ends; for the main thread.
+    /// Waits for signals until the process ends; called on the main thread.
     static func wait() -> Never { InterruptionSignals.wait() }
 }
 
@@ -70,10 +73,10 @@ final class Interruption: Sendable {
 private final class InterruptionSignals: Sendable {
     private let listeners = Mutex<[Listener]>([])
 
-    /// The part of one interruption, with the signal that it was notified of.
+    /// The action of one `Interruption`, and the signal that it was notified of.
     final class Listener: Sendable {
         let action: @Sendable (Int32) -> Void
-        /// The first signal's number; 0 before a signal, which gives no exit code.
+        /// The first signal's number; 0 before a signal, when `code` is `nil`.
         let signal = Atomic<Int32>(0)
 
         init(action: @escaping @Sendable (Int32) -> Void) { self.action = action }
@@ -82,9 +85,9 @@ private final class InterruptionSignals: Sendable {
     static let numbers = [SIGINT, SIGTERM, SIGHUP]
     static let shared = InterruptionSignals()
 
-    /// What the next signal does: the number of the first signal once it has arrived, or one of the two values below.
+    /// The number of the first signal; before it arrives, `awaited`; without an `Interruption`, `unheard`.
     ///
-    /// A signal handler may use nothing but atomics and a few system calls (signal-safety(7)).
+    /// An atomic, since a signal handler may use only atomics and a few system calls (signal-safety(7)).
     private static let state = Atomic<Int32>(unheard)
     /// There is no interruption: a signal ends the process.
     private static let unheard: Int32 = 0
@@ -102,8 +105,8 @@ private final class InterruptionSignals: Sendable {
     }
 
     private init() {
-        _ = Self.event  // no handler may be the first that uses it
-        Self.state.store(Self.unheard, ordering: .releasing)  // no handler may be the first that uses it
+        _ = Self.event  // made lazily, which a signal handler must not do
+        Self.state.store(Self.unheard, ordering: .releasing)  // made lazily too
         // A signal that is ignored from the start, as by nohup(1), stays ignored.
         for number in Self.numbers where !Self.isIgnored(number) {
             signal(number) { number in

@@ -8,14 +8,15 @@ import Glibc
 struct ListeningSocket {
     let descriptor: Int32
     let port: UInt16
-    /// The host as a URL has it.
+    /// The host in the form of a URL: an IPv6 address is in brackets.
     let host: String
-    /// The names in a certificate for the address, as OpenSSL writes them.
+    /// The subject alternative names of a certificate for the address, in OpenSSL's notation.
     let certificateNames: [String]
 
     /// Listens at an address or a name of this machine; port 0 chooses a free port.
     ///
-    /// Throws `UsageError` for what is neither an address nor a name, and `OutputError` where the system refuses.
+    /// Throws `UsageError` if `host` is neither an address nor a known name, and `OutputError` if the system does not
+    /// permit it.
     init(host: String, port: UInt16) throws {
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         var (hints, found) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)

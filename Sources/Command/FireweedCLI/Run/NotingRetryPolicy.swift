@@ -10,10 +10,10 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     private let isQuiet: Bool
     /// Whether the content can be read only once.
     private let isReadOnce: Bool
-    /// True after the message that there is no retry: the policy may be asked more than once.
+    /// Whether the message that there is no retry was printed: the policy may be asked more than once.
     private let hasRefused = Atomic(false)
 
-    /// Makes a policy; `delay`, in seconds, applies unless the server asks for another one.
+    /// Makes a policy; `delay`, in seconds, applies unless the server asks for another delay.
     init(
         limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, isQuiet: Bool, isReadOnce: Bool,
         options: RetryOptions
@@ -22,7 +22,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         self.isReadOnce = isReadOnce
         var options = options
         if let delay {
-            // Set as the policy's own delay, so that the policy compares it with the deadline.
+            // The delay is set as the policy's own, so that the policy compares it with the deadline.
             options.jitter = .none
             options.maximumDelay = .seconds(delay)
         }
@@ -69,7 +69,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         return error.asAFError.map { ErrorText($0).message } ?? error.plainText
     }
 
-    /// Why a transient failure is not retried; `nil` for every other failure.
+    /// Returns the reason for not retrying a transient failure; `nil` for every other failure.
     private func reason(against request: Request, _ error: any Error) -> String? {
         let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code
         let status = request.response?.statusCode
@@ -79,7 +79,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         guard mayPass, let method = request.request?.method else { return nil }
         if !retryableHTTPMethods.contains(method) { return "a \(method.rawValue) could take effect twice" }
         if isReadOnce, request.uploadProgress.completedUnitCount > 0 { return "the content cannot be read again" }
-        // For other refusals of the policy, the delay is too long.
+        // The only other reason for a refusal is that the delay is too long.
         if options.deadline != nil { return "the next attempt would come after --retry-max-time" }
         return "the server asks to wait for longer than a minute"
     }

@@ -13,7 +13,8 @@ final class OfflineServer {
     /// The open folder, which gives its socket a short path; -1 if the folder cannot be opened.
     private let descriptor: Int32
 
-    /// The socket's path, which is short wherever the folder is: at most 107 bytes are possible (unix(7)).
+    /// The socket's path, through the descriptor: it is short wherever the folder is, since the limit is 107 bytes
+    /// (unix(7)).
     let path: String
 
     /// Starts the server; throws what starting throws.
@@ -26,10 +27,10 @@ final class OfflineServer {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Removes the folder; for the end of the process, when no `deinit` runs.
+    /// Removes the folder; called before the process ends, since no `deinit` runs at that time.
     func removeFolder() { try? FileManager.default.removeItem(at: folder.url) }
 
-    /// The URL for this server: with http, and the same `Host`.
+    /// Returns the URL to send to this server: the scheme becomes http, and `Host` stays the same.
     static func url(_ url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         components?.scheme = "http"

@@ -30,7 +30,7 @@ enum OutputFile {
         case .stream(let device):
             guard access(device, W_OK) == 0 else { throw error(path, "that is not permitted") }
         case .file(let file, let attributes):
-            // `access` lets root write every file: a file without any write permission is refused all the same.
+            // For root, `access` permits every file, so the write permissions in the file's mode are checked too.
             guard !attributes.isReadOnly, access(file, W_OK) == 0 else { throw error(path, "the file is read-only") }
             try checkFolder(of: file, path)
         case .vacant(let file): try checkFolder(of: file, path)

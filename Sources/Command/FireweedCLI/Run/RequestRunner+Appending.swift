@@ -5,9 +5,9 @@ import Fireweed
 import Foundation
 
 extension RequestRunner {
-    /// Appends the response's content to a file as it comes.
+    /// Appends the response's content to a file as it arrives.
     ///
-    /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
+    /// `shared` is the interruption of several requests; with `nil`, a signal interrupts only this request.
     func append(to file: CURLAppendedFile, _ shared: Interruption?) async -> ExitCode {
         let request = session.streamRequest(compressedMessage, uploading: sentContent)
         authentication?.apply(to: request)
@@ -74,7 +74,7 @@ private final class FileGrowth: @unchecked Sendable {
     /// The queue on which a request calls this object.
     let queue = DispatchQueue(label: "fireweed.command.append")
     private let invocation: Invocation
-    // SAFETY: touched on the queue, and after the end of the request.
+    // SAFETY: used only on the queue, and after the end of the request.
     private(set) var failure: String?
     private(set) var hasGrown = false
     private var output: CURLAppendedFile.Output?
@@ -85,14 +85,14 @@ private final class FileGrowth: @unchecked Sendable {
         self.invocation = invocation
     }
 
-    /// Whether the content of a response belongs in the file: after an offset, only the bytes that come next.
+    /// Whether the content of a response is saved: with an offset, only if its range begins at the offset.
     func isSaved(_ response: HTTPURLResponse) -> Bool {
         if file.offset > 0 { return file.isContinued(by: response) }
         let status = response.statusCode
         return status != 304 && (invocation.savesEveryStatus || invocation.isSuccess(status))
     }
 
-    /// Begins a response; removes what an earlier attempt appended, since a retry sends it again.
+    /// Begins a response; removes the content of an earlier attempt, since a retry receives it again.
     func begin(_ response: HTTPURLResponse, heads: [[UInt8]]) {
         isOpen = isSaved(response)
         noteFailure {

@@ -6,7 +6,7 @@ import Foundation
 extension RequestRunner {
     /// Saves the response's content.
     ///
-    /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
+    /// `shared` is the interruption of several requests; with `nil`, a signal interrupts only this request.
     func download(_ shared: Interruption? = nil) async -> ExitCode {
         if let file = try? invocation.curl?.appendedFile { return await append(to: file, shared) }
         let place = invocation.goesOn ? partialFile : nil
@@ -20,14 +20,14 @@ extension RequestRunner {
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
             meter.begin(at: size ?? 0)
         } else if invocation.curl?.includesHeads != true {
-            // Without `--output` only the folder is known before the response: the name is a placeholder.
+            // Without `--output` only the folder is known before the response, so the name is a placeholder.
             task.staged(beside: URL(fileURLWithPath: invocation.outputFile ?? "fireweed-download"))
         }
         if canShowMeter { task.downloadProgress(queue: .global()) { meter.show($0) } }
         let interruption = shared ?? Interruption { task.cancel() }
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
-        // The process may end before the library would remove its temporary file.
+        // The process may end before the library removes its temporary files, so they are removed now.
         if response.error != nil { task.removeTemporaryFiles() }
         if let code = interruption.code {
             if place != nil, response.resumeData != nil { note(Self.continuation) }
@@ -51,10 +51,10 @@ extension RequestRunner {
             response, saved, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
     }
 
-    /// The file with a response's content.
+    /// Returns the file with a response's content.
     ///
-    /// With `--continue`, a response that is not part of the download, such as an error's with `--fail-with-body`, is
-    /// moved to the path of the complete file; throws what moving throws.
+    /// With `--continue`, a response that is not part of the download, such as an error response with
+    /// `--fail-with-body`, is moved to the path of the complete file; throws what moving throws.
     private func savedFile(_ response: AFDownloadResponse<URL>, _ place: URL?) throws -> URL? {
         guard let file = response.value, let target = place?.deletingPathExtension(),
             file.standardizedFileURL.path != target.standardizedFileURL.path
@@ -63,7 +63,7 @@ extension RequestRunner {
         return target
     }
 
-    /// Refuses a status that is retried, while retries are left, and a status whose content is not saved.
+    /// Refuses a status that `--retry` retries, while retries are left, and a status whose content is not saved.
     ///
     /// A 304 has no content, so the file stays.
     private func validate(_ task: DownloadRequest) {
@@ -78,20 +78,20 @@ extension RequestRunner {
         }
     }
 
-    /// Where a complete file goes.
+    /// Returns the destination of the complete file.
     private func destination(_ partialFile: URL?) -> DownloadRequest.Destination {
         let given = invocation.outputFile
         let (url, curl) = (plan.url, invocation.curl)
         let folder = URL(fileURLWithPath: curl?.outputFolder ?? ".")
         return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
-            // With `-i` heads are written before the content, which waits in a temporary file.
+            // With `-i`, heads are written before the content, so the content is first saved in a temporary file.
             if curl?.includesHeads == true, given != nil {
                 let name = "fireweed-\(UInt64.random(in: 0 ... .max))"
                 return (FileManager.default.temporaryDirectory.appendingPathComponent(name), .waitForValidation)
             }
             guard let given else {
-                // A name from the URL is that of `-O`, which replaces a file; a name from the server does not.
+                // As with `-O`, a name from the URL replaces an existing file; a name from the server does not.
                 if curl != nil, response.value(forHTTPHeaderField: "Content-Disposition") == nil {
                     let name = SuggestedFileName.sanitised(url.lastPathComponent) ?? "download"
                     return (folder.appendingPathComponent(name), [.removePreviousFile, .waitForValidation])
@@ -129,7 +129,7 @@ extension RequestRunner {
         return finish(outcome)
     }
 
-    /// Says that nothing was saved because of the status; returns the exit code.
+    /// Prints that nothing was saved because of the status; returns the exit code.
     func nothingSaved(_ outcome: RequestOutcome) -> ExitCode {
         let (code, status) = (finish(outcome), outcome.status ?? 0)
         // A curl command with a condition expects a 304: there is nothing new to save.
@@ -152,26 +152,29 @@ extension RequestRunner {
         }
     }
 
-    /// Says how an interrupted download continues.
+    /// The message that says how to continue an interrupted download.
     static let continuation: TerminalText = "fireweed: what has come is kept; the same command continues from there\n"
 
     // MARK: Continuing
 
-    /// The file for incomplete content: the complete file's path with `.part`, which does not depend on the response.
+    /// The file for incomplete content: the path of the complete file with `.part`.
+    ///
+    /// It does not depend on the response, so that the next run finds the file.
     private var partialFile: URL {
         let name = SuggestedFileName.sanitised(plan.url.lastPathComponent) ?? "download"
         return URL(fileURLWithPath: invocation.outputFile ?? name).appendingPathExtension("part")
     }
 
-    /// The exit code if the complete file exists already: success if it is as long as the server's, and not older.
+    /// Returns the exit code if the complete file exists already: success if it is as long as the server's content, and
+    /// not older.
     ///
-    /// `nil` if the file does not exist, so that there is something to download.
+    /// `nil` if the file does not exist and has to be downloaded.
     private func codeOfFinished(_ place: URL) async -> ExitCode? {
         let file = place.deletingPathExtension()
         let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
         guard let size = attributes?[.size] as? Int64 else { return nil }
         var headers = headers
-        headers.update(.acceptEncoding("identity"))  // so that the length is the file's
+        headers.update(.acceptEncoding("identity"))  // so that `Content-Length` is the file's length
         let request = session.request(plan.url, method: .head, headers: headers)
         authentication?.apply(to: request)
         let response = await request.serializingData(emptyResponseCodes: Self.everyStatus).response

@@ -64,11 +64,11 @@ extension RequestRunner {
         }
     }
 
-    /// The URL, in front of a message about one of several.
+    /// The URL as a prefix of messages if the command line has several URLs; else empty.
     var urlPrefix: TerminalText { invocation.urlCount > 1 ? "\(invocation.url): " : "" }
 
     private func verdict(_ outcome: RequestOutcome) -> (ExitCode, String?) {
-        // Without a response, an error of serialisation is only a consequence, and not the cause.
+        // Without a response, a serialisation error is only a consequence; the cause is that no response came.
         if let error = outcome.error, outcome.status != nil || !error.isResponseSerializationError {
             let failure = ErrorText(error, invocation, outcome.metrics)
             return (failure.code, failure.message)
@@ -88,7 +88,7 @@ extension RequestRunner {
         return (code, code == .success ? nil : "the status is \(status)")
     }
 
-    /// Says which expectations are not met; true when all are.
+    /// Prints the expectations that are not met; returns true if all are met.
     private func meetsExpectations(_ outcome: RequestOutcome) -> Bool {
         guard !invocation.expectations.isEmpty else { return true }
         let exchange = recorder?.last
@@ -116,7 +116,7 @@ extension RequestRunner.RequestOutcome {
 }
 
 extension Invocation {
-    /// The target of a redirect that `--proto` forbids; `nil` for another response.
+    /// Returns the target of a redirect that `--proto` forbids; `nil` for another response.
     func refusedTarget(of response: @autoclosure () -> HTTPURLResponse?) -> URL? {
         guard followsRedirects, let allowedSchemes, let response = response(), response.isRedirect,
             let base = response.url, let location = response.value(forHTTPHeaderField: "Location"),
@@ -127,7 +127,7 @@ extension Invocation {
 }
 
 extension WriteOut {
-    /// Makes the values of curl's variables after a request.
+    /// Makes the values of curl's `--write-out` variables after a request.
     init(
         _ outcome: RequestRunner.RequestOutcome, _ plan: RequestPlan, _ exchange: WireRecorder.Exchange?,
         code: ExitCode,

@@ -5,7 +5,8 @@ import Fireweed
 import Foundation
 
 extension RequestRunner {
-    /// Prints the request as a curl command: the session makes requests eagerly here, and never resumes them.
+    /// Prints the request as a curl command; with this option the session makes requests eagerly, and never resumes
+    /// them.
     func printCURL() -> ExitCode {
         let request = dataRequest()
         authentication?.apply(to: request)
@@ -14,7 +15,7 @@ extension RequestRunner {
             Terminal.tell("fireweed: \(failure.message)\n")
             return failure.code
         }
-        // Without the prompt, so that a shell can read the command from a pipe.
+        // Drops the prompt, so that a shell can read the command from a pipe.
         let described = request.cURLDescription()
         let command = described.hasPrefix("$ ") ? String(described.dropFirst(2)) : described
         let options = CURLOptions(invocation, plan: plan)
@@ -49,14 +50,14 @@ extension RequestRunner {
 
     /// Gets the response with its content.
     ///
-    /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
+    /// `shared` is the interruption of several requests; with `nil`, a signal interrupts only this request.
     func fetch(_ shared: Interruption? = nil) async -> Fetched {
         let request = prepare(dataRequest())
         let meter = uploadMeter(for: request)
         let interruption = shared ?? Interruption { request.cancel() }
         // The Swift task is never cancelled: a signal cancels the request.
         let task = request.serializingData(automaticallyCancelling: false, emptyResponseCodes: Self.everyStatus)
-        // A signal that came before the session had this request did not cancel it.
+        // A signal that arrived before the session had this request could not cancel the request.
         if interruption.code != nil { request.cancel() }
         let response = await task.response
         meter.end()
@@ -97,7 +98,8 @@ extension RequestRunner {
         let interruption = Interruption { request.cancel() }
         var printer: ContentPrinter?
         var completion: DataStreamRequest.Completion?
-        // The content of a redirect waits here. It was not requested, and is not printed if the redirect was refused.
+        // The held content of a redirect; `nil` for other responses. It is not printed if the redirect was refused,
+        // since the user did not request that content.
         var held: [UInt8]?
         for await stream in request.streamTask().streamingData() {
             switch stream.event {
@@ -135,9 +137,10 @@ extension RequestRunner {
         invocation.curl?.hidesFailures == true && status ?? 0 >= 400
     }
 
-    /// Shows the progress of the request's content.
+    /// Makes a meter that shows the progress of the request's content.
     ///
-    /// Only above the size of a socket's buffers: shorter content is sent before anyone could read a bar.
+    /// The meter shows only content larger than a socket's buffers: shorter content is sent before a user could see a
+    /// bar.
     private func uploadMeter(for request: Request) -> TransferMeter {
         let meter = TransferMeter(leastTotal: 256 * 1024)
         if case .none = plan.content { return meter }
@@ -145,10 +148,10 @@ extension RequestRunner {
         return meter
     }
 
-    /// Whether a bar can be drawn, and is wanted.
+    /// Whether a progress bar can be drawn, and is wanted.
     var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet && invocation.parallelCount == 1 }
 
-    /// The printer of the content: a pipe gets every byte as it comes, unless an option asks for something else.
+    /// Makes the printer of the content: a pipe gets the unchanged bytes as they arrive, unless an option changes this.
     ///
     /// `own` is the media type in the response.
     private func printer(ofType own: String?) -> ContentPrinter {
@@ -180,7 +183,7 @@ extension RequestRunner {
 }
 
 extension RequestRunner {
-    /// A media type without parameters and spaces, in lower case.
+    /// Returns a media type without parameters and spaces, in lower case.
     fileprivate static func essence(of type: String) -> String {
         // Most types have this form already.
         let isEssence = type.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2F || $0 == 0x2D }

@@ -6,8 +6,8 @@ import Foundation
 
 /// Runs an invocation that makes one request.
 final class RequestRunner: @unchecked Sendable {
-    // SAFETY: all properties are constants of types that may be shared, apart from a plan's multipart form, which is
-    // never changed.
+    // SAFETY: all properties are constants of types that may be shared, except a plan's multipart form, which is never
+    // changed.
     let invocation: Invocation
     let plan: RequestPlan
     private let made: SessionMaker.Made
@@ -17,11 +17,12 @@ final class RequestRunner: @unchecked Sendable {
     let authentication: Authentication?
     private let kept: SessionUse
     private let offlineServer: OfflineServer?
-    /// Letters of `--print`: as given, else by default head and content on a terminal, and the content alone in a pipe.
+    /// The letters of `--print` that apply; by default, head and content on a terminal, only the content in a pipe, and
+    /// at most the head if the content is saved.
     let parts: [Character]
     let text: MessageText
     let heads: HeadPrinter
-    /// `nil` if no option needs what it records.
+    /// `nil` if no option needs recorded heads.
     let recorder: WireRecorder?
     var session: Session { made.session }
     var cookies: HTTPCookieStorage? { made.cookies }
@@ -55,7 +56,7 @@ final class RequestRunner: @unchecked Sendable {
         self.kept = kept
     }
 
-    /// What is printed of one request, and how: each URL of a curl command has an output of its own.
+    /// Returns the parts to print, their format, and the printer of heads; each URL of a curl command has its own.
     private static func output(
         _ invocation: Invocation, _ plan: RequestPlan
     ) -> (parts: [Character], text: MessageText, heads: HeadPrinter) {
@@ -66,7 +67,8 @@ final class RequestRunner: @unchecked Sendable {
         let isPiped = invocation.curl != nil && !toFile && !Terminal.isOutput
         let text = MessageText(
             appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
-        // As with curl, the content alone goes to standard output, and with -i the heads of responses.
+        // As with curl's `-v`, heads go to standard error. Standard output gets the content, and with `-i` the heads of
+        // responses.
         let isVerbose =
             invocation.curl?.isVerbose == true && ["Hh", "Hhb"].contains(invocation.print) && !toFile
             && !invocation.isOffline
@@ -123,10 +125,10 @@ final class RequestRunner: @unchecked Sendable {
     ) throws -> HTTPHeaders {
         var headers = plan.headers
         var own = Set((plan.lines.map(\.name) + plan.removedHeaders).map { $0.lowercased() })
-        // Credentials of the command line replace a kept field.
+        // Credentials of the command line replace the session's `Authorization` field.
         if isGiven { own.insert("authorization") }
         kept.addFields(for: url, to: &headers, unless: own)
-        // Of a curl command, the session's cookies are added when it is sent.
+        // With a curl command, the session's cookies are added only when the request is sent (`cookiesFollowFields`).
         if let cookies = headers["Cookie"], own.contains("cookie"), kept.restored != nil, invocation.curl == nil {
             headers.update(name: "Cookie", value: kept.cookieField(cookies, for: url))
         }
@@ -149,7 +151,7 @@ final class RequestRunner: @unchecked Sendable {
             heads.parts.contains(where: "HBh".contains) || invocation.expectations.contains(where: \.needsFields)
             || invocation.writeOut != nil || invocation.showsDebugging || invocation.curl?.headFile != nil
             || invocation.curl?.includesHeads == true
-            // Another URL of the command may have its heads printed.
+            // The heads of another URL of the command may have to be printed.
             || invocation.curl != nil && invocation.urlCount > 1
         guard isWatched else { return nil }
         let tell: @Sendable (String) -> Void = { Terminal.tell("* \($0)") }
@@ -191,7 +193,8 @@ final class RequestRunner: @unchecked Sendable {
         if !invocation.isQuiet, invocation.curl?.isSilent != true { Terminal.tell(text) }
     }
 
-    /// Writes the session's file, the cookie jar and the archive; false when one of them could not be written.
+    /// Writes the session's file, the cookie jar and the archive; returns false if one of these files could not be
+    /// written.
     func keep() async -> Bool {
         offlineServer?.removeFolder()
         if invocation.usesCache { await session.flushResponseStore() }
@@ -247,7 +250,7 @@ final class RequestRunner: @unchecked Sendable {
     func dataRequest() -> DataRequest {
         switch sentContent {
         case .none where invocation.compresses: session.request(compressedMessage)
-        // No `URLRequest`: making one takes microseconds, and reading it as long.
+        // No `URLRequest` is made, since making one takes microseconds, and reading it takes as many.
         case .none: session.request(plan.url, method: plan.method, headers: headers)
         case .data(let data): session.upload(data, to: plan.url, method: plan.method, headers: headers)
         case .file(let file): session.upload(file, to: plan.url, method: plan.method, headers: headers)
@@ -257,7 +260,8 @@ final class RequestRunner: @unchecked Sendable {
         }
     }
 
-    /// The content apart from the message; `nil` without content, and with `--compress`, when the message has it.
+    /// The content to send beside the message; `nil` without content, and with `--compress`: the message then contains
+    /// it.
     var sentContent: StreamRequestContent? {
         invocation.compresses ? nil : content
     }
@@ -273,7 +277,7 @@ final class RequestRunner: @unchecked Sendable {
         }
     }
 
-    /// The message, which has the content if that is to be compressed.
+    /// The message; with `--compress` it contains the content.
     var compressedMessage: URLRequest {
         var request = message
         guard invocation.compresses else { return request }
@@ -291,10 +295,10 @@ final class RequestRunner: @unchecked Sendable {
 }
 
 extension Invocation {
-    /// Whether the credentials are those in this URL, and for it alone.
+    /// Whether the credentials come from this URL; they are used only for this URL.
     fileprivate var takesCredentialsOfURL: Bool { authentication == nil && userInfo != nil }
 
-    /// The invocation with connections to the offline server, whatever the options say about connections.
+    /// Returns the invocation with all connections to the offline server; options about connections have no effect.
     fileprivate func connected(to server: OfflineServer) -> Invocation {
         var invocation = self
         invocation.unixSocket = server.path

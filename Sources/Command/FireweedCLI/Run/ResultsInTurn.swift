@@ -1,4 +1,4 @@
-// Results of concurrent work, in the order in which the work was begun.
+// Results of concurrent work, in the order in which the work began.
 
 import Synchronization
 
@@ -15,7 +15,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         var reader: CheckedContinuation<Void, Never>?
         var workers: [CheckedContinuation<Void, Never>] = []
 
-        /// Takes the continuations of the reader or of the workers, which are to be resumed.
+        /// Removes and returns the waiting continuations of the reader or of the workers; the caller resumes them.
         mutating func waiting(reader isReaderMeant: Bool) -> [CheckedContinuation<Void, Never>] {
             guard isReaderMeant else {
                 defer { workers = [] }
@@ -30,7 +30,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
     private let lead: Int
     private let state = Mutex(State())
 
-    /// Makes the results of `count` numbers.
+    /// Hands out `count` numbers.
     init(count: Int, lead: Int) {
         (self.count, self.lead) = (count, lead)
     }
@@ -74,7 +74,7 @@ final class ResultsInTurn<Result: Sendable>: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The next results in order; waits until there is one; `nil` at the end.
+    /// Waits for the next results, and returns them in order; `nil` at the end and after `stop()`.
     func next() async -> [Result]? {
         while true {
             let (ready, workers, isOver) = state.withLock { state in

@@ -6,7 +6,7 @@ import FireweedTesting
 import FixtureServer
 import Foundation
 
-/// Runs the fixture server, or one that answers from a recording, until a signal ends it.
+/// Runs the fixture server, or a server that answers from a recording, until a signal ends it.
 struct ServeRunner {
     let port: UInt16
     let folder: String?
@@ -48,7 +48,7 @@ struct ServeRunner {
         }
     }
 
-    /// The user's own certificate authority, which is the same in every run.
+    /// Returns the user's own certificate authority, which is the same in every run.
     ///
     /// No program trusts the authority unless it is told to.
     private static func authority() throws -> CertificateAuthority {
@@ -56,7 +56,8 @@ struct ServeRunner {
         return try CertificateAuthority(keptIn: folder, name: "fireweed serve of this user")
     }
 
-    /// Starts the server with its endpoints, or with the files of a folder; returns a closure that stops it.
+    /// Starts the server with its endpoints, with one status, or with the files of a folder; returns a closure that
+    /// stops it.
     private func startFixtures(
         _ files: ServedFolder?, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
     ) throws -> () -> Void {
@@ -108,7 +109,7 @@ struct ServeRunner {
         return withExtendedLifetime(interruption) { ExitCode(rawValue: 128 + signal) ?? .failure }
     }
 
-    /// The files of the certificate that the options ask for; `nil` for clear text.
+    /// Returns the files of the certificate that the options ask for; `nil` for clear text.
     private func certificate(
         _ authority: CertificateAuthority?, for socket: ListeningSocket
     ) throws -> CertificateAuthority.Issued? {

@@ -5,7 +5,7 @@ import FixtureServer
 import Foundation
 import Glibc
 
-/// A file, and the conditions and ranges of requests for it (RFC 9110 §13.1, §14.2).
+/// Answers requests for one file, with their conditions and ranges (RFC 9110 §13.1, §14.2).
 struct ServedFile: Sendable {
     let file: OpenFile
     let type: String
@@ -17,7 +17,7 @@ struct ServedFile: Sendable {
     func response(to request: ReceivedRequest) -> FixtureResponse {
         let validators = [("ETag", tag), ("Last-Modified", date)]
         if isRefused(request) { return FixtureResponse(status: 412, fields: validators) }
-        // The length is that of the content which a 200 would have (RFC 9110 §8.6).
+        // The length in a 304 is that of a 200's content (RFC 9110 §8.6).
         if isUnchanged(request) { return part(0..<file.byteCount, status: 304, validators) }
         let fields = [("Content-Type", type), ("Accept-Ranges", "bytes")] + validators
         switch range(of: request) {
@@ -50,7 +50,7 @@ struct ServedFile: Sendable {
         return Double(file.seconds) <= since.timeIntervalSince1970
     }
 
-    /// Whether a list of entity tags contains that of the file.
+    /// Whether a list of entity tags contains the tag of the file, or `*`.
     private func names(_ tags: String, isStrong: Bool) -> Bool {
         tags.split(separator: ",").contains { word in
             let word = word.trimmingCharacters(in: .whitespaces)
@@ -67,7 +67,8 @@ struct ServedFile: Sendable {
         case none
     }
 
-    /// One range gives a part; several ranges, or a field that cannot be parsed, give the whole file, which is allowed.
+    /// Returns the requested part; the whole file for several ranges and for a field that cannot be parsed, which is
+    /// allowed.
     private func range(of request: ReceivedRequest) -> Part {
         guard request.method == "GET", let text = request.field("Range"), text.hasPrefix("bytes="), isCurrent(request)
         else { return .whole }
@@ -120,8 +121,8 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The piece with a number in a part; `.end` after the last, and in a file that became shorter, cutting the
-    /// response.
+    /// Returns the piece of a part with this number; `.end` after the last piece, and at the end of a file that became
+    /// shorter, which cuts the response off.
     func piece(_ number: Int, of part: Range<Int>) -> FixtureResponse.Piece {
         let offset = part.lowerBound + number * Self.pieceSize
         guard offset < part.upperBound else { return .end }

@@ -15,7 +15,9 @@ struct ServedFolder: Sendable {
     /// The folder for new files; `nil` without `--uploads`.
     private let uploads: UploadFolder?
 
-    /// Throws `OutputError` for a path without a folder; uploads may have `uploadLimit` bytes, `nil` accepts none.
+    /// Makes the answers for a folder; throws `OutputError` if the path is not a folder.
+    ///
+    /// An upload may have `uploadLimit` bytes; `nil` accepts no uploads.
     init(path: String, uploadLimit: Int? = nil) throws {
         let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         var isFolder: ObjCBool = false
@@ -26,7 +28,7 @@ struct ServedFolder: Sendable {
         uploads = uploadLimit.map { UploadFolder(root: url.path, limit: $0) }
     }
 
-    /// The receiver of a request's content.
+    /// Returns the receiver of a request's content, or a refusal.
     ///
     /// Methods that are not supported are refused before their content arrives.
     func reception(of request: ReceivedRequest) -> Reception {
@@ -60,7 +62,8 @@ struct ServedFolder: Sendable {
         path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? "/"
     }
 
-    /// The names in a folder: a page of links for browsers, and lines for other clients; or the folder's `index.html`.
+    /// Returns the names in a folder, as a page of links for browsers and as lines for other clients; or the folder's
+    /// `index.html`, if it has one.
     private func list(_ folder: URL, _ request: ReceivedRequest) -> FixtureResponse {
         // The links are relative: without the slash they would lead to the parent folder.
         guard request.path.hasSuffix("/") else {
@@ -88,7 +91,7 @@ struct ServedFolder: Sendable {
         return .text(page, type: "text/html; charset=utf-8", fields: fields)
     }
 
-    /// Text escaped for HTML and its attributes.
+    /// Escapes text for HTML and its attributes.
     private static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
     }

@@ -14,7 +14,7 @@ enum SessionMaker {
         let recorder: HARRecorder?
     }
 
-    /// A session with the options of the invocation and the cookies of `saved`; throws `UsageError`.
+    /// Makes a session with the options of the invocation and the cookies of `saved`; throws `UsageError`.
     ///
     /// `sharedCache` is used instead of the user's cache.
     static func session(
@@ -41,7 +41,8 @@ enum SessionMaker {
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
 
-    /// The interceptor; `nil` if no option needs one, since the session then makes no `URLRequest` to adapt.
+    /// Returns the interceptor; `nil` if no option needs one: without an interceptor, the session makes no
+    /// `URLRequest`.
     private static func interceptor(
         for invocation: Invocation, plan: RequestPlan, with others: [any RequestInterceptor]
     ) -> Interceptor? {
@@ -53,7 +54,7 @@ enum SessionMaker {
     }
 
     private static func configuration(for invocation: Invocation, plan: RequestPlan) -> URLSessionConfiguration {
-        // Otherwise the first configuration makes Foundation create the process's cache, with a folder.
+        // Without this, the first configuration makes Foundation create the shared cache, with a folder.
         URLCache.shared = URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "/dev/null")
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = invocation.timeout ?? 0
@@ -72,7 +73,8 @@ enum SessionMaker {
         var options = TransportOptions()
         options.wireObserver = observer
         options.fieldWriting = plan.fieldWriting
-        // Later runs may print a stored response.
+        // Content for a file stays coded, except with `--cache`: a later run may print the stored response, so it is
+        // stored decoded.
         options.decodesContent = invocation.asksForCodings || invocation.usesCache
         options.httpVersion = invocation.httpVersion
         options.connectTimeout = invocation.connectTimeout.map { .seconds($0) }
@@ -90,11 +92,12 @@ enum SessionMaker {
         options.maximumSentBytesPerSecond = invocation.rateLimit
         for rule in invocation.addresses {
             if rule.host == "*" {
-                // Every host that has no rule of its own.
+                // `*` stands for every host without its own rule.
                 let route = ConnectionRoute(port: rule.port, targetHost: rule.addresses.first)
                 options.connectionRoutes.append(route)
             } else if let port = rule.port, port != plan.url.effectivePort {
-                // A rule for another port, used by a redirect or another URL, becomes a route: overrides have no ports.
+                // Address overrides have no ports, so a rule for another port (of a redirect or another URL) becomes a
+                // route.
                 options.connectionRoutes.append(
                     ConnectionRoute(host: rule.host, port: port, targetHost: rule.addresses.first))
             } else {
@@ -107,7 +110,7 @@ enum SessionMaker {
     }
 
     private static func applyProxies(_ invocation: Invocation, to options: inout TransportOptions) throws {
-        // The transport chooses among proxies of the environment by the scheme of each message.
+        // The proxies are set as proxy variables, among which the transport chooses by the scheme of each message.
         for (scheme, url) in invocation.schemeProxies { options.proxyVariables["\(scheme)_proxy"] = url }
         if invocation.bypassesNothing { for name in ["no_proxy", "NO_PROXY"] { options.proxyVariables[name] = "" } }
         if let text = invocation.proxy {
@@ -123,7 +126,7 @@ enum SessionMaker {
         }
     }
 
-    /// Applies the options of TLS, apart from those of `CommandTrust`.
+    /// Applies the options of TLS, except those of `CommandTrust`.
     static func applyTLS(_ invocation: Invocation, to options: inout TransportOptions) throws {
         if let file = invocation.authorityFile {
             _ = try LocalFile.isRegular(file)
@@ -149,7 +152,7 @@ enum SessionMaker {
         guard invocation.followsRedirects else { return .doNotFollow }
         let count = invocation.maximumRedirectCount
         let (allowed, transfer) = (invocation.allowedSchemes, invocation.curl)
-        // Fields that a session keeps are for their origin alone.
+        // Fields of a saved session are only for their origin, so a redirect to another origin removes them.
         let typed = Set(plan.lines.map { $0.name.lowercased() })
         let kept = Set((saved?.fields ?? []).map { $0.name.lowercased() }).subtracting(typed)
         guard allowed != nil || transfer != nil || !kept.isEmpty else {
@@ -179,8 +182,8 @@ enum SessionMaker {
         }
     }
 
-    /// The policy waits as a server asks, up to a minute, and retries a request that was never sent whatever its
-    /// method.
+    /// Makes the policy of `--retry`: it waits as a server asks, up to a minute, and retries a request that was never
+    /// sent, whatever the method.
     private static func retryPolicy(for invocation: Invocation, plan: RequestPlan) -> RetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
         let options = RetryOptions(
@@ -209,6 +212,6 @@ enum SessionMaker {
 }
 
 extension URL {
-    /// The port, or that of the scheme.
+    /// The port, or the default port of the scheme.
     var effectivePort: Int { port ?? (["https", "wss"].contains(scheme?.lowercased()) ? 443 : 80) }
 }

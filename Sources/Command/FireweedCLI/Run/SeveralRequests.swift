@@ -47,7 +47,7 @@ final class SeveralRequests: Sendable {
         index == 0 ? first : try RequestRunner(invocation.invocation(at: index), beside: first)
     }
 
-    /// Says why a request could not be made.
+    /// Prints why a request could not be made; returns the exit code.
     private static func tell(_ error: any Error) -> ExitCode {
         Terminal.tell("fireweed: \(error.plainText)\n")
         return error is UsageError ? .usage : .failure
@@ -63,7 +63,7 @@ final class SeveralRequests: Sendable {
         case finished(ExitCode)
     }
 
-    /// Responses are printed in the order of the URLs: early responses wait in memory.
+    /// Sends requests in parallel, and prints responses in the order of the URLs; early responses wait in memory.
     private func runInParallel() async -> ExitCode {
         let limit = invocation.parallelCount
         let interruption = Interruption { [session = first.session] in session.cancelAllRequests() }

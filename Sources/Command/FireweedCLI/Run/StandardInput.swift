@@ -4,11 +4,11 @@ import CommandLanguage
 import Foundation
 import Glibc
 
-/// What is piped or redirected into the command.
+/// Reads the content that is piped or redirected into the command.
 enum StandardInput {
-    /// Where the content is.
+    /// The content, or where to read it.
     enum Content: Sendable {
-        /// All of it, in memory: its length is known, and it can be sent again.
+        /// The whole content, in memory: its length is known, and it can be sent again.
         case data(Data)
         /// A file that is read as it is sent.
         case file(URL)
@@ -20,17 +20,17 @@ enum StandardInput {
     struct Rest: Sendable {
         fileprivate let first: [UInt8]
 
-        /// The whole as a stream; to be called once.
+        /// Returns the beginning and the rest as one stream; to be called once.
         func stream() -> InputStream { DescriptorStream(after: first) }
     }
 
-    /// The most content that is kept in memory; longer content is read as it is sent.
+    /// The most bytes of content that are kept in memory; longer content is read as it is sent.
     private static let memoryLimit = 1 << 20
     /// Milliseconds without content after which a message says what the command waits for.
     private static let timeoutMilliseconds: Int32 = 10_000
 
-    /// The content of standard input if it is a file, a pipe or a socket, or an option names it, and no other content
-    /// is given; `nil` if it is empty.
+    /// Returns the content of standard input if it is a file, a pipe or a socket, or an option names it, and no other
+    /// content is given; otherwise, and if it is empty, `nil`.
     ///
     /// Waits for the end of standard input, or until more has arrived than is kept in memory.
     static func content(for invocation: Invocation) -> Content? {
@@ -52,7 +52,8 @@ enum StandardInput {
         return .rest(Rest(first: bytes))
     }
 
-    /// The file behind standard input, if it is longer than `limit`, still at its beginning, and can be opened again.
+    /// Returns the file behind standard input, if it is longer than `limit`, still at its beginning, and can be opened
+    /// again.
     private static func file(longerThan limit: Int) -> URL? {
         var status = stat()
         guard fstat(STDIN_FILENO, &status) == 0, status.st_size > off_t(limit), lseek(STDIN_FILENO, 0, SEEK_CUR) == 0
@@ -67,7 +68,7 @@ enum StandardInput {
         Terminal.tell("fireweed: waiting for content on standard input; --ignore-stdin sends none\n")
     }
 
-    /// Reads with read(2): Foundation's own reading ends the process if a signal arrives meanwhile.
+    /// Reads with read(2): Foundation's own reading ends the process if a signal interrupts it.
     fileprivate static func readPiece(_ buffer: inout [UInt8]) -> Int {
         while true {
             let count = read(STDIN_FILENO, &buffer, buffer.count)

@@ -32,7 +32,7 @@ struct StatusRunner {
         return .success
     }
 
-    /// A status in words.
+    /// Returns a status in words.
     ///
     /// The status is whether the kernel has a route; nothing is sent.
     static func text(of status: NetworkReachabilityManager.NetworkReachabilityStatus) -> String {

@@ -23,7 +23,7 @@ struct UploadFolder: Sendable {
         guard names.allSatisfy({ !$0.hasPrefix(".") && !$0.utf8.contains(0) }) else {
             return Self.refusal(403, "names must not begin with a dot")
         }
-        // A part of a file must not become the whole (RFC 9110 §14.5).
+        // A part of a file must not be stored as the whole file (RFC 9110 §14.5).
         guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
         // With two lengths, the end of the content is ambiguous (RFC 9112 §6.3).
         let lengths = Set(request.values(ofField: "Content-Length"))
@@ -76,7 +76,7 @@ final class UploadedFile: ContentReceiver {
         var failure: (status: Int, reason: String)?
     }
 
-    /// Makes an empty file in a folder, whose descriptor the object then owns; `nil` if that fails.
+    /// Makes an empty file in `folder`, a descriptor that this object closes, even on failure; `nil` if that fails.
     init?(in folder: Int32, name: String, limit: Int) {
         partialName = UploadFolder.partialPrefix + String(UInt64.random(in: 0 ... .max), radix: 36)
         let descriptor = openat(folder, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
@@ -115,7 +115,7 @@ final class UploadedFile: ContentReceiver {
         }
     }
 
-    /// Gives the complete file its name, unless a file with that name has appeared meanwhile.
+    /// Gives the complete file its name, unless a file with that name exists by now.
     func finish(at location: String) -> FixtureResponse {
         if let failure = progress.withLock({ $0.failure }) {
             return .text(failure.reason + "\n", status: failure.status)

@@ -40,7 +40,8 @@ struct WebSocketRunner {
         let console = SocketConsole(terminal: Terminal.isOutput ? RawTerminal() : nil)
         let task = request.webSocketTask()
         let events = task.streamingMessageEvents()
-        // A pipe can end before there is a connection, and its end closes the WebSocket: it is read once connected.
+        // The end of a pipe closes the WebSocket, and a pipe may end before there is a connection. So a pipe is read
+        // only once connected.
         let isInteractive = await console.isInteractive
         var input = isInteractive ? Task { await feed(task, console) } : nil
         var code = ExitCode.success
@@ -66,7 +67,7 @@ struct WebSocketRunner {
                 }
                 await show(completion.response, console)
                 let text = ErrorText(error, invocation)
-                // A time-out is that of the handshake; after the handshake only a missing pong times out.
+                // Before the connection, a time-out is that of the handshake; after it, only a missing pong times out.
                 let isPing = isConnected && text.code == .timedOut
                 await console.note(isPing ? "the server did not answer a ping in time (--ping)" : text.message)
                 code = text.code

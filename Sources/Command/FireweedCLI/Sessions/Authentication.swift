@@ -38,7 +38,7 @@ struct Authentication: Equatable {
         }
     }
 
-    /// Puts the credentials on a request, for the origin of its URL alone.
+    /// Puts the credentials on a request, only for the origin of its URL.
     func apply(to request: Request) {
         let parts = secret.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let credential = URLCredential(
@@ -64,7 +64,7 @@ struct Authentication: Equatable {
 }
 
 extension Invocation {
-    /// User and password of the URL; with `--netrc`, a missing password is taken from the netrc file.
+    /// Returns user and password of the URL; with `--netrc`, a missing password is taken from the netrc file.
     ///
     /// Throws `UsageError` for a file that cannot be parsed.
     fileprivate func credentialsOfURL() throws -> String? {

@@ -11,7 +11,7 @@ struct SavedSession: Codable, Equatable {
         var value: String
         var domain: String
         var path: String
-        /// Seconds since 1970; `nil` for a session cookie, which is kept all the same.
+        /// Seconds since 1970; `nil` for a session cookie, which is saved too.
         var expires: Double?
         var isSecure: Bool
         var isHTTPOnly: Bool
@@ -70,7 +70,7 @@ struct SavedSession: Codable, Equatable {
 
     // MARK: Credentials
 
-    /// Scheme, host and port (RFC 9110 §4.3.1), to which credentials are bound.
+    /// Returns scheme, host and port of a URL (RFC 9110 §4.3.1), to which credentials are bound.
     static func origin(of url: URL) -> String {
         let scheme = url.scheme?.lowercased() ?? "http"
         return "\(scheme)://\(url.host.map(CanonicalHost.identity) ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
@@ -86,7 +86,7 @@ struct SavedSession: Codable, Equatable {
     mutating func set(_ authentication: Authentication, for url: URL) {
         let origin = Self.origin(of: url)
         credentials.removeAll { $0.origin == origin }
-        // A field would be sent instead of them.
+        // A saved `Authorization` field would be sent instead of the credentials, so it is removed.
         fields?.removeAll { $0.origin == origin && $0.name.isEqualIgnoringASCIICase("Authorization") }
         if fields?.isEmpty == true { fields = nil }
         credentials.append(
@@ -95,7 +95,7 @@ struct SavedSession: Codable, Equatable {
 
     // MARK: Fields
 
-    /// The fields for a URL, in the order in which they were kept.
+    /// Returns the fields for a URL, in the order in which they were kept.
     func fields(for url: URL) -> [Field] {
         let origin = Self.origin(of: url)
         return (fields ?? []).filter { $0.origin == origin }.map { Field(name: $0.name, value: $0.value) }
@@ -149,7 +149,7 @@ extension SavedSession.Cookie {
 }
 
 extension SavedSession {
-    /// This session, which other runs may have changed, with one run's changes from `old` to `new`.
+    /// Returns this session, which other runs may have changed, with one run's changes from `old` to `new`.
     func merging(from old: SavedSession, to new: SavedSession) -> SavedSession {
         var merged = self
         merged.cookies = Self.merged(cookies, old.cookies, new.cookies) { $0.key }
@@ -160,7 +160,7 @@ extension SavedSession {
         return merged
     }
 
-    /// The present elements; for each key that differs between `old` and `new`, the elements of `new` instead.
+    /// Returns the present elements; for each key that differs between `old` and `new`, the elements of `new` instead.
     private static func merged<Element: Equatable>(
         _ present: [Element], _ old: [Element], _ new: [Element], key: (Element) -> [String]
     ) -> [Element] {

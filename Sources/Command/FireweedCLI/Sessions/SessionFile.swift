@@ -29,7 +29,8 @@ struct SessionFile {
         url = URL(fileURLWithPath: ConfigurationFolder.path(environment: environment) + "/sessions/\(name).json")
     }
 
-    /// The session in the file, empty if no file exists; throws `UsageError` for a file that cannot be read.
+    /// Returns the session in the file, an empty one if no file exists; throws `UsageError` for a file that cannot be
+    /// read.
     func load() throws -> SavedSession {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return SavedSession() }
@@ -43,14 +44,14 @@ struct SessionFile {
         }
     }
 
-    /// Writes a run's changes from `old` to `new`, and keeps the changes that other runs have made meanwhile.
+    /// Writes a run's changes from `old` to `new`, and keeps the changes that other runs have made in between.
     ///
     /// Replaces the file atomically, so that there is always a whole file; throws what reading and writing throw.
     func save(from old: SavedSession, to new: SavedSession) throws {
         let folder = url.deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // The lock is on the folder: the file is replaced, so that a lock on it would belong to the old file.
+        // The file is replaced, so a lock on it would be on the old file; the folder is locked instead.
         let lock = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer {
             if lock >= 0 {

@@ -9,7 +9,7 @@ struct SessionUse: Sendable {
     private let isWritten: Bool
     /// The session as it was read.
     private var loaded: SavedSession
-    /// The session as the run leaves it, apart from its cookies.
+    /// The session with the run's changes, except those of cookies.
     private(set) var saved: SavedSession
 
     /// Reads the session of an invocation, or makes an empty one that is not kept; throws `UsageError`.
@@ -20,15 +20,16 @@ struct SessionUse: Sendable {
         saved = loaded
     }
 
-    /// The state that the run's storage begins with; `nil` without a file.
+    /// The session to restore at the start of the run; `nil` without a file.
     var restored: SavedSession? { file == nil ? nil : saved }
 
-    /// Reads the restored cookies back from the run's storage, so that a change of their form is no change of the run.
+    /// Reads the restored cookies back from the run's storage: if the storage changes their form, that is no change to
+    /// save.
     mutating func begin(with cookies: HTTPCookieStorage?) {
         if file != nil { loaded.takeCookies(from: cookies) }
     }
 
-    /// The credentials for a URL: the given ones, which the session keeps, or those of the session.
+    /// Returns the credentials for a URL: `given`, which the session then keeps, or the credentials in the session.
     ///
     /// Without a file nothing is kept, so that credentials of one URL are not used for another.
     mutating func authentication(_ given: Authentication?, for url: URL) -> Authentication? {
@@ -46,8 +47,8 @@ struct SessionUse: Sendable {
         }
     }
 
-    /// The value of a `Cookie` field: the session's cookies for a URL that the user's own field does not name, then
-    /// that field's value.
+    /// Returns the value of a `Cookie` field: the session's cookies for a URL, without those that the user's field
+    /// `own` names, and then `own`.
     func cookieField(_ own: String, for url: URL) -> String {
         let names = own.split(separator: ";").map { pair in
             pair.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces)

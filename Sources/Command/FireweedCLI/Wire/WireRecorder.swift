@@ -57,7 +57,7 @@ final class WireRecorder: WireObserver {
 
     private let exchanges = Mutex<[Exchange]>([])
     private let queue = DispatchQueue(label: "fireweed.output")
-    /// Prints, on `queue`, each request that was sent, and each response that another request follows.
+    /// Prints, on `queue`, each request that was sent, and the responses before a further request.
     private let printer: Mutex<HeadPrinter>
     private let notes: (@Sendable (String) -> Void)?
 
@@ -75,7 +75,7 @@ final class WireRecorder: WireObserver {
     /// The last exchange.
     var last: Exchange? { exchanges.withLock { $0.last } }
 
-    /// The heads of all responses so far, without those to CONNECT if the printer leaves these out.
+    /// The heads of all responses so far, without responses to CONNECT if the printer hides them.
     var heads: [[UInt8]] {
         let hidesTunnels = printer.withLock(\.hidesTunnels)
         return exchanges.withLock { $0.filter { !(hidesTunnels && $0.isTunnel) }.flatMap(\.responses) }

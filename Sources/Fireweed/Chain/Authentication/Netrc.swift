@@ -84,8 +84,8 @@ public struct Netrc: Sendable, Equatable {
 
     /// The first entry for a host, or the `default` entry if it comes first.
     ///
-    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels. A name with a trailing dot is
-    /// another host, since it may be another machine.
+    /// Hosts are compared in canonical form: case does not matter, and a name in Unicode equals the same name in
+    /// A-labels. A name with a trailing dot is another host, since it may be another machine.
     public func entry(forHost host: String) -> Entry? {
         let host = CanonicalHost.identity(of: host)
         return entries.first { entry in entry.machine.map { CanonicalHost.identity(of: $0) == host } ?? true }

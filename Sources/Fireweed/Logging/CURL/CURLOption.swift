@@ -76,7 +76,7 @@ struct CURLOption {
         row("keepalive-time", .ignoredValue), row("keepalive", .ignored), row("tcp-nodelay", .ignored),
         row("ipv4", "4", .ignored), row("ipv6", "6", .ignored), row("disable", "q", .ignored),
         row("globoff", "g", .ignored),
-        // Output and saved files.
+        // Output, saved files and retries, which do not change the request.
         row("verbose", "v", .ignored), row("silent", "s", .ignored), row("show-error", "S", .ignored),
         row("include", "i", .ignored), row("fail", "f", .ignored), row("fail-with-body", .ignored),
         row("buffer", .ignored), row("no-buffer", "N", .ignored), row("progress-bar", "#", .ignored),

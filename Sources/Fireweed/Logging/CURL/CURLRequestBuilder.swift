@@ -95,7 +95,7 @@ struct CURLRequestBuilder {
         }
         let name = String(scalars[..<end])
         let value = Self.trimmed(String(scalars[scalars.index(after: end)...]))
-        // Foundation would drop a field with a line break without an error.
+        // Foundation would silently drop a field whose value contains a line break.
         guard value.staysInLine else { throw invalid(argument, line) }
         if scalars[end] == ";" {
             guard value.isEmpty else { throw invalid(argument, line) }

@@ -68,8 +68,8 @@ extension Request {
         return nil
     }
 
-    /// Delays the end of the request until `endAnnouncement`; returns false when the request has already finished this
-    /// work.
+    /// Delays the end of the request until `endAnnouncement`; returns false, and delays nothing, when the request is no
+    /// longer doing this work, for instance because it was cancelled.
     func beginAnnouncement(during work: RequestState.Work) -> Bool {
         mutable.withLock { state in
             guard state.lifecycle.work == work else { return false }
