@@ -1,9 +1,9 @@
-// Benchmarks: every client of a scenario in turn, round after round, each round in a process of its own.
+// Benchmarks: the clients of each scenario run alternately, and each round of a client is a separate process.
 //
-// BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure.
-// `neighbour WORK PLAIN SECURE SLOW` measures one session beside the work of another one in this process.
-// `round SCENARIO CLIENT URL [COUNT]` runs one round in this process, for a profiler.
-// `growth KIND URL COUNT` sends requests beside which something else grows, for a profiler too.
+// BENCH_ROUNDS sets the number of rounds (default 5), BENCH_ONLY a list of scenarios or clients to measure. `neighbour
+// WORK PLAIN SECURE SLOW` measures the requests of one session while another session of this process does WORK. `round
+// SCENARIO CLIENT URL [COUNT]` runs one round in this process, for a profiler. `growth KIND URL COUNT` sends COUNT
+// requests under a condition of `GrowthRound.Kind`, for a profiler too.
 
 import CBareLoop
 import FixtureServer
@@ -15,7 +15,7 @@ if arguments.count >= 5, arguments[1] == "round" {
     guard let scenario = Scenario.named(arguments[2])?.limited(to: count), let client = Client(rawValue: arguments[3]),
         let url = URL(string: arguments[4])
     else { exit(64) }
-    // Before other threads start, which inherit the core.
+    // This thread is bound to the core before it starts other threads, since they inherit the binding.
     if client == .oneCore, fw_stay_on_core(fw_first_core()) != 0 { exit(71) }
     let measurement = try await Round(scenario: scenario, client: client, url: url).run()
     FileHandle.standardOutput.write(try JSONEncoder().encode(measurement))

@@ -5,21 +5,21 @@ import Foundation
 /// The options of the command line.
 struct Arguments {
     var seed = UInt64.random(in: 0...9_999_999_999)
-    /// Seconds to run for.
+    /// The time for all rounds, in seconds.
     var time = 60.0
-    /// The one round to run, instead of all from 0 on.
+    /// The only round to run; `nil` runs all rounds from 0.
     var round: Int?
-    /// How often to run that round.
+    /// The number of runs of the round `round`.
     var repetitions = 1
     var operationCount = 200
-    /// The operations of a round to run; `nil` for all of them.
+    /// The numbers of the operations to run in a round; `nil` for all.
     var chosen: Set<Int>?
-    /// Whether to print the plan of the round and to run nothing.
+    /// Whether to print the plan of the round instead of running it.
     var printsPlan = false
-    /// Seconds without any event after which a round counts as stuck.
+    /// The seconds without an event after which a round counts as stalled.
     var stallLimit = 60
 
-    /// Reads `--name value` pairs; `nil` when there is something else.
+    /// Parses `--plan` and pairs `--name value`; `nil` for any other argument.
     init?(_ arguments: [String]) {
         var rest = arguments[...]
         while let name = rest.popFirst() {

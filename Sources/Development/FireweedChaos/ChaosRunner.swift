@@ -1,9 +1,9 @@
-// Round after round, until the time is over or something is wrong.
+// The loop of rounds, which ends when the time is over or something is wrong.
 
 import FixtureServer
 import Foundation
 
-/// Runs the rounds, with arguments that have been read.
+/// Runs the rounds that the arguments ask for.
 struct ChaosRunner {
     let arguments: Arguments
     /// The servers are replaced after this many rounds, since they remember every request.
@@ -23,7 +23,7 @@ struct ChaosRunner {
         var run = 0
         while arguments.round == nil ? ContinuousClock.now < end : run < arguments.repetitions {
             if run > 0, run % Self.roundsOfServers == 0 {
-                servers = nil  // released first: else the pipes of both count as left behind
+                servers = nil  // released before the start: otherwise the pipes of both count as left behind
                 servers = try startServers(work, temporary)
             }
             guard let servers else { break }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Lines on standard output, at once: a fault must be readable although the process is killed.
+/// Writes lines to standard output without buffering, so that a fault is shown even if the process is killed.
 enum StandardOutput {
     static func write(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))

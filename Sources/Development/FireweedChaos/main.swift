@@ -1,7 +1,8 @@
-// Random attacks on the public API, whose outcomes are all judged: `make chaos`, CONTRIBUTING.md.
+// Random use of the public API, with a check of every outcome: `make chaos`, CONTRIBUTING.md.
 //
-// A seed makes a plan (Plan/), which is run (Execution/) against servers in a process of their own (Servers/), and
-// judged (Judgement/). The exit code is 0 when nothing was wrong, 1 for a fault, and 2 when a round stalled.
+// A seed determines a plan (Plan/), which runs (Execution/) against servers in a separate process (Servers/) and is
+// judged (Judgement/). The exit code is 0 when nothing was wrong, 1 for a fault, 2 when a round stalled, and 64 for
+// wrong arguments.
 
 import CAllocationCount
 import Foundation

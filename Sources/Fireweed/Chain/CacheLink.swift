@@ -54,7 +54,7 @@ struct CacheLink: Link {
         guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
         let cache = cache ?? .none
         guard cache.scope.clientIdentity(for: exchange.url) == nil else {
-            // Reading an identity's file may wait for a disk.
+            // The query reads the client identity's file, which may wait for a disk, so this runs on the cache's queue.
             return .deferred(on: cache.queue) { exchange in
                 let query = CacheQuery(exchange, policy: policy, in: cache)
                 exchange.clientCertificate = query.certificate
@@ -102,7 +102,8 @@ struct CacheLink: Link {
         case .failed(let failure):
             // The deadline of this request must not fail the requests that wait for it.
             let isOwn = failure.isTimeout && (host.deadlineNanoseconds ?? .max) <= cache.clock.monotonicNanoseconds
-            // Neither must a refusal, which depends on this request's priority and deadline.
+            // A refusal must not fail the waiting requests either, since it depends on this request's priority and
+            // deadline.
             let isHandedOver = isOwn || failure.isCancel || failure.overload != nil
             exchange.lead?.end(isHandedOver ? .handedOver : .failed(failure))
             guard failure.isOfNetwork, let stored = exchange.cacheNote?.staleAnswer,
@@ -186,7 +187,7 @@ extension TransferFailure {
         let code: URLError.Code? =
             switch self {
             case .exchange(let code, _, _): code
-            // The error of a `URLProtocol`, a guard, or another transport such as a stub.
+            // `.reported` has the error of a `URLProtocol`, a guard, or another transport such as a stub.
             case .reported(let error): (error as? URLError)?.code
             case .cancelled, .unreadableBody, .untrusted, .refused: nil
             }

@@ -54,7 +54,7 @@ private struct FormValueEncoder: Encoder {
 
     /// Encodes any value; dates, data and Booleans as the options say, decimals and URLs as text.
     func encode(_ value: any Encodable) throws {
-        // Checked before the value encodes its members, which would overflow the stack.
+        // The depth is checked before the value encodes its members: without a limit, that could overflow the stack.
         if path.count > FormFaults.deepestLevel {
             throw EncodingError.invalidValue(value, FormFaults.context(of: .depth, at: path))
         }

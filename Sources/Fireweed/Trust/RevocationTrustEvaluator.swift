@@ -116,7 +116,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         _ = try trust.checkedChain(
             performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
         do throws(TrustFailure) {
-            // Without a chain to an authority, there is no trusted issuer that could tell a status.
+            // `evaluateChain` comes first: without a chain to an authority, no trusted issuer could report a status.
             try check(trust, path: trust.evaluateChain())
         } catch {
             throw AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: error))
@@ -126,7 +126,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Looks up the status of each certificate of a verified chain; throws `.revoked` or `.unknownRevocation`.
     func check(_ trust: ServerTrust, path: [Certificate]) throws(TrustFailure) {
         guard trust.mayWait || options.contains(.networkAccessDisabled) else {
-            // A custom evaluator whose `mayWait` is false has called this one on the event loop's thread: the
+            // A custom evaluator whose `mayWait` is false has called this evaluator on the event loop's thread: the
             // evaluation is repeated where it may wait.
             trust.requestWaitingEvaluation()
             throw .unknownRevocation(path[0], reason: "the evaluation must not wait here")

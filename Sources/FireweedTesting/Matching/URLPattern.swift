@@ -60,7 +60,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         authority = anyOrigin ? nil : target.origin
         segments = target.segments.map { segment in
             let text = String(segment).removingPercentEncoding ?? String(segment)
-            // The archive has a mark instead of the secret, so any segment matches.
+            // In a segment with the redaction mark the secret is unknown, so any segment matches.
             return text.contains(Redaction.mark) ? .any : .text(text)
         }
         hasRest = false
@@ -118,7 +118,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
 
     private func pathParameters(_ target: TargetText) -> [String: String]? {
         var found = target.segments
-        // `/files/**` matches `/files` too, and `**` matches `/`.
+        // `**` also matches no segment: `/files/**` matches `/files` too, and `**` matches `/`.
         if hasRest {
             guard found.count >= segments.count else { return nil }
             found = Array(found.prefix(segments.count))

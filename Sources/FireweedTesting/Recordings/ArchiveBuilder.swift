@@ -152,7 +152,7 @@ final class ArchiveBuilder: Sendable {
     ///
     /// Content of other types is searched only when it is JSON.
     private func receivedContent(_ content: Data, _ type: String?) -> Data? {
-        // An SVG image is not searched as XML: an image that cannot be searched would be left out.
+        // An SVG image is not searched as XML: an image that cannot be searched would be left out of the archive.
         let isDrawing = (type ?? "").lowercased().hasPrefix("image/")
         return Redaction.isSearched(type: type) && !isDrawing ? sentContent(content, type) : messageContent(content)
     }

@@ -124,7 +124,8 @@ extension RecordedRequest: CustomStringConvertible {
     /// Returns the request in readable form: method and URL, fields, and the start of its content.
     func detail(_ redaction: Redaction) -> String {
         var lines = [description]
-        // Redacted, since the text is written to CI logs. A matcher for such a field still shows how its value differs.
+        // The fields are redacted, since this text is written to CI logs. A matcher for such a field still shows how
+        // its value differs.
         lines += fields.map { "\($0.name): \(redaction.value($0.value, ofField: $0.name))" }
         if !body.isEmpty { lines += ["", ContentText.excerpt(body)] }
         return lines.joined(separator: "\n")

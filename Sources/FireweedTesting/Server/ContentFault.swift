@@ -37,7 +37,7 @@ struct ContentFault {
         var rest = byteCount.map { data.prefix($0) } ?? data
         byteCount? -= rest.count
         while !rest.isEmpty {
-            // Ten parts a second.
+            // Throttled content is sent in ten parts a second.
             let part = rest.prefix(bytesPerSecond.map { max(1, $0 / 10) } ?? rest.count)
             if pause > .zero, !wait(pause) { return .lost }
             guard write(Data(part)) else { return .lost }

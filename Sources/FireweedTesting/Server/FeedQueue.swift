@@ -4,8 +4,8 @@ import Foundation
 
 /// Lets a thread wait for a feed's events and for pauses, until its client is gone.
 final class FeedQueue: @unchecked Sendable {
-    // SAFETY: the condition's lock guards the events. A condition variable: the waiting thread is not a thread of
-    // Swift's concurrency, so it may block.
+    // SAFETY: the condition's lock guards the events. A condition variable may block the waiting thread, since it is
+    // not a thread of Swift's concurrency.
     private let condition = NSCondition()
     private var events: [ResponseFeed.Event] = []
     private var isClosed = false

@@ -67,7 +67,7 @@ package struct FrameReader {
         guard frame.isFinal else { return nil }
         defer { message = Data() }
         guard opcode == 0x1 else { return .binary(message) }
-        // RFC 6455 §8.1.
+        // A text message must be UTF-8 (RFC 6455 §8.1).
         guard let text = String(validating: message, as: UTF8.self) else { throw .notUTF8 }
         return .text(text)
     }
@@ -96,7 +96,7 @@ package struct FrameReader {
             throw .protocolError
         }
         let isControl = opcode & 0x8 != 0
-        // RFC 6455 §5.5.
+        // A control frame is never fragmented, and has at most 125 bytes of payload (RFC 6455 §5.5).
         guard !isControl || (isFinal && head[1] & 0x7F <= 125) else { throw .protocolError }
         guard let length = try self.length(head[1] & 0x7F) else { return nil }
         guard length <= UInt64(Self.messageLimit - (isControl ? 0 : byteCount)) else { throw .tooBig }

@@ -58,7 +58,7 @@ enum HTTP2Callbacks {
         }
         if isLast {
             flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-            // The trailers end the stream.
+            // If there are trailers, they end the stream instead of this DATA frame.
             if connection.submitTrailers(on: stream) { flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue }
         }
         return taken

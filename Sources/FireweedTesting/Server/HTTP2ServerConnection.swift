@@ -132,7 +132,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
             let authority = stream.authority ?? "localhost"
             let isTunnel = stream.method == "CONNECT"
             let (target, content) = (isTunnel ? authority : stream.path, withContent ? stream.input : Data())
-            // Written in the form of HTTP/1.1, since the head's bytes on the wire are compressed.
+            // The recorded head has the form of HTTP/1.1, since the head's bytes on the wire are compressed.
             let fields = stream.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
             let head = Data("\(stream.method) \(target) HTTP/2\r\n\(fields)\r\n".utf8)
             return RecordedRequest(
@@ -241,7 +241,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
             stream.end()
             shutdown(descriptor, Int32(SHUT_WR))
         }
-        // Not SO_RCVTIMEO: the reading thread may already be in recv(2), where a new time-out has no effect.
+        // A timer stops the reading instead of SO_RCVTIMEO, which has no effect on a thread that is already in recv(2).
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { [weak self] in self?.stopReading() }
     }
 

@@ -105,7 +105,7 @@ struct ResponseSender {
         while true {
             let rest = ContinuousClock.now.duration(to: end)
             guard rest > .zero else { return true }
-            // Rounded up, since 0 would not wait. A wait of more than a day is split into parts.
+            // The time is rounded up, since a time of 0 would not wait. A wait of more than a day is split into parts.
             let milliseconds = Int32(min(rest.seconds, 86_400) * 1000) + 1
             if descriptor.hasEvents(0, within: milliseconds) { return false }
         }

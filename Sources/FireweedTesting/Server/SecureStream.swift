@@ -10,7 +10,8 @@ import Synchronization
 final class ServerIdentity: @unchecked Sendable {
     // SAFETY: OpenSSL's contexts are safe from every thread once they are set up; the status is set before that.
     let context: OpaquePointer
-    // Kept here, since the context's callback does not retain it; each handshake retains this identity.
+    // This property keeps the status alive for the context's callback, which does not retain it; each handshake retains
+    // this identity.
     private var stapledStatus: StapledStatus?
 
     private init() throws {
@@ -24,7 +25,7 @@ final class ServerIdentity: @unchecked Sendable {
     convenience init(certificateFile: String, keyFile: String) throws {
         try self.init()
         defer { ERR_clear_error() }
-        // TLS 1.0 and 1.1 are deprecated (RFC 8996).
+        // The server refuses TLS 1.0 and 1.1, which are deprecated (RFC 8996).
         fw_ssl_ctx_set_minimum_version(context, TLS1_2_VERSION)
         guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1,
             SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1
@@ -82,7 +83,7 @@ final class ServerIdentity: @unchecked Sendable {
             { _, chosen, chosenCount, offered, offeredCount, _ in
                 for name in ["h2", "http/1.1"] {
                     var rest = UnsafeBufferPointer(start: offered, count: Int(offeredCount))[...]
-                    // Each name comes after its length.
+                    // In the list that the client offered, a byte with its length precedes each name.
                     while let count = rest.popFirst(), rest.count >= Int(count) {
                         if count > 0, rest.prefix(Int(count)).elementsEqual(name.utf8) {
                             chosen?.pointee = rest.base.baseAddress.map { $0 + rest.startIndex }

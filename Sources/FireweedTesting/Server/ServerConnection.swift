@@ -8,7 +8,7 @@ import Glibc
 
 /// Reads requests, and sends their answers with the faults that the test has set.
 final class ServerConnection: @unchecked Sendable {
-    // SAFETY: everything is touched on the connection's own thread alone.
+    // SAFETY: only the connection's thread touches the properties.
     private let descriptor: Int32
     /// Weak, so that a waiting thread does not keep the server, which stops when its users release it.
     private weak let server: MockServer?

@@ -74,7 +74,8 @@ package final class ServerDescriptors: Sendable {
 
     /// Adds a connection; closes it, and returns false, when the server is stopping.
     private func add(_ descriptor: Int32) -> Bool {
-        // Otherwise a child process of a test would keep the connection open. Swift's Glibc module has no accept4(2).
+        // A child process of a test that inherited the descriptor would keep the connection open. Swift's Glibc module
+        // has no accept4(2), which would set the flag at once.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return state.withLock { state in
             if state.isStopping {

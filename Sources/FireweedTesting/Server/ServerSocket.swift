@@ -8,7 +8,7 @@ package enum ServerSocket {
     /// Listens on a port, or for port 0 on a free one; returns the descriptor and the port.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         try bound(to: port, purpose: "listen on") { descriptor, bind in
-            // A restarted server can bind its port while old connections are in TIME_WAIT.
+            // With SO_REUSEADDR, a restarted server can bind its port while old connections are in TIME_WAIT.
             var yes: Int32 = 1
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
             return bind() && Glibc.listen(descriptor, 4096) == 0

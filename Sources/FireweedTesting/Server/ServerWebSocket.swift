@@ -37,8 +37,8 @@ final class ServerWebSocket: @unchecked Sendable {
         let peer = MockWebSocket(request: request) { [self] in perform($0) }
         let task = peer.run(script)
         read(peer)
-        // The script may still send for a moment, but the descriptor's number may then already belong to another
-        // connection.
+        // Frames that the script still sends are dropped from now on: the descriptor's number may soon belong to
+        // another connection.
         hasClosed.withLock { $0 = true }
         peer.closed(code: nil, reason: Data())
         task.cancel()

@@ -105,7 +105,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         switch message.body {
         case .none: respond(to: Data())
         case .data(let data):
-            // Not reported with a fallback, whose transfer would report the same bytes again.
+            // Sent bytes are not reported here if there is a fallback, whose transfer would report the same bytes
+            // again.
             if !data.isEmpty, context.fallback == nil {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
@@ -159,7 +160,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private func forward(to transport: any Transport, _ content: Data) {
         guard let consumer else { return }
         var message = message
-        // The content has been read, and a second reader may not be able to read it again.
+        // The message gets the content that was read, since a second reader may not be able to read it again.
         if message.content.isRead { message.body = .data(content) }
         self.consumer = nil
         timeout?.cancel()
@@ -312,7 +313,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     func end(_ failure: TransferFailure?) {
         guard let consumer else { return }
         self.consumer = nil
-        // Otherwise an automatic clock would advance for the pause of a request that has ended.
+        // The pause is cancelled, since an automatic clock would otherwise advance for a request that has ended.
         pause?.cancel()
         timeout?.cancel()
         upload?.stop()

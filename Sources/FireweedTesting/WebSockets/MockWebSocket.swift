@@ -145,7 +145,7 @@ private final class MessageInbox: Sendable {
 
     private func change(_ body: (inout State) -> Void) {
         state.withLock { body(&$0) }
-        // A loop, since the end resumes every waiting reader.
+        // This is a loop, since the end of the WebSocket resumes all waiting readers.
         while let (reader, result) = state.withLock({ $0.ready() }) { reader.resume(with: result) }
     }
 

@@ -54,7 +54,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         while isOpen, let transfer, transfer.flow.level == .running, !outgoing.isEmpty {
             switch outgoing.removeFirst() {
             case .send(let message) where message.byteCount > messageLimit:
-                // The code that a client sends to the server when a message is too big (RFC 6455 §7.4.1).
+                // 1009 is the code that a client sends to the server when a message is too big (RFC 6455 §7.4.1).
                 peer?.closed(code: 1009, reason: Data())
                 transfer.end(.tooLongForStub(limit: messageLimit))
             case .send(let message): transfer.receive(message, listener)

@@ -148,7 +148,7 @@ package enum CanonicalHost {
         let halves = bare.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = halves.first, let address = IPAddress(String(first)) else { return nil }
         guard halves.count == 2 else { return address.description }
-        // In brackets the percent sign is escaped (RFC 6874 §2).
+        // In brackets, the percent sign before a zone is escaped as `%25` (RFC 6874 §2).
         let zone = isBracketed && halves[1].hasPrefix("25") ? halves[1].dropFirst(2) : halves[1]
         return "\(address)%\(zone)"
     }

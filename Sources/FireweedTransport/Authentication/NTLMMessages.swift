@@ -73,7 +73,7 @@ package enum NTLMMessages {
                 + [0, 0, 0, 0]
             newer = Hash.md5.authenticationCode(of: challenge.serverChallenge + rest, key: key) + rest
             let proof = Hash.md5.authenticationCode(of: challenge.serverChallenge + clientChallenge, key: key)
-            // A server that sends its time expects no older response (§3.1.5.1.2).
+            // If the server sent its time, the older response (LMv2) is 24 zeros ([MS-NLMP] §3.1.5.1.2).
             older = challenge.timestamp == nil ? proof + clientChallenge : [UInt8](repeating: 0, count: 24)
         }
     }

@@ -97,8 +97,8 @@ final class BodyPump {
             return .cached(descriptor: file.descriptor, offset: position, byteCount: count)
         }
         if isReading { return .starved }
-        // Two parts are read in the ordinary way: a part that was read ahead but is no longer in memory, and a part
-        // that cannot be read ahead.
+        // `nil` reads a part in the ordinary way: a part that was read ahead but is no longer in memory, or one that
+        // cannot be read ahead.
         guard position >= ahead ?? 0 else { return nil }
         readAhead(file, from: position)
         return .starved
@@ -120,7 +120,7 @@ final class BodyPump {
 
     private func didReadAhead() {
         isReading = false
-        // The pump may have changed to blocks during the read-ahead; `fill` has then waited for its end.
+        // If the pump changed to blocks during the read-ahead, `fill` has waited for the end of the read-ahead.
         if !isImmediate { fill() }
         whenReady()
     }

@@ -71,7 +71,7 @@ public final class FileBodyReader: BodyReader, @unchecked Sendable {
 
     /// Waits until the kernel has a part of the file in memory; the next read reports any error.
     func readAhead(_ part: Range<Int64>) {
-        // `sendfile` copies nothing here, and its read-ahead is larger than that of posix_fadvise(3).
+        // `sendfile` to the null device copies nothing, and reads more ahead than posix_fadvise(3).
         var offset = off_t(part.lowerBound)
         while offset < part.upperBound {
             let count = sendfile(Self.nullDevice, descriptor, &offset, Int(part.upperBound) - offset)

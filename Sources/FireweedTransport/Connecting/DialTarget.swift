@@ -57,7 +57,7 @@ struct DialTarget {
         overrides = options.addressOverrides
         addressGuard = options.addressGuard
         networkInterface = options.networkInterface
-        // A proxy gets messages in the absolute form over HTTP/1.1 only.
+        // HTTP/2 is not assumed for a proxy that gets messages in the absolute form: they are sent over HTTP/1.1 only.
         assumesHTTP2 = options.httpVersion == .http2 && key.proxy?.takesAbsoluteForm != true
         timeout = options.connectTimeout.flatMap { $0 > .zero ? $0.nanoseconds : nil }
         switch options.ipVersion {

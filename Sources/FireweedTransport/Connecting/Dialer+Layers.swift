@@ -145,7 +145,8 @@ extension Dialer: TLSHandshakeOwner {
         if case .originTLS = target.layers[layerIndex] { socket.applicationProtocol = version }
         note("TLS is agreed on: \(stream.report.map { "\($0.version), \($0.cipher)" } ?? ""), \(version.name)")
         socket.secureEnd = context.now
-        // The peer's first bytes may have come with its last message of the handshake.
+        // The socket counts as readable, since the peer's first bytes may have come with its last message of the
+        // handshake.
         socket.isReadable = true
         unfinished = socket
         layerIndex += 1

@@ -298,7 +298,7 @@ final class Dialer: DeadlineEntry {
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
         let cause = lookupFailure ?? .noAddress
         guard target.isProxied else { return fail(.nameNotFound(placeText, cause)) }
-        // Not `nameNotFound`: the name is the proxy's, not the origin's.
+        // The failure is not `nameNotFound`, since the name that was not found is the proxy's, not the origin's.
         fail(.proxyFailed("the proxy's name \(placeText) cannot be looked up: \(cause.text)"))
     }
 

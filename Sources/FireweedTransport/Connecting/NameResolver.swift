@@ -119,8 +119,8 @@ final class NameResolver: Sendable {
     private func wantsThread(for state: borrowing State, at now: LoopInstant) -> Bool {
         guard state.threadCount < threadLimit else { return false }
         if state.line.startableCount(at: now) > state.freeThreadCount { return true }
-        // A free thread that finds no name to look up waits until a running look-up becomes slow and makes room: so a
-        // thread is started for this wait only if none is free.
+        // A free thread that finds no name to look up waits until a running look-up becomes slow and makes room. A
+        // thread is started for this wait only if no thread is free.
         return state.freeThreadCount == 0 && !state.isAwaitingRoom && state.line.nextRoom(at: now) != nil
     }
 

@@ -16,7 +16,8 @@ struct LookupFailure: Sendable, Equatable {
 
     /// Whether an error number of getaddrinfo(3) means that the name does not exist, or has no address.
     static func isDefinite(_ code: Int) -> Bool {
-        // glibc's EAI_NODATA and EAI_ADDRFAMILY: the name exists, but has no address, or none of the family.
+        // -5 and -9 are glibc's EAI_NODATA and EAI_ADDRFAMILY: the name exists, but has no address, or none of the
+        // family.
         [Int(EAI_NONAME), -5, -9].contains(code)
     }
 }

@@ -136,7 +136,7 @@ final class InflateStream: ContentCodingStream {
         let count = Int(room - stream.pointee.avail_out)
         switch code {
         case Z_OK: return (count, false)
-        // zlib made no progress.
+        // Z_BUF_ERROR means that zlib could not make progress.
         case Z_BUF_ERROR: return (count, true)
         case Z_STREAM_END:
             switch format {

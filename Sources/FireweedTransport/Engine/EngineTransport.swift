@@ -103,8 +103,8 @@ public final class EngineTransport: Transport {
         guard present.isEmpty else { return present }
         var settings = settings
         settings.trustRules = rules ?? settings.trustRules
-        // Made outside the lock, perhaps by several threads: the pools of the first thread are kept, and unused pools
-        // of other threads cost nothing.
+        // The pools are made outside the lock, perhaps by several threads: the pools of the first thread are kept, and
+        // unused pools of other threads cost nothing.
         let made = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
         let (pools, isShutDown) = late.withLock { late in
             if late.pools.isEmpty { late.pools = made }

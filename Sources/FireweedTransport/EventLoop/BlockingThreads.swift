@@ -48,8 +48,8 @@ final class BlockingThreads: Sendable {
     private let lingering: Duration
     private let niceness: Int32
     private let state = Mutex(State())
-    // Wakes idle threads. A semaphore of Dispatch, since `Synchronization` has nothing that a thread can await with a
-    // time limit.
+    // Wakes idle threads. This is a semaphore of Dispatch, since `Synchronization` has no type on which a thread can
+    // wait with a time limit.
     private let wakeUps = DispatchSemaphore(value: 0)
 
     /// Makes a set of threads.
@@ -156,7 +156,7 @@ final class BlockingThreads: Sendable {
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, nil)
         if niceness > 0 {
-            // On Linux, the niceness is one of the thread alone.
+            // On Linux, setpriority(2) for process 0 changes only the calling thread.
             let process = __priority_which_t(PRIO_PROCESS.rawValue)
             setpriority(process, 0, min(19, getpriority(process, 0) + niceness))
         }
@@ -185,7 +185,7 @@ final class BlockingThreads: Sendable {
             state.threadCount -= 1
             return true
         }
-        // Work came when the wait timed out, and its signal is for this thread.
+        // Work arrived just when the wait timed out: this thread takes the work, and consumes its signal.
         if !ends { wakeUps.wait() }
         return !ends
     }

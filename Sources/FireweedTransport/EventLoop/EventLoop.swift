@@ -23,8 +23,8 @@ package final class EventLoop: TaskExecutor, Sendable {
         guard let poller = Poller() else { return nil }
         self.poller = poller
         ForkCount.watch()
-        // Reads the time zone's file here: otherwise the first check of a certificate's dates would read it on the
-        // loop.
+        // `tzset` reads the time zone's file here, since the first check of a certificate's dates would otherwise read
+        // it on the loop.
         tzset()
         forkCount = ForkCount.current
         let start = Unmanaged.passRetained(ThreadStart(loop: self, name: name))
@@ -154,7 +154,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         _ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, after late: inout ElementQueue<LateEvent>,
         in context: LoopContext
     ) {
-        // At least one, so that each turn makes progress.
+        // At least one late event is delivered, so that each turn makes progress.
         while let event = late.popFirst() {
             deliver(event, in: context)
             if context.turn.isOver { break }

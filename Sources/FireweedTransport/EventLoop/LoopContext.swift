@@ -210,7 +210,7 @@ final class LoopContext {
         guard continuations.isEmpty, dearWork.isEmpty, closing.isEmpty, endings.isEmpty else { return 0 }
         guard let earliest = deadlines.first else { return -1 }
         guard earliest > now else { return 0 }
-        // Rounded up: waking a little late costs nothing, waking early costs a turn.
+        // The time is rounded up: waking a little late costs nothing, and waking early costs a turn.
         let milliseconds = (earliest - now + 999_999) / 1_000_000
         return Int32(min(milliseconds, 3_600_000))
     }

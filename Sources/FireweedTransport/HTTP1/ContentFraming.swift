@@ -48,7 +48,8 @@ extension ContentFraming {
         }
         if case .unsound(let detail) = fields.transferCoding { throw .badResponse(detail) }
         if fields.transferCoding == .chunked {
-            // RFC 9112 §6.1: the framing is faulty, and an intermediary may have read it differently.
+            // The framing of a chunked HTTP/1.0 response is faulty: an intermediary may have read it differently (RFC
+            // 9112 §6.1).
             guard line.minorVersion > 0 else {
                 throw .badResponse("the response is chunked, and its version is HTTP/1.0 (RFC 9112 §6.1)")
             }

@@ -80,7 +80,8 @@ package struct HTTP1RequestWriter {
             bytes += lastGET.rest
             return lastGET.written
         }
-        // Only a block that several messages share is worth keeping: this block is the previous message's too.
+        // A block of fields is worth keeping only if several messages share it: here, if the previous message had it
+        // too.
         let isShared = blocks.hasLast(message.fields)
         let fields = try blocks.fields(of: message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)

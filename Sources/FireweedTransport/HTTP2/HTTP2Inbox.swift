@@ -232,7 +232,8 @@ final class HTTP2Inbox {
             return fail(id, failure, resets: false)
         }
         switch code {
-        // The `.end` event was reported before; its handler forgets the stream.
+        // The stream ended without an error: its `.end` event was reported before, and the event's handler forgets the
+        // stream.
         case HTTP2ErrorCode.none: break
         case HTTP2ErrorCode.refusedStream: fail(id, .reset(by: code), isUnprocessed: true)
         default:

@@ -223,7 +223,7 @@ package final class HTTP2Session {
             reset(stream)
             return false
         }
-        // nghttp2 does not know a stream any more that both sides have ended.
+        // No reset is needed if both sides have ended the stream, which nghttp2 has then forgotten.
         guard nghttp2_session_get_stream_local_close(handle, stream) >= 0 else { return false }
         inbox.floodGuard.allowStray(known.windowByteCount + inbox.limits.maximumHeaderByteCount)
         reset(stream)

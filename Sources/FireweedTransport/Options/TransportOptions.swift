@@ -230,7 +230,7 @@ public struct TransportOptions: Sendable {
 
     /// Returns the client identity for a host; `nil` for none.
     package func identity(forHost host: String) -> ClientIdentity? {
-        // An entry may be `nil`: this host gets no client certificate.
+        // An entry of `clientIdentities` may be `nil`: its host gets no client certificate.
         guard let own = CanonicalHost.rule(for: host, in: clientIdentities) else { return clientIdentity }
         return own
     }

@@ -129,7 +129,7 @@ package struct SOCKSHandshake {
         case .method, .authentication: 2
         case .established: 0
         case .reply:
-            // RFC 1928 §6: version, reply, reserved, type, address, port.
+            // The parts of a reply are version, reply, reserved, type, address and port (RFC 1928 §6).
             switch (pending.count > 3 ? pending[3] : 0, pending.count) {
             case (_, ..<5): 5
             case (1, _): 4 + 4 + 2
@@ -173,7 +173,7 @@ package struct SOCKSHandshake {
                 return .send(socks5Request)
             case (2, let user?):
                 state = .authentication
-                // RFC 1929 §2.
+                // The message has a version, and then user and password, each after its length (RFC 1929 §2).
                 return .send([1, UInt8(user.count)] + user + [UInt8(password.count)] + password)
             case (255, nil): throw Self.refusedCredentials("wants a user and a password, or another proof of identity")
             case (255, _): throw Self.refusedCredentials("accepts no user with a password")

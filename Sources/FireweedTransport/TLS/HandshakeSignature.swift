@@ -9,8 +9,8 @@ import Synchronization
 /// The stream belongs to the other thread from `make` to the reply, and is given back, or freed, on the loop's thread.
 /// The client is kept alive as long, with its key log, which OpenSSL may write to meanwhile.
 final class HandshakeSignature: @unchecked Sendable {
-    // SAFETY: the stream is used by one thread at a time: it is handed over and given back through locks, and the
-    // handshake, which is held meanwhile, does not touch it.
+    // SAFETY: one thread at a time uses the stream. Locks pass the stream to the other thread and back; until it is
+    // back, the handshake is held and does not touch it.
     private let stream: Unmanaged<TLSStream>
     private let client: Unmanaged<TLSClient>
     private let isUnneeded = Atomic(false)

@@ -136,7 +136,7 @@ private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) 
 /// Chooses the client certificate that the server requested; after `.hold`, OpenSSL calls this function again.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let stream = TLSStream.of(ssl) else { return 0 }
-    // On the signing thread: `TLSHandshake` has already answered on the loop's thread.
+    // The signing thread asks nothing, since `TLSHandshake` has already answered on the loop's thread.
     if stream.isSigning { return 1 }
     guard let handshake = stream.handshake else { return 0 }
     switch OpenSSLError.discarding({ handshake.identityWanted() }) {

@@ -57,9 +57,9 @@ package final class ObservedTransfer<Observer: TransferObserver>:
     private let base: any Transport
     private let deadline: UInt64?
     private let stage: Mutex<ObservedStage>
-    // SAFETY: both are touched by the thread that ends the stage `made`; from then on the base's transfer alone touches
-    // them, in calls that never overlap. The consumer, which holds the control, is released at the end. Debug builds,
-    // in which the tests run, check that no call is made during another one.
+    // SAFETY: the thread that ends the stage `made` touches `parts` and `observer`; from then on only the base's
+    // transfer touches them, in calls that never overlap. The consumer, which holds the control, is released at the
+    // end. Debug builds, in which the tests run, check that no call is made during another one.
     #if DEBUG
     private var parts: ObservedParts
     private var observer: Observer

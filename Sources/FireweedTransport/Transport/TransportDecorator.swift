@@ -21,7 +21,7 @@
 /// }
 /// ```
 open class TransportDecorator: Transport, @unchecked Sendable {
-    // SAFETY: not final, so the compiler cannot check it: the one stored property is a `let` of `Sendable` type.
+    // SAFETY: the only stored property is a `let` of `Sendable` type, which the compiler checks for final classes only.
 
     /// The wrapped transport.
     public let base: any Transport

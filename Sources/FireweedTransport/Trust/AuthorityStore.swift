@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// `init` reads everything, so that a verification does no I/O.
 final class AuthorityStore: @unchecked Sendable {
-    // SAFETY: filled in `init`; afterwards only looked up in, under the store's own lock (X509_STORE_new(3)).
+    // SAFETY: `init` fills the store; afterwards OpenSSL only searches it, under the store's own lock
+    // (X509_STORE_new(3)).
     let pointer: OpaquePointer
     private let knownDigest = Mutex<Data?>(nil)
 
@@ -49,7 +50,7 @@ final class AuthorityStore: @unchecked Sendable {
 
     private func add(_ certificates: [Certificate]) {
         for certificate in certificates {
-            // Not remembered: a list of authorities is long, and read once.
+            // Authorities are not kept by `ParsedCertificate.known(_:)`, since their list is long and read only once.
             let parsed = ParsedCertificate(der: certificate.derRepresentation)
             if let parsed { X509_STORE_add_cert(pointer, parsed.x509) }
         }

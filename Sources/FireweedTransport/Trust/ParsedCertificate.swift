@@ -6,8 +6,8 @@ import Synchronization
 
 /// Owns one `X509`.
 final class ParsedCertificate: @unchecked Sendable {
-    // SAFETY: nothing changes the certificate, and OpenSSL locks what it computes from it when it is first used, as for
-    // the authorities that all threads share (`AuthorityStore`).
+    // SAFETY: nothing changes the certificate. OpenSSL computes some values at the first use, under a lock, as for the
+    // authorities that all threads share (`AuthorityStore`).
     let x509: OpaquePointer
 
     /// The certificates that were parsed last, by their bytes.
@@ -20,7 +20,7 @@ final class ParsedCertificate: @unchecked Sendable {
     static func known(_ der: Data) -> ParsedCertificate? {
         if let found = last.withLock({ $0[der] }) { return found }
         guard let parsed = ParsedCertificate(der: der) else { return nil }
-        // The others are released after the lock.
+        // The certificates that are dropped are released when the lock is free.
         let old = last.withLock { last in
             let old = last.count >= limit ? last : [:]
             if !old.isEmpty { last = [:] }

@@ -245,7 +245,8 @@ extension FrameEngine {
         let wasInHead = boundary.dataFrameHead == nil
         boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
-        // wslay reports a frame only with the first byte of its payload, which may never arrive.
+        // The length is checked here, since wslay reports a frame only with the first byte of its payload, which may
+        // never arrive.
         if wasInHead, let head = boundary.dataFrameHead, isTooLong(head) {
             fail(.tooLong)
             return 0

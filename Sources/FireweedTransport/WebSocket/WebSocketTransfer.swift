@@ -16,8 +16,8 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
     let offer: WebSocketOffer
     private let pools: any WebSocketPoolProvider
 
-    // SAFETY: both are used on the loop's thread only, where `onLoop` runs its work. A forked child has no such thread:
-    // there, only the call that starts the transfer uses `consumer`.
+    // SAFETY: `consumer` and `connection` are used on the loop's thread only, where `onLoop` runs its work. A forked
+    // child has no such thread: there, only the call that starts the transfer uses `consumer`.
     /// Retained until the end only, because the consumer retains the transfer.
     var consumer: (any TransferConsumer)?
     private var connection: WebSocketConnection?

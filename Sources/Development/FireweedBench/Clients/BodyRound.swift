@@ -5,7 +5,7 @@ import Fireweed
 import FixtureServer
 import Foundation
 
-/// Takes one large body, as a stream or into a file.
+/// Receives one large body, as a stream or into a file.
 struct BodyRound {
     let client: Client
 

@@ -1,8 +1,8 @@
-// Commands, from start to end.
+// Runs of whole commands.
 
 import Foundation
 
-/// Runs a command again and again, one after the other; its output is discarded.
+/// Runs a command repeatedly, one process after the other, and discards its output.
 struct CommandRound {
     let client: Client
 

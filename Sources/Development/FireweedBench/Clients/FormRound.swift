@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// Ten members of five fields each, nested two deep.
+/// A value of ten structs with five fields each.
 private struct Order: Encodable {
     struct Item: Encodable {
         var id = 4711
@@ -28,7 +28,7 @@ private struct Order: Encodable {
     var keeper = Address()
 }
 
-/// Encodes the same value again and again.
+/// Encodes the same value repeatedly, as a form or as JSON.
 struct FormRound {
     let client: Client
 

@@ -1,11 +1,11 @@
-// Go's `net/http`, in a program of its own.
+// Go's `net/http`, in a separate program.
 
 import FixtureServer
 import Foundation
 
-/// Go's standard client, in a program of its own, which measures itself.
+/// Go's standard client, in a separate program that measures itself.
 enum GoRound {
-    /// Where the built program is, from the package's folder.
+    /// The path of the built program, relative to the package's folder.
     static let program = ".build/bench-go-client"
 
     /// Whether there is a `go` in `PATH`.

@@ -1,4 +1,4 @@
-// Requests that are measured while sessions, hosts, fields or connections grow in number.
+// Requests whose cost is counted with many sessions, hosts, fields or connections.
 
 import CBareLoop
 import Fireweed
@@ -6,29 +6,30 @@ import FixtureServer
 import Foundation
 import FoundationNetworking
 
-/// Sends requests for `Scripts/count`, which takes the difference of two rounds.
+/// Sends requests for `Scripts/count`, which runs a round with two counts and takes the difference.
 struct GrowthRound {
     enum Kind: String {
-        /// With 300, or 1,200, other sessions in the process that are idle.
+        /// With 300 or 1,200 other, idle sessions in the process.
         case sessions300 = "sessions-300"
         case sessions1200 = "sessions-1200"
-        /// To 300, or 3,000, hosts in turn, so that each request has to connect.
+        /// To 300 or 3,000 hosts one after the other, more than the idle connections that a session keeps: every
+        /// request connects.
         case origins300 = "origins-300"
         case origins3000 = "origins-3000"
-        /// With three own fields of usual length, or fifty short ones.
+        /// With three additional fields of usual length, or fifty short fields.
         case fields3 = "fields-3"
         case fields50 = "fields-50"
-        /// Answered from memory.
+        /// With responses from the cache in memory.
         case cached
-        /// With content of 1 MiB.
+        /// With content in the response, from the URL that the caller chooses.
         case body
-        /// With an event monitor that names no event, completions and metrics, or all.
+        /// With an event monitor for no events, for completions and metrics, or for all events.
         case monitorNone = "monitor-none"
         case monitorSome = "monitor-some"
         case monitorAll = "monitor-all"
-        /// All at once, each over a connection of its own.
+        /// All requests at once, each over a separate connection.
         case dials
-        /// All at once, over the usual number of connections.
+        /// All requests at once, over the usual number of connections.
         case burst
     }
 

@@ -1,24 +1,24 @@
-// The price of one session's work for the other sessions of a process.
+// The effect of one session's work on the requests of another session in the process.
 
 import Fireweed
 import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Measures how long the requests of one session take while another session of the process works.
+/// Measures how long the requests of one session take while another session of the process does some work.
 struct NeighbourRound {
     /// The work of the other session.
     enum Work: String, CaseIterable, Sendable {
         case nothing
         /// 200 new TLS connections with a client certificate of RSA-4096.
         case handshakes
-        /// 5,000 connections that are made at once, and cancelled at once.
+        /// 5,000 requests that start to connect together and are cancelled together.
         case dials
-        /// Six transfers of 100 MB that decompress about 30-fold.
+        /// Six responses that gunzip to 100 MiB each, about 30 times their compressed size.
         case decoding
     }
 
-    /// How long requests took, in milliseconds.
+    /// The number of requests, and their times in milliseconds.
     struct Times: Codable, Sendable {
         var count: Int
         var median: Double
@@ -30,7 +30,7 @@ struct NeighbourRound {
     let secure: URL
     let slow: URL
 
-    /// The variables that name the files of the client certificate and its key.
+    /// The environment variables with the paths of the client certificate and its key.
     static let certificateVariable = "FIREWEED_BENCH_CERTIFICATE"
     static let keyVariable = "FIREWEED_BENCH_KEY"
 

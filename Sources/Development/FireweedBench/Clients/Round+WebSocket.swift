@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 
 extension Round {
-    /// Sends messages and receives each one back: one at a time, or as fast as possible.
+    /// Sends messages and receives each back: with a window of 1 one after the other, otherwise as fast as possible.
     func webSocket(_ url: URL) async throws {
         let session = Session()
         let request = session.webSocketRequest(to: url)
@@ -42,7 +42,7 @@ extension Round {
     }
 }
 
-/// The `websockets` package for Python, a common client, run by Python.
+/// The client of the Python package `websockets`, for comparison.
 enum PythonRound {
     static func arguments(_ scenario: Scenario, _ url: URL) -> [String] {
         ["-c", script, url.absoluteString, "\(scenario.count)", "\(scenario.messageByteCount)", "\(scenario.window)"]

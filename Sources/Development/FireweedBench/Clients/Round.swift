@@ -1,4 +1,4 @@
-// One round of one client, in a process of its own.
+// One round of one client, in a separate process.
 
 import CBareLoop
 import Fireweed
@@ -26,7 +26,7 @@ struct RoundError: Error {
     let text: String
 }
 
-/// Does the work of a client.
+/// Sends the requests of a scenario with one client, and measures them.
 struct Round {
     let scenario: Scenario
     let client: Client
@@ -85,7 +85,7 @@ struct Round {
         guard failed == 0 else { throw RoundError(text: "a request of the epoll loop failed") }
     }
 
-    /// A default session, apart from the options that the scenario needs.
+    /// Makes a session with default options, except those that the scenario or the client needs.
     private func session() -> Session {
         var options = TransportOptions()
         if let path = ProcessInfo.processInfo.environment[Self.authorityVariable] {
@@ -97,7 +97,7 @@ struct Round {
         return Session(configuration: configuration, transportOptions: options, options: observed())
     }
 
-    /// The options of a session that is measured or traced, where the client is one that is.
+    /// The session options of the client: with metrics, with tracing, or the defaults.
     private func observed() -> SessionOptions {
         let options = SessionOptions()
         #if SwiftMetrics
@@ -110,7 +110,7 @@ struct Round {
         return options
     }
 
-    /// A session that a stub answers, with the nginx scenarios' small document.
+    /// Makes a session in which a stub answers with a small document, similar to nginx's `/small`.
     private func stubbed() -> Session {
         .stubbed {
             Stub.get(URLPattern(scenario.path)).reply(
@@ -118,14 +118,14 @@ struct Round {
         }
     }
 
-    /// The variable that names the authority of the server over TLS.
+    /// The environment variable with the path of the certificate authority that issued the servers' certificates.
     static let authorityVariable = "FIREWEED_BENCH_AUTHORITY"
 
     private func data(_ url: URL, from session: Session) async throws {
         try await inParallel { _ = try await session.request(url).serializingData().value }
     }
 
-    /// Runs as many tasks as there are requests in flight, each with its share of the requests.
+    /// Runs `one` for every request of the scenario, in `scenario.window` parallel tasks with equal shares.
     private func inParallel(_ one: @escaping @Sendable () async throws -> Void) async throws {
         let (window, share) = (scenario.window, max(1, scenario.count / scenario.window))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -136,7 +136,7 @@ struct Round {
         }
     }
 
-    /// Measures only cache hits: the response is stored before the clock starts.
+    /// Measures only cache hits: a first request stores the response before the clock starts.
     private func cached(_ url: URL) async throws -> Measurement {
         let folder = try TemporaryFolder()
         let session = Session(
@@ -150,7 +150,7 @@ struct Round {
         return measurement
     }
 
-    /// The cookies are in the storage before the clock starts.
+    /// Measures requests of a session whose cookie storage is filled before the clock starts.
     private func withCookies(_ url: URL) async throws -> Measurement {
         let session = session()
         guard let storage = session.sessionConfiguration.httpCookieStorage, let host = url.host else {
@@ -175,7 +175,7 @@ struct Round {
         }
     }
 
-    /// Without tasks: each completion handler sends the next request, as code with closures does.
+    /// Sends each next request from the completion handler of the previous one, as code without `async` does.
     private func closures(_ url: URL) async throws {
         let session = session()
         let queue = DispatchQueue(label: "bench")
@@ -193,7 +193,7 @@ struct Round {
     }
 }
 
-/// Requests one after the other, each sent by the completion handler of the one before.
+/// A sequence of requests, each sent by the completion handler of the previous request.
 private struct ClosureChain: Sendable {
     let session: Session
     let url: URL

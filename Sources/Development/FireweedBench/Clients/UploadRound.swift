@@ -1,15 +1,15 @@
-// Uploading files, as they are or as the parts of a form.
+// Uploads of a file, directly or as parts of a form.
 
 import CBareLoop
 import Fireweed
 import Foundation
 
-/// Sends the file that the runner has made: as it is, or once or twice in one form.
+/// Uploads the file that the runner has made: directly, or as one or two parts of a form.
 struct UploadRound {
     let client: Client
     let partCount: Int
 
-    /// The variable that names the file.
+    /// The environment variable with the path of the file.
     static let fileVariable = "FIREWEED_BENCH_FILE"
 
     private struct Answer: Decodable, Sendable {

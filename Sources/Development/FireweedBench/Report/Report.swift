@@ -1,4 +1,4 @@
-// The medians, as a table and as JSON.
+// The results as a table and as rows for JSON.
 
 import Foundation
 
@@ -10,17 +10,17 @@ struct ReportRow: Codable {
     let cpu_us_per_request: Double
     let peak_rss_kib: Int
     let extra_rss_kib: Int
-    /// The CPU time relative to that of the reference client, mostly libcurl.
+    /// The client's CPU time divided by that of the scenario's reference client, which is mostly libcurl.
     let ratio_to_libcurl_cpu: Double
-    /// The requests per second relative to those of the same client.
+    /// The client's requests per second divided by those of the reference client.
     let ratio_to_libcurl_rate: Double
-    /// Threads of the process when the work was done.
+    /// The number of threads of the process at the end of its work, the highest of all rounds.
     let threads: Int
-    /// Slowest round's CPU over the fastest one's.
+    /// The highest CPU time of a round divided by the lowest.
     let spread: Double
 }
 
-/// Makes rows of measurements.
+/// Makes the rows of the report from measurements, and their text.
 enum Report {
     static func rows(_ scenario: Scenario, _ rounds: [Client: [Measurement]]) -> [ReportRow] {
         scenario.clients.compactMap { client in
@@ -52,7 +52,7 @@ enum Report {
         }
     }
 
-    /// The cost of a request by the number of requests in flight.
+    /// Returns a line with the CPU time of a request for each number of requests in flight; `nil` without measurements.
     static func growth(_ rows: [ReportRow]) -> String? {
         let measured = Scenario.growth.compactMap { window in
             rows.first { $0.scenario == "growth-\(window)" && $0.client == Client.fireweedData.rawValue }
@@ -61,7 +61,7 @@ enum Report {
         return measured.isEmpty ? nil : "CPU µs/request by requests in flight: " + measured.joined(separator: ", ")
     }
 
-    /// The median and the 99th percentile of request times beside the work of another session.
+    /// Returns a line with the median and the 99th percentile of request times during the work of another session.
     static func neighbour(_ work: NeighbourRound.Work, _ times: NeighbourRound.Times, idle: NeighbourRound.Times)
         -> String
     {

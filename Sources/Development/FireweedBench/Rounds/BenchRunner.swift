@@ -3,7 +3,7 @@
 import FixtureServer
 import Foundation
 
-/// Measures every scenario and reports.
+/// Measures all wanted scenarios and writes the report.
 struct BenchRunner {
     private let rounds = ProcessInfo.processInfo.environment["BENCH_ROUNDS"].flatMap(Int.init) ?? 5
     private let only = ProcessInfo.processInfo.environment["BENCH_ONLY"]?.split(separator: ",").map(String.init) ?? []
@@ -34,12 +34,12 @@ struct BenchRunner {
         withExtendedLifetime(servers) {}
     }
 
-    /// Writes lines at once, so that those before a failure are not lost in a buffer.
+    /// Writes lines without buffering, so that a later failure does not lose them.
     private func write(_ lines: [String]) {
         FileHandle.standardOutput.write(Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// How long requests take beside the work of another session of the process.
+    /// Measures requests during the work of another session, and returns a line of the report for each kind of work.
     private func neighbours(_ servers: BenchServers) throws -> [String] {
         var idle: NeighbourRound.Times?
         return try NeighbourRound.Work.allCases.map { work in
@@ -62,7 +62,7 @@ struct BenchRunner {
         return try run(program, arguments, servers, name: "\(client.rawValue) in \(scenario.name)")
     }
 
-    /// Runs a round in a process of its own, which writes its result as JSON.
+    /// Runs a round in a separate process, and decodes the JSON that it writes.
     private func run<Result: Decodable>(
         _ program: String, _ arguments: [String], _ servers: BenchServers, name: String
     ) throws -> Result {

@@ -14,7 +14,7 @@ struct BenchServers {
     private let echo: WebSocketPeer
     private let slowPort: Int32
     private let body: URL
-    /// nginx that demands client certificates.
+    /// An nginx that demands client certificates.
     private let demanding: NginxServer
     private let client: CertificateAuthority.Issued
 
@@ -39,7 +39,8 @@ struct BenchServers {
         try Self.packedContent().write(to: nginx.documents.appendingPathComponent("packed"))
     }
 
-    /// Where the servers of a neighbour's round are: in clear text, over TLS with client certificates, and slow.
+    /// Returns the URLs of a `NeighbourRound`: the server in clear text, the server with client certificates, the slow
+    /// server.
     func neighbourURLs() throws -> [URL] {
         guard let secure = demanding.secureURL, let slow = URL(string: "http://127.0.0.1:\(slowPort)"), slowPort > 0
         else {
@@ -48,7 +49,7 @@ struct BenchServers {
         return [nginx.url, secure, slow]
     }
 
-    /// Where a scenario's server is for a client.
+    /// Returns the URL of a scenario's server for a client.
     func url(for scenario: Scenario, _ client: Client) throws -> URL {
         let url: URL? =
             switch scenario.server {
@@ -71,7 +72,7 @@ struct BenchServers {
         ]
     }
 
-    /// 100 MB that gzip makes about 30 times smaller.
+    /// Returns 100 MiB of generated content after gzip, which makes it about 30 times smaller.
     private static func packedContent() throws -> Data {
         var plain = Data(capacity: 100 << 20)
         while plain.count < 100 << 20 {
@@ -82,7 +83,7 @@ struct BenchServers {
         return packed
     }
 
-    /// A sparse file of 1 GiB of zeros.
+    /// Makes a sparse file of 1 GiB of zeros.
     private static func makeBody(_ file: URL) throws {
         try Data().write(to: file)
         let handle = try FileHandle(forWritingTo: file)

@@ -1,49 +1,49 @@
 // The clients that are compared.
 
-/// A client.
+/// A client of the benchmarks: a library with a way to use it, or a command.
 enum Client: String, Sendable {
-    /// Over the scenario's connections; further requests wait in libcurl's list of pending transfers.
+    /// Uses the scenario's number of connections; further requests wait in libcurl's list of pending transfers.
     case libcurl
-    /// Over as many connections as requests are in flight, so that none waits for a connection.
+    /// Uses as many connections as requests are in flight, so that no request waits for a connection.
     case libcurlUnqueued = "libcurl-unqueued"
-    /// Sockets and epoll in C, without an HTTP library: the floor.
+    /// Sockets and epoll in C, without an HTTP library: the least work that the requests need.
     case epollLoop = "epoll-loop"
     /// Writes the body to a file.
     case libcurlFile = "libcurl-file"
-    /// Reads the content from a file.
+    /// Uploads a file.
     case libcurlUpload = "libcurl-upload"
     case urlSession = "urlsession"
     /// Go's `net/http`, where Go is installed.
     case goNetHTTP = "go-net-http"
     case fireweedData = "fireweed-data"
-    /// `fireweedData`, on the thread of the session's event loop.
+    /// Like `fireweedData`, with tasks that run on the thread of the session's event loop.
     case fireweedExecutor = "fireweed-executor"
     case fireweedDecodable = "fireweed-decodable"
     case fireweedClosure = "fireweed-closure"
-    /// Measured by a factory that keeps nothing; in a build with the trait `SwiftMetrics` alone.
+    /// Reports metrics to a factory that keeps nothing; needs a build with the trait `SwiftMetrics`.
     case fireweedMetrics = "fireweed-metrics"
-    /// Traced by a tracer that records nothing; in a build with the trait `DistributedTracing` alone.
+    /// Reports spans to a tracer that records nothing; needs a build with the trait `DistributedTracing`.
     case fireweedTracing = "fireweed-tracing"
     case fireweedStream = "fireweed-stream"
     case fireweedFile = "fireweed-file"
     case fireweedUploadFile = "fireweed-upload-file"
-    /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
+    /// Takes every response from a `SQLiteResponseStore`; its reference, libcurl, asks the server each time.
     case fireweedSQLite = "fireweed-sqlite"
-    /// With 10,000 cookies of other hosts.
+    /// Has 10,000 cookies of other hosts in its storage.
     case otherCookies = "fireweed-other-cookies"
-    /// With 50 cookies of the server, and 1,000 of other hosts.
+    /// Has 50 cookies of the server and 1,000 of other hosts in its storage.
     case ownCookies = "fireweed-own-cookies"
-    /// On one core, together with all worker processes of the server.
+    /// Runs on one core, which the server's worker processes share.
     case oneCore = "fireweed-one-core"
     case oneLoop = "fireweed-one-loop"
     case twoLoops = "fireweed-two-loops"
-    /// `JSONEncoder`, because no other encoder does the same work.
+    /// `JSONEncoder`, the reference for `fireweedEncode`, since Foundation has no encoder of forms.
     case foundationJSON = "foundation-json"
     case fireweedEncode = "fireweed-encode"
-    /// libcurl's mime API, which is `curl -F`.
+    /// libcurl's mime API, which `curl -F` uses.
     case libcurlForm = "libcurl-form"
     case fireweedMultipart = "fireweed-multipart"
-    /// A stub answers, in the process; bare libcurl beside it asks the server.
+    /// Takes every response from a stub in the process; its reference, libcurl, asks the server.
     case fireweedStub = "fireweed-stub"
     case fireweedWebSocket = "fireweed-websocket"
     case pythonWebSockets = "python-websockets"
@@ -51,7 +51,7 @@ enum Client: String, Sendable {
     case curlCommand = "curl"
     case fireweedCommand = "fireweed"
 
-    /// Whether other clients are compared with this client.
+    /// Whether the report compares other clients with this client, which `BENCH_ONLY` therefore never leaves out.
     var isReference: Bool {
         switch self {
         case .libcurl, .libcurlFile, .libcurlUpload, .libcurlForm, .pythonWebSockets, .curlCommand, .oneCore: true

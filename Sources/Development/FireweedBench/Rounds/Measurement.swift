@@ -3,21 +3,21 @@
 import Foundation
 import Glibc
 
-/// The numbers of one round of one client, as its process reports them.
+/// The figures of one round of one client, which the round's process reports as JSON.
 struct Measurement: Codable, Sendable {
     let seconds: Double
     let cpuSeconds: Double
     let peakKibibytes: Int
-    /// How far the peak is above what the process had before the work.
+    /// The peak of resident memory minus the resident memory before the work.
     let extraKibibytes: Int
     let count: Int
-    /// How many threads the process had when the work was done.
+    /// The number of threads of the process at the end of the work.
     let threads: Int
 
     var requestsPerSecond: Double { Double(count) / seconds }
     var cpuMicroseconds: Double { cpuSeconds / Double(count) * 1e6 }
 
-    /// Runs the work and measures this process while it does, or the processes that the work runs.
+    /// Runs the work and measures it; with `ofChildren`, the CPU time is that of the child processes that the work ran.
     static func measure(count: Int, ofChildren: Bool = false, _ work: () async throws -> Void) async rethrows
         -> Measurement
     {

@@ -1,6 +1,6 @@
 // The list of scenarios.
 
-/// A scenario: the resource, the number of requests, how many are in flight at a time, and the clients.
+/// A resource, the number of requests for it, the number in flight at the same time (`window`), and the clients.
 struct Scenario: Sendable {
     /// The server of a scenario.
     enum Server: Sendable {
@@ -9,11 +9,11 @@ struct Scenario: Sendable {
         case secureNginx
         /// nginx with two worker processes.
         case twoWorkers
-        /// Takes uploads and counts them.
+        /// A fixture server that counts the bytes of uploads.
         case sink
-        /// Sends messages of a WebSocket back.
+        /// A WebSocket server that sends messages back.
         case echo
-        /// Answers after five seconds.
+        /// A server that answers after five seconds.
         case slow
     }
 
@@ -101,7 +101,7 @@ struct Scenario: Sendable {
                 clients: [.oneCore, .oneLoop, .twoLoops], connections: 32)
         ]
 
-    /// The numbers of requests in flight over which the growth of their cost is measured.
+    /// The numbers of requests in flight for the scenarios `growth-N`, which show how the cost of a request grows.
     static let growth = [1, 8, 64, 512, 4096]
 
     /// The client with which `client` is compared.
@@ -113,7 +113,7 @@ struct Scenario: Sendable {
         all.first { $0.name == name }
     }
 
-    /// The scenario with `count` requests, or unchanged for `nil`.
+    /// Returns the scenario with `count` requests; `nil` changes nothing.
     func limited(to count: Int?) -> Scenario {
         Scenario(
             name: name, server: server, path: path, count: count ?? self.count, window: window, clients: clients,

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A plan, and its run.
+/// Runs one planned round, and collects the problems.
 struct ChaosRound {
     let plan: RoundPlan
     let addresses: ServerAddresses
@@ -11,10 +11,10 @@ struct ChaosRound {
     let activity: Activity
     /// An empty folder for the caller's files.
     let folder: URL
-    /// Distinguishes this run from other runs of the same round at the servers.
+    /// The number of this run, by which the servers tell it from other runs of the same round.
     let run: Int
 
-    /// Runs every operation; returns the problems, which are empty if nothing was wrong.
+    /// Runs all operations and returns the problems; empty if nothing was wrong.
     func run() async throws -> [String] {
         let start = ContinuousClock.now
         let judge = Judge(plan: plan)

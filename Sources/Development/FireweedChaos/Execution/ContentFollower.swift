@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// The position of a stream in its content; after a retry the stream may begin again.
+/// Compares the bytes of a stream with the expected content; after a retry the stream may begin again.
 final class ContentFollower: Sendable {
     private let candidates: [Data]
     private let position = Mutex(0)
@@ -12,7 +12,7 @@ final class ContentFollower: Sendable {
         self.candidates = candidates
     }
 
-    /// Takes the next piece; false when the piece fits neither here nor at the beginning.
+    /// Takes the next piece; returns false if the piece fits neither at the current position nor at the beginning.
     func take(_ piece: Data) -> Bool {
         position.withLock { position in
             for start in [position, 0] {

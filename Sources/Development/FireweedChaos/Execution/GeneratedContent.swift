@@ -3,7 +3,7 @@
 import Fireweed
 import Foundation
 
-/// The content of an upload, as the server will count it.
+/// The content of planned uploads, byte for byte as the server receives it.
 enum GeneratedContent {
     static func bytes(of operation: Operation) -> Data {
         let data = KnownContent.bytes(id: operation.target.id, count: operation.target.byteCount)
@@ -11,7 +11,7 @@ enum GeneratedContent {
         return (try? form(of: operation).encode()) ?? Data()
     }
 
-    /// A form with a boundary of its own, so that its length is known.
+    /// A form with a fixed boundary, so that its encoded bytes are known.
     static func form(of operation: Operation) -> MultipartFormData {
         let form = MultipartFormData(boundary: "chaos-\(operation.target.id)")
         form.append(

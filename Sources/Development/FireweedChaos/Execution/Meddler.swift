@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Performs the actions of one operation, on timers' threads and inside callbacks.
+/// Performs the planned actions of one operation, on threads of timers and inside callbacks.
 final class Meddler: Sendable {
     private let record: OperationRecord
     private let slot: SessionSlot
@@ -29,7 +29,7 @@ final class Meddler: Sendable {
         waiting.withLock { $0.contains { $0.moment == .inCallback(callback) } }
     }
 
-    /// Starts the timers.
+    /// Starts a timer for each action that is planned after a delay.
     func arm(_ request: Request) {
         for meddling in record.operation.meddlings {
             guard case .after(let delay) = meddling.moment else { continue }
@@ -76,7 +76,8 @@ final class Meddler: Sendable {
     private func pause(_ request: Request, _ duration: Int) {
         request.suspend()
         let ticket = record.expect("timer that resumes")
-        // Scheduled after `suspend()`: the resumption comes last, however late this thread is.
+        // The resumption is scheduled after `suspend()` has returned, so that it comes last even if this thread is
+        // slow.
         Later.run(after: duration) { [weak request, record] in
             record.note("resume after pause")
             request?.resume()

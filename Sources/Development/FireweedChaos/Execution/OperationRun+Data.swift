@@ -58,7 +58,7 @@ extension OperationRun {
         }
     }
 
-    /// Adds a bare handler for a name that ends with 1, else a handler of data.
+    /// Adds a handler: without a serialiser if the name ends with 1, otherwise with the serialiser of data.
     private func addHandler(_ name: String, to request: DataRequest, _ meddler: Meddler?) {
         let (ticket, validates) = (record.expect(name), operation.validates)
         if name.hasSuffix("1") {

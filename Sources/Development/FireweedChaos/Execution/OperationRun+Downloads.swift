@@ -1,4 +1,4 @@
-// Downloads, and downloads that continue them.
+// Downloads, and the downloads that resume them.
 
 import Fireweed
 import Foundation
@@ -29,7 +29,7 @@ extension OperationRun {
         let validates = operation.validates
         let meddler = Meddler(record, slot: slot, task: task) { [record, queue] request in
             let ticket = record.expect("late download handler")
-            // A bare handler would take the temporary file.
+            // A handler without a serialiser would own the temporary file, and this test would have to remove it.
             (request as? DownloadRequest)?.responseData(queue: queue) { response in
                 ticket.call(Outcome(response.response, error: response.error, content: response.value))
             }
@@ -76,7 +76,7 @@ extension OperationRun {
             let request = make { $0.download(resumingWith: data) }
             await finish(request, "resumed download")
         }
-        // The caller that asks for resume data owns the file.
+        // The partial file of the resume data belongs to the caller, which removes it here.
         if let file = (try? ResumeData(data))?.file {
             try? FileManager.default.removeItem(at: file)
             try? FileManager.default.removeItem(at: file.deletingLastPathComponent())

@@ -23,12 +23,13 @@ extension OperationRun {
                 count += 1
                 if let limit = operation.elementLimit, count > limit { break }
             }
-            // A sequence that is abandoned, or whose task is cancelled, ends without a completion.
+            // A sequence delivers no completion if it is abandoned or its task is cancelled: none is expected then.
             if operation.elementLimit != nil || Task.isCancelled { ticket.callIfMissing() }
         }
     }
 
-    /// Makes a request that its first handler does not start: later handlers would miss the beginning.
+    /// Makes a request that starts only with `resume()`: if its first handler started it, later handlers would miss the
+    /// beginning.
     private func makeStream() -> DataStreamRequest {
         make {
             $0.streamRequest(
@@ -36,7 +37,7 @@ extension OperationRun {
         }
     }
 
-    /// Prepares and starts a request that has its listeners.
+    /// Prepares and starts a request, to which all listeners but the late ones were added.
     private func begin(_ request: DataStreamRequest, _ meddler: Meddler) {
         if operation.headDecision != nil || meddler.awaits(.head) {
             request.onHTTPResponse(on: queue) { [weak request] _, completion in
@@ -58,7 +59,8 @@ extension OperationRun {
         }
     }
 
-    /// A follower that accepts every content that the response may have.
+    /// A new follower that accepts all contents that the plan allows: the resource, or the text of a 503, 401 or
+    /// redirect.
     private var follower: ContentFollower {
         let target = operation.target
         return ContentFollower(
@@ -66,7 +68,9 @@ extension OperationRun {
                 + ["unavailable", "unauthorized", "elsewhere"].map { Data($0.utf8) })
     }
 
-    /// Adds a handler; a late handler, which has no meddler, may miss the beginning.
+    /// Adds a handler.
+    ///
+    /// A handler without a meddler is late and may miss the beginning: only its completion is checked.
     private func addHandler(_ name: String, to request: DataStreamRequest, _ meddler: Meddler?) {
         let ticket = record.expect(name)
         let follower = self.follower
@@ -102,7 +106,7 @@ extension OperationRun {
     func runEvents() async {
         let request = makeStream()
         let meddler = makeMeddler()
-        // Without a limit, a source connects again for ever when each connection times out.
+        // The limit ends an event source whose connections all time out, which would otherwise reconnect for ever.
         var reconnection = ServerSentEvent.Reconnection.automatic
         reconnection.maximumFailureCount = 3
         let events = request.serverSentEvents(reconnection: reconnection)

@@ -43,7 +43,7 @@ extension OperationRun {
         }
     }
 
-    /// A listener of a socket; a talking listener sends each message when the previous message has come back.
+    /// A listener of a WebSocket; a talking listener sends each message when the previous message has come back.
     private final class Talk: Sendable {
         private let run: OperationRun
         private let isTalking: Bool
@@ -82,8 +82,8 @@ extension OperationRun {
                 return count
             }
             run.record.note("message \(number)")
-            guard isTalking else { return }  // a late listener does not know which messages have gone by
-            // After a retry, messages that were enqueued earlier go over the new connection.
+            guard isTalking else { return }  // a late listener may have missed messages
+            // After a retry, messages that were enqueued before go over the new connection: any message may come back.
             let expected = run.mayRetry ? (0..<OperationRun.messageCount).map(run.message) : [run.message(number)]
             guard case .data(let data) = message, expected.contains(data) else {
                 return run.record.fault("message \(number) came back as another")

@@ -10,14 +10,14 @@ struct OperationRun: Sendable {
     let slot: SessionSlot
     let addresses: ServerAddresses
     let remains: Remains
-    /// Where files of the operation go.
+    /// The folder for files of the operation.
     let folder: URL
     /// Identifies the operation at the servers.
     let key: String
     /// Identifies the session at the servers, for the tokens that they accept.
     let tokenKey: String
     let task = TaskSwitch()
-    /// Where callbacks run.
+    /// The queue of the callbacks.
     let queue = DispatchQueue.global()
 
     func run() async {
@@ -43,7 +43,7 @@ struct OperationRun: Sendable {
         return request
     }
 
-    /// The URL, with the endpoint of the kind.
+    /// The URL of the target, with the endpoint for the operation's kind.
     var url: String {
         let endpoint =
             switch operation.kind {
@@ -56,7 +56,7 @@ struct OperationRun: Sendable {
         return operation.usesTokens ? "\(url)&tokens=\(tokenKey)" : url
     }
 
-    /// Sets the idle time-out, and a key that another origin must not get.
+    /// Sets the idle time-out; for a foreign target, also adds an API key, which the other origin must not get.
     var modifier: Session.RequestModifier? {
         { [operation] request in
             if let milliseconds = operation.idleTimeoutMilliseconds {
@@ -66,7 +66,7 @@ struct OperationRun: Sendable {
         }
     }
 
-    /// Whether there may be several attempts.
+    /// Whether the request may have several attempts.
     var mayRetry: Bool {
         operation.usesTokens || [operation.interception, slot.plan.interception].contains { ($0?.retryLimit ?? 0) > 0 }
     }
@@ -75,11 +75,10 @@ struct OperationRun: Sendable {
         operation.usesTokens ? slot.authentication : operation.interception.map { PlannedInterceptor(plan: $0) }
     }
 
-    /// Sets what operations of every kind have in common (deadline, credentials, callbacks for the meddler), and starts
-    /// the meddler's timers, one of which may resume the request.
+    /// Sets the deadline, the credentials and the meddler's callbacks, for operations of every kind; then starts the
+    /// meddler's timers, which may resume the request.
     ///
-    /// A stream or a socket that has begun does not repeat its events for later listeners: the listeners are added
-    /// before this call.
+    /// A stream or a WebSocket does not repeat its events for later listeners, so listeners are added before this call.
     func prepare(_ request: Request, _ meddler: Meddler) {
         if let milliseconds = operation.deadlineMilliseconds { request.deadline(.milliseconds(milliseconds)) }
         if operation.isAuthenticated {
@@ -98,12 +97,12 @@ struct OperationRun: Sendable {
         meddler.arm(request)
     }
 
-    /// Starts a request that its handlers do not start.
+    /// Starts the request if its session does not start requests automatically.
     func begin(_ request: Request) {
         if !slot.plan.startsImmediately { request.resume() }
     }
 
-    /// Answers the head of a response, on the queue of callbacks.
+    /// Allows or cancels a response as planned when its head has arrived; called on `queue`.
     func decide(
         _ meddler: Meddler, _ request: Request?, _ completion: @escaping @Sendable (Request.ResponseDisposition) -> Void
     ) {

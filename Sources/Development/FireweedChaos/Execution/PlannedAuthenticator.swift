@@ -4,7 +4,7 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// A numbered token; the server refuses a token after some uses, and token 0 always.
+/// A token with a number; the server always refuses token 0, and refuses every other token after some uses.
 struct ChaosToken: AuthenticationCredential {
     let number: Int
     var requiresRefresh: Bool { false }

@@ -9,7 +9,7 @@ enum PlannedFailure: Error {
     case adaptation, retry, refresh
 }
 
-/// Adapts and retries.
+/// Adapts and retries requests as planned.
 struct PlannedInterceptor: RequestInterceptor {
     let plan: Interception
 
@@ -36,7 +36,7 @@ struct PlannedInterceptor: RequestInterceptor {
     }
 }
 
-/// Follows redirects, or refuses them.
+/// Follows or refuses redirects as planned.
 struct PlannedRedirectHandler: RedirectHandler {
     let plan: SessionPlan.Redirecting
 
@@ -48,7 +48,7 @@ struct PlannedRedirectHandler: RedirectHandler {
     }
 }
 
-/// Lets every response be stored.
+/// Allows the cache to store every response, by a planned way of answering.
 struct PlannedCacher: CachedResponseHandler {
     let answering: Answering
 

@@ -1,14 +1,14 @@
-// One session of a round, which can be dropped in mid-flight.
+// One session of a round, which can be dropped while requests are in flight.
 
 import Fireweed
 import Foundation
 import Synchronization
 
-/// Holds the only lasting reference to a session; after the session has gone, the next use makes one with the same
-/// plan.
+/// Holds the only lasting reference to a session; after `drop()` or `invalidate()`, the next use makes a new session
+/// with the same plan.
 final class SessionSlot: Sendable {
     let plan: SessionPlan
-    /// Shared by the requests that need a token, of all sessions of the slot.
+    /// The interceptor for requests that need a token, shared by all sessions of the slot.
     let authentication: AuthenticationInterceptor<PlannedAuthenticator>
     private let addresses: ServerAddresses
     private let monitor: EventRecorder
@@ -79,7 +79,8 @@ final class SessionSlot: Sendable {
                 strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
                 responseStore: store, guards: remains.guards(of: plan)))
         remains.watch(session, "session \(plan.route)")
-        // The core of a session is not public; an attempt that is left behind would keep the core alive.
+        // The core is watched too, since an attempt that is left behind would keep it alive. `Mirror` finds it, since
+        // it is not public.
         if let core = Mirror(reflecting: session).descendant("core") {
             remains.watch(core as AnyObject, "core of session \(plan.route)")
         }

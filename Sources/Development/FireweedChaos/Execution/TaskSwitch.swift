@@ -14,7 +14,7 @@ struct TaskSwitch: Sendable {
         continuation.finish()
     }
 
-    /// Runs `work` to its end.
+    /// Runs `work` in a child task that `cancel()` cancels, and waits for its end.
     func run(_ work: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {

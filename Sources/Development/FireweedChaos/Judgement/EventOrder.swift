@@ -6,14 +6,14 @@ enum LifeEvent: Sendable, Hashable {
     case resume, resumeTask, suspend, suspendTask, cancel, cancelTask
 }
 
-/// Where a request is in its life, by its events.
+/// The stage of a request's life, which its events determine.
 enum LifeStage: Hashable {
     case new, initial, adapted, made, unmade, running, measured, completed, retrying, finished
 }
 
-/// The reference table: which event may follow at which stage.
+/// The table of the events that may come at each stage.
 enum EventOrder {
-    /// The problem with a request's events; `nil` if there is none.
+    /// Returns the problem with a request's events; `nil` if there is none.
     static func problem(_ events: [LifeEvent]) -> String? {
         var stage = LifeStage.new
         let shown = events.map { "\($0)" }.joined(separator: " ")
@@ -35,7 +35,7 @@ enum EventOrder {
 
     private static func next(_ stage: LifeStage, _ event: LifeEvent) -> LifeStage? {
         switch (stage, event) {
-        case (_, .resume), (_, .suspend), (_, .cancel): stage  // the caller's, at any time
+        case (_, .resume), (_, .suspend), (_, .cancel): stage  // the caller may do this at any time
         case (_, .resumeTask), (_, .suspendTask), (_, .cancelTask): stage
         case (.new, .initial), (.retrying, .initial): .initial
         case (.new, .unmade), (.retrying, .unmade), (.initial, .unmade): .unmade
@@ -47,7 +47,7 @@ enum EventOrder {
         case (.running, .completed), (.measured, .completed): .completed
         case (.completed, .retry), (.unmade, .retry), (.finished, .retry): .retrying
         case (.completed, .finish), (.unmade, .finish): .finished
-        // Cancelled, or the session ended, before there was a task.
+        // The request was cancelled, or its session ended, before it had a task.
         case (.new, .finish), (.initial, .finish), (.adapted, .finish), (.made, .finish), (.retrying, .finish):
             .finished
         case (.finished, .parse): .finished

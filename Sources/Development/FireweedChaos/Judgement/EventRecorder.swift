@@ -5,12 +5,12 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// A monitor that writes down which events came for which request.
+/// A monitor that records the events of each request.
 final class EventRecorder: EventMonitor {
     let queue = DispatchQueue(label: "chaos.events")
     private let events = Mutex<[UUID: [LifeEvent]]>([:])
 
-    /// The events of a request, including every event that was reported before the call.
+    /// Returns the events of a request, including all events that were reported before the call.
     func events(of request: UUID) -> [LifeEvent] {
         queue.sync {}
         return events.withLock { $0[request] ?? [] }

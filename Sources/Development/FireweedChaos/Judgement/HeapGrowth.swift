@@ -5,7 +5,7 @@ import CAllocationCount
 /// The bytes on the heap after each round; always 0 under a sanitizer.
 struct HeapGrowth {
     private var sizes: [Int] = []
-    /// The first rounds do not count: they make lasting objects and fill caches.
+    /// The number of first rounds that do not count, since they make lasting objects and fill caches.
     private static let warmUp = 6
     private static let window = 8
     private static let allowance = 8 << 20

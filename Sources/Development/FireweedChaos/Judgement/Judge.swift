@@ -7,7 +7,7 @@ import Foundation
 struct Judge: Sendable {
     let plan: RoundPlan
 
-    /// The problems with an outcome; empty if there are none.
+    /// Returns the problems with an outcome; empty if there are none.
     func problems(with outcome: Outcome, of operation: Operation) -> [String] {
         var problems: [String] = []
         if let url = outcome.url, !names(url, operation) { problems.append("a response of another URL: \(url)") }
@@ -39,7 +39,7 @@ struct Judge: Sendable {
         return ["wrong content: \(Self.difference(content, contents[0]))"]
     }
 
-    /// The contents that a success with this status may have; empty if the status must not be a success.
+    /// Returns the contents that a success with this status may have; empty if this status must not be a success.
     func contents(for status: Int, of operation: Operation) -> [Data] {
         let target = operation.target
         if case .socket = target.server { return status == 101 ? [Data()] : [] }
@@ -112,7 +112,7 @@ struct Judge: Sendable {
                 || target.redirectCount > 0 && refusesRedirects(operation))
     }
 
-    /// A serialiser of data refuses an empty response.
+    /// Whether the content may be empty, which the serialiser of data refuses.
     private func mayBeEmpty(_ operation: Operation) -> Bool {
         operation.target.byteCount == 0
     }
@@ -124,7 +124,7 @@ struct Judge: Sendable {
         switch target.server {
         case .hostile: return true
         case .socket(let act):
-            // The end of the connection may come while a message is being sent.
+            // Other acts end or break the connection, perhaps while a message is sent: every error is allowed.
             return ![SocketAct.echoes, .pings].contains(act) || operation.idleTimeoutMilliseconds != nil
         case .orderly: break
         }
@@ -132,7 +132,7 @@ struct Judge: Sendable {
         case .timedOut: return operation.idleTimeoutMilliseconds != nil
         case .dataLengthExceedsMaximum: return session.contentLimit.map { target.byteCount > $0 } ?? false
         case .requestBodyStreamExhausted:
-            // A stream cannot be read again, after a redirect or in a retry.
+            // An input stream cannot be read a second time for a redirect or a retry.
             if case .upload(.stream) = operation.kind { return true }
             return false
         default: return false

@@ -3,19 +3,19 @@
 import Foundation
 import Synchronization
 
-/// The history of an operation, and every call of every handler.
+/// The history of an operation, with all calls of its handlers.
 final class OperationRecord: Sendable {
-    /// A callback that has to come exactly once.
+    /// An expected callback, which must come exactly once.
     struct Receipt: Sendable {
         fileprivate let record: OperationRecord
         fileprivate let index: Int
 
-        /// The callback came.
+        /// Records that the callback came; a second call is a fault.
         func call(_ outcome: Outcome? = nil) {
             record.called(index, outcome)
         }
 
-        /// The callback cannot come any more: marks it as called unless it has come.
+        /// Records that the callback came, unless it has: for a callback that will not come any more.
         func callIfMissing() {
             if record.isMissing(index) { record.called(index, nil) }
         }
@@ -57,7 +57,7 @@ final class OperationRecord: Sendable {
         state.withLock { $0.problems.append(text) }
     }
 
-    /// Announces a callback that has to come.
+    /// Announces a callback that must come.
     func expect(_ name: String) -> Receipt {
         state.withLock { state in
             state.handlers.append(Handler(name: name))
@@ -112,7 +112,7 @@ final class OperationRecord: Sendable {
     var requestIDs: [UUID] { state.withLock { $0.requestIDs } }
     var problems: [String] { state.withLock { $0.problems } }
 
-    /// The history, a line for each event, with milliseconds since `start`.
+    /// Returns the history, with a line for each event and its time in milliseconds since `start`.
     func history(since start: ContinuousClock.Instant) -> String {
         let (history, missing) = state.withLock { state in
             (state.history, state.handlers.filter { $0.callCount == 0 }.map(\.name))

@@ -3,13 +3,13 @@
 import Fireweed
 import Foundation
 
-/// The end of a request, as one of its handlers sees it.
+/// The result of a request that one of its handlers received.
 struct Outcome: Sendable, CustomStringConvertible {
     /// Status and URL of the response; `nil` when there is none.
     var status: Int?
     var url: URL?
     var error: AFError?
-    /// The content, where this handler has all of it.
+    /// The content; `nil` for a handler that does not receive the whole content.
     var content: Data?
     /// Whether other statuses than 2xx were refused.
     var isValidated: Bool

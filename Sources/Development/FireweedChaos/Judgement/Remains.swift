@@ -5,23 +5,24 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Knows which objects ought to be gone, and what the process had before the first round.
+/// Finds what a round left behind: live objects, permits of guards, descriptors, threads and temporary files.
 final class Remains: Sendable {
     private struct Watched: @unchecked Sendable {
-        // SAFETY: part of the state behind the lock; the reference itself is atomic.
+        // SAFETY: `watched` keeps this value behind its lock, and a weak reference is atomic.
         weak var object: AnyObject?
         let name: String
     }
 
-    /// Counts the messages in flight of guarded sessions, and refuses none.
+    /// A limit that counts the messages in flight of guarded sessions, and is too high to refuse any.
     private let limit = ConcurrencyLimit(.fixed(1_000_000))
-    /// Hedges nearly every message that may be sent twice.
+    /// Hedges nearly every message that is safe to send twice.
     private let hedging: Hedging
     private let watched = Mutex<[Watched]>([])
     private let folder: URL
     private let baseline: [String: Int]
 
-    /// `folder` receives temporary files; descriptors that are open now are not reported later.
+    /// Starts with the descriptors that are open now, which are not reported later; `folder` is that of temporary
+    /// files.
     init(temporaryFiles folder: URL) {
         self.folder = folder
         var budget = Hedging.Budget()
@@ -30,7 +31,7 @@ final class Remains: Sendable {
         baseline = Self.descriptors()
     }
 
-    /// The guards of guarded sessions; every permit has to be back after a round.
+    /// Returns the guards of a session with this plan; after a round, `limit` must have all permits back.
     func guards(of plan: SessionPlan) -> [any TransportGuard] {
         var policy = CircuitBreaker.Policy()
         policy.minimumCount = .max
@@ -38,7 +39,7 @@ final class Remains: Sendable {
         return plan.isHedged ? [hedging] + admission : admission
     }
 
-    /// What the guards did in all rounds, in a few words.
+    /// A sentence about the hedged messages of all rounds.
     var guardSummary: String {
         let counts = hedging.counts
         return "\(counts.hedges) of \(counts.messages) messages were hedged, and \(counts.wins) second ones answered"
@@ -58,7 +59,7 @@ final class Remains: Sendable {
                 watched.withLock { $0 = [] }
                 return problems
             }
-            // No event tells that an object, a descriptor or a thread is gone.
+            // This polls, since no event reports that an object, a descriptor or a thread is gone.
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
@@ -89,9 +90,9 @@ final class Remains: Sendable {
         return problems
     }
 
-    /// Removes the partial files that the library keeps for later downloads, as it promises.
+    /// Removes the partial files that the library keeps on purpose, so that a later download can resume.
     ///
-    /// Such a file lies in a folder of its own, beside a symbolic link `owner` to `resumable`.
+    /// Each of these files lies in a separate folder, beside a symbolic link named `owner` whose target is `resumable`.
     private func removeResumableFiles() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
             let path = "\(folder.path)/\(name)"
@@ -100,22 +101,23 @@ final class Remains: Sendable {
         }
     }
 
-    /// Descriptors that the process keeps once it has made them: an epoll and an eventfd for each event loop, those of
-    /// Dispatch, and a socket that watches local addresses.
+    /// The number of descriptors of each kind that may stay open: an epoll and an eventfd for each event loop,
+    /// descriptors of Dispatch, and a socket that watches local addresses.
     private static let lasting = [
         "anon_inode:[eventpoll]": 8, "anon_inode:[eventfd]": 8, "anon_inode:[timerfd]": 8, "socket": 1,
     ]
 
-    /// Dispatch and Swift's concurrency keep several threads for each core, and each event loop keeps one.
+    /// The maximum number of threads: Dispatch and Swift's concurrency keep several for each core, and each event loop
+    /// has one.
     private static let mostThreads = 40
 
-    /// Open descriptors by what they refer to; sockets and pipes without their numbers.
+    /// Counts the open descriptors by the target of their link in `/proc`, without the numbers of sockets and pipes.
     private static func descriptors() -> [String: Int] {
         let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         var counts: [String: Int] = [:]
         for number in numbers {
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)"),
-                !target.hasPrefix("/proc/")  // the folder that is being read
+                !target.hasPrefix("/proc/")  // the descriptor that reads this folder
             else { continue }
             let isNumbered = target.hasPrefix("socket:") || target.hasPrefix("pipe:")
             counts[isNumbered ? String(target.prefix { $0 != ":" }) : target, default: 0] += 1

@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// Ends the process and prints the operations that did not end, when a round stalls.
+/// When a round stalls, prints the operations that have not ended, and exits with code 2.
 final class Watchdog: Sendable {
     private let activity: Activity
     private let limit: Duration
@@ -19,18 +19,18 @@ final class Watchdog: Sendable {
         thread.start()
     }
 
-    /// Watches a round, whose open operations `report` lists; `nil` watches nothing.
+    /// Starts to watch a round, whose open operations `report` lists; with `nil`, watches nothing.
     func watch(_ report: (@Sendable () -> String)?) {
         activity.note()
         self.report.withLock { $0 = report }
     }
 
-    /// Waits for an event; ends the process after `limit` without an event.
+    /// Waits for an event; after `limit` without one, ends the process if a round is being watched.
     private func wait() {
         let start = ContinuousClock.now
         let count = activity.eventCount
         while ContinuousClock.now - start < limit {
-            // Polls, since this thread does nothing else, and no event reports that nothing happens.
+            // This thread polls: it has no other work, and no event can report that nothing happens.
             Thread.sleep(forTimeInterval: 0.5)
             if activity.eventCount != count { return }
         }

@@ -1,4 +1,4 @@
-// The behaviour of the caller's delegates: adapters, retriers, redirect handlers, and others with a completion.
+// The way in which delegates such as adapters, retriers and redirect handlers call their completion.
 
 import Dispatch
 import FireweedTesting
@@ -19,7 +19,7 @@ enum Answering: Sendable {
         return random.choice(.atOnce, .atOnce, .late(delay), .late(delay), .twice(delay), .together(delay))
     }
 
-    /// Calls `completion` in this way.
+    /// Calls `completion` as this case says.
     func answer(_ completion: @escaping @Sendable () -> Void) {
         switch self {
         case .atOnce: completion()
@@ -33,7 +33,7 @@ enum Answering: Sendable {
     }
 }
 
-/// Work on other threads, after a while.
+/// Runs work on another thread after a delay.
 enum Later {
     private static let queue = DispatchQueue(label: "chaos.later", attributes: .concurrent)
 

@@ -2,17 +2,17 @@
 
 import FireweedTesting
 
-/// How requests are adapted and retried.
+/// The planned behaviour of an adapter and a retrier.
 struct Interception: Sendable, CustomStringConvertible {
     var adapting = Answering.atOnce
     var retrying = Answering.atOnce
     /// Whether the adapter fails.
     var refusesToAdapt = false
-    /// How often the retrier wants to try again.
+    /// The number of retries that the retrier asks for.
     var retryLimit = 0
-    /// Microseconds before the next try.
+    /// The delay before a retry, in microseconds.
     var retryDelay = 0
-    /// Whether the retrier ends with an error of its own when it does not want to try again.
+    /// Whether the retrier fails with its own error when it asks for no further retry.
     var failsInRetry = false
 
     var description: String {

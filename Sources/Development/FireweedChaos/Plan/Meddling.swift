@@ -2,12 +2,12 @@
 
 import FireweedTesting
 
-/// An action, and when it happens.
+/// An action on a request, and the moment when it happens.
 struct Meddling: Sendable, CustomStringConvertible {
     enum Moment: Sendable, Equatable {
         /// This many microseconds after the request was prepared, from another thread.
         case after(Int)
-        /// In a callback, the first time that it comes.
+        /// In the first call of a callback.
         case inCallback(Callback)
     }
 
@@ -16,13 +16,13 @@ struct Meddling: Sendable, CustomStringConvertible {
     }
 
     enum Action: Sendable, Equatable {
-        /// Suspends, and resumes after this many microseconds from another thread.
+        /// Suspends the request, and resumes it from another thread after this many microseconds.
         case pause(Int)
-        /// Suspends and resumes this many times in a row.
+        /// Suspends and resumes the request this many times.
         case bounce(Int)
         case resume
         case cancel
-        /// Cancels a download so that a later one can continue.
+        /// Cancels a download with resume data; cancels any other request as `cancel` does.
         case cancelResumably
         /// Cancels the Swift task that awaits the response.
         case cancelTask
@@ -65,7 +65,7 @@ struct Meddling: Sendable, CustomStringConvertible {
         return Meddling(moment: moment, action: action)
     }
 
-    /// Whether the request may end as cancelled because of the action.
+    /// Whether the action cancels this one request; `cancelAllRequests` cancels those of the whole session.
     var cancels: Bool {
         switch action {
         case .cancel, .cancelResumably, .cancelTask: true

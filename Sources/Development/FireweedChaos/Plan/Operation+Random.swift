@@ -27,7 +27,8 @@ extension Operation {
         return operation
     }
 
-    /// Whether the server of the operation can ask for a token.
+    /// Whether the plan may demand tokens: the server supports them for this kind, and no interceptor or credentials
+    /// interfere.
     private var mayUseTokens: Bool {
         guard case .orderly = target.server, interception == nil, !target.isGuarded, !target.isForeign else {
             return false
@@ -79,7 +80,7 @@ extension Operation {
         }
     }
 
-    /// Makes sure that the request ends, whatever the server does.
+    /// Adds an idle time-out or a cancellation where the server might never end the request.
     private mutating func bound(_ random: inout SeededGenerator) {
         switch target.server {
         case .orderly:

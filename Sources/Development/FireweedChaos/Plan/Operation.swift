@@ -1,6 +1,6 @@
-// One request of a round, and everything that is done to it.
+// One planned request of a round, and all actions on the request.
 
-/// A pure value, made from the seed before anything runs.
+/// A planned request, made from the seed before anything runs.
 struct Operation: Sendable {
     enum Kind: Sendable {
         case data
@@ -11,21 +11,21 @@ struct Operation: Sendable {
         case events
     }
 
-    /// Where the content of an upload comes from.
+    /// The source of an upload's content.
     enum Content: Sendable {
         case data, file, stream, form
     }
 
-    /// Where a download goes.
+    /// The destination of a download.
     enum Place: Sendable {
         /// A temporary file.
         case temporary
         case destination
-        /// A partial file of the caller's, from which a second download continues.
+        /// A partial file that the caller names, from which a second download continues.
         case resumable
     }
 
-    /// How the outcome is asked for.
+    /// How the outcome is read: by a number of handlers, by awaiting, or both.
     enum Reading: Sendable {
         case handlers(Int)
         case awaiting
@@ -44,7 +44,7 @@ struct Operation: Sendable {
     }
 
     let number: Int
-    /// The index of its session in the round.
+    /// The index of the operation's session in the round.
     let session: Int
     /// Microseconds after the start of the round.
     let start: Int
@@ -52,17 +52,17 @@ struct Operation: Sendable {
     let target: PlannedTarget
     let reading: Reading
     var validates = false
-    /// A short idle time-out; `nil` leaves a long one.
+    /// A short idle time-out; `nil` keeps the session's time-out of 120 seconds.
     var idleTimeoutMilliseconds: Int?
     /// The time for the request as a whole; `nil` for none.
     var deadlineMilliseconds: Int?
-    /// Whether the resource asks for a token of the session's `AuthenticationInterceptor`.
+    /// Whether the resource demands a token, which the session's `AuthenticationInterceptor` adds.
     var usesTokens = false
     var interception: Interception?
     var headDecision: HeadDecision?
-    /// A stream is abandoned after one element more than this.
+    /// The number of elements after which the next one ends the reading of a stream; `nil` for all.
     var elementLimit: Int?
-    /// Whether the right credentials are given.
+    /// Whether the request has the correct credentials for a guarded resource.
     var isAuthenticated = false
     var meddlings: [Meddling] = []
 }

@@ -2,10 +2,10 @@
 
 import FireweedTesting
 
-/// A resource of one of the servers; its content is a function of `id` and `byteCount` alone.
+/// A resource of one of the servers; `id` and `byteCount` determine its content.
 struct PlannedTarget: Sendable, CustomStringConvertible {
     enum Server: Sendable, Equatable {
-        /// The server whose answers the query determines, by the route of the session.
+        /// The correct server, whose responses the query determines; the session's route determines the address.
         case orderly
         /// A server that misbehaves, in clear text.
         case hostile(HostileAct)
@@ -17,24 +17,24 @@ struct PlannedTarget: Sendable, CustomStringConvertible {
     var id: Int
     var byteCount: Int
     var status = 200
-    /// How many redirects lead to the resource, and their status.
+    /// The number of redirects that lead to the resource, and their status.
     var redirectCount = 0
     var redirectStatus = 302
-    /// Whether the last redirect leads to another origin, which must get no credentials.
+    /// Whether the last redirect leads to another origin, which must receive no credentials.
     var isForeign = false
-    /// How many requests are answered with 503 before a request succeeds.
+    /// The number of requests that get a 503 before a request succeeds.
     var failureCount = 0
-    /// Whether the resource asks for credentials (Basic).
+    /// Whether the resource demands Basic credentials.
     var isGuarded = false
     /// Seconds for which the response is fresh.
     var maximumAge: Int?
     var hasETag = false
     var isChunked = false
-    /// In how many pieces the content comes, and the pause between them.
+    /// The number of pieces in which the server sends the content, and the pause between them.
     var pieceCount = 1
     var pauseMilliseconds = 0
 
-    /// A target that answers a request for content.
+    /// Makes a random target of the correct server, for requests that read content.
     static func random(_ random: inout SeededGenerator, sharing: Bool) -> PlannedTarget {
         let size = random.choice(0, 1, 100, 1_000, 16_384, 70_000, 300_000)
         let id = sharing ? random.number(1...12) : random.number(1...1_000_000)
@@ -62,7 +62,7 @@ struct PlannedTarget: Sendable, CustomStringConvertible {
         return path(key: "…", endpoint: "")
     }
 
-    /// The path and query for the operation with this key; the server counts failures by key.
+    /// Returns the path and query for the operation with this key, by which the server counts failures.
     func path(key: String, endpoint: String = "/content") -> String {
         var query = "id=\(id)&count=\(byteCount)"
         if status != 200 { query += "&status=\(status)" }

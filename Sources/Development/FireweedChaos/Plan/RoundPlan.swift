@@ -1,4 +1,4 @@
-// Everything that is done in one round.
+// The sessions and operations of one round.
 
 import FireweedTesting
 
@@ -9,7 +9,7 @@ struct RoundPlan: Sendable {
     let sessions: [SessionPlan]
     let operations: [Operation]
 
-    /// `chosen` has the numbers of the operations to keep; `nil` keeps all.
+    /// Makes the plan of a round; `chosen` has the numbers of the operations to keep, and `nil` keeps all.
     init(seed: UInt64, number: Int, operationCount: Int, only chosen: Set<Int>? = nil) {
         var random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D &+ UInt64(number))
         let sessions = (0..<random.number(2...5)).map { _ in SessionPlan.random(&random) }
@@ -20,7 +20,7 @@ struct RoundPlan: Sendable {
         operations = all.filter { chosen?.contains($0.number) ?? true }
     }
 
-    /// Whether an operation of the session does this.
+    /// Whether any operation of the session has this action.
     func anyone(in session: Int, does action: Meddling.Action) -> Bool {
         operations.contains { operation in
             operation.session == session && operation.meddlings.contains { $0.action == action }

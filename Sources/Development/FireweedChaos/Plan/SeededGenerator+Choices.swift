@@ -12,13 +12,13 @@ extension SeededGenerator {
         Int.random(in: range, using: &self)
     }
 
-    /// One of the choices; a choice that is repeated is likelier.
+    /// Returns one of the choices; a repeated choice is more probable.
     mutating func choice<Value>(_ first: Value, _ others: Value...) -> Value {
         let index = number(0...others.count)
         return index == 0 ? first : others[index - 1]
     }
 
-    /// A value with a probability of `percent` in 100, else `nil`.
+    /// Returns a value with a probability of `percent` in 100, otherwise `nil`.
     mutating func maybe<Value>(_ percent: Int, _ make: (inout SeededGenerator) -> Value) -> Value? {
         happens(percent) ? make(&self) : nil
     }

@@ -27,19 +27,19 @@ struct SessionPlan: Sendable {
     var hasRequestQueue: Bool
     var eventLoops: Int
     var connectionLimit: Int
-    /// The limit of a response's content.
+    /// The maximum number of bytes of a response's content; `nil` for no limit.
     var contentLimit: Int?
     var interception: Interception?
-    /// How redirects are answered; `nil` follows them.
+    /// The behaviour of the redirect handler; `nil` for no handler, which follows redirects.
     var redirecting: Redirecting?
-    /// How the cached-response handler answers; `nil` without a handler.
+    /// The behaviour of the cached-response handler; `nil` for no handler.
     var storing: Answering?
 
-    /// How tokens are renewed.
+    /// The behaviour of the authenticator when it refreshes a token.
     var refreshing: Refreshing
-    /// Whether guards, which refuse nothing, stand before the transport.
+    /// Whether the session has a circuit breaker and a concurrency limit, whose settings let every message pass.
     var isGuarded: Bool
-    /// Whether messages that may be sent twice are hedged.
+    /// Whether the session hedges messages that are safe to send twice.
     var isHedged: Bool
 
     struct Refreshing: Sendable {

@@ -3,7 +3,7 @@
 import FixtureServer
 import Foundation
 
-/// One way to treat a client badly; each has a server of its own.
+/// The incorrect or unusual behaviour of one server; each behaviour has its own server.
 enum HostileAct: String, Sendable, CaseIterable, Codable {
     case closesAtOnce, resetsAtOnce, closesAfterRequest, resetsAfterRequest, neverAnswers
     case closesInHead, neverEndsHead, brokenStatusLine, notHTTP, interimFlood, manyFields
@@ -27,7 +27,7 @@ enum HostileAct: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// What the server does with each connection; two acts do not wait for the request.
+    /// The script for each connection; all acts but two wait for the request's head first.
     var script: [ScriptedServer.Action] {
         switch self {
         case .closesAtOnce, .resetsAtOnce: steps

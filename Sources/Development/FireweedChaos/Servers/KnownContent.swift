@@ -6,7 +6,7 @@ import Foundation
 /// The bytes of a numbered resource: a block of 4 KiB that depends on the number, repeated, with the index of each copy
 /// mixed into its first 8 bytes.
 ///
-/// A comparison of memory finds a block that is missing, repeated or of another resource.
+/// Comparing the bytes therefore detects a block that is missing, repeated or from another resource.
 enum KnownContent {
     private static let blockByteCount = 4_096
 
@@ -35,7 +35,7 @@ enum KnownContent {
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
     }
 
-    /// What the server answers to an upload.
+    /// The content of the server's response to an upload.
     static func receipt(byteCount: Int, checksum: UInt) -> Data {
         Data("received \(byteCount) \(checksum)".utf8)
     }

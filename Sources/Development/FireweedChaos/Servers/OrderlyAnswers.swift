@@ -1,4 +1,4 @@
-// The server whose answers the query of each request determines.
+// A correct server, whose responses are determined by the queries of requests.
 
 import FixtureServer
 import Foundation
@@ -6,15 +6,15 @@ import Synchronization
 
 /// The endpoints `/content`, `/jump`, `/upload` and `/events`.
 final class OrderlyAnswers: Sendable {
-    /// How many requests came for each key, by token where requests need one.
+    /// The number of requests by key, or by key and token if the requests need a token.
     private let counts = Mutex<[String: Int]>([:])
-    /// How many requests may use one token.
+    /// The number of requests that may use one token.
     private static let tokenUses = 4
 
     func add(to server: FixtureServer) {
         server.route("/content") { [self] in content($0) }
         server.route("/jump") { Self.jump($0) }
-        // The server counts the content of this path, and does not keep it.
+        // `FixtureServer` only counts the content for this path, which keeps memory small.
         server.route("/upload") { [self] request in
             if let refusal = refusal(of: request) { return refusal }
             let receipt = KnownContent.receipt(byteCount: request.bodyByteCount, checksum: request.bodyChecksum)
@@ -104,7 +104,7 @@ final class OrderlyAnswers: Sendable {
         return .text("elsewhere", status: code, fields: [("Location", next)])
     }
 
-    /// Up to three events for each connection, after `Last-Event-ID`; 204 when no event is left.
+    /// Returns the next events after `Last-Event-ID`, at most three for each connection; 204 when no event is left.
     private static func events(_ request: ReceivedRequest) -> FixtureResponse {
         let count = request.parameter("count").flatMap { Int($0) } ?? 0
         let id = request.parameter("id") ?? ""

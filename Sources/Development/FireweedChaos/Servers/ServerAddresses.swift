@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The ports of all servers, and the authority of those that speak TLS.
+/// The ports of all servers, and the file of the certificate authority for TLS.
 struct ServerAddresses: Codable, Sendable {
     var clear: Int
     var secure: Int
@@ -10,7 +10,7 @@ struct ServerAddresses: Codable, Sendable {
     var sockets: [String: Int]
     var authority: String
 
-    /// The URL of a target for a session on a route.
+    /// Returns the URL of a target for a session with this route.
     func url(of target: PlannedTarget, on route: SessionPlan.Route, key: String, endpoint: String) -> String {
         let path = target.path(key: key, endpoint: endpoint)
         switch (target.server, route) {

@@ -1,15 +1,15 @@
-// The servers' own process: descriptors and threads that a round leaves behind are the client's only.
+// The separate process of the servers, because this process counts the descriptors and threads that the client leaves.
 
 import FixtureServer
 import Foundation
 import Synchronization
 
-/// The process of the servers, which ends with its last reference, and with this process in any case.
+/// The process of the servers, which ends when this object is released or this program ends.
 final class ServerProcess: Sendable {
     let addresses: ServerAddresses
     private let process: ChildProcess
 
-    /// Starts this program again as the servers.
+    /// Starts this program again with `--servers`, and reads the addresses that it prints.
     init() throws {
         let output = Pipe.closedOnExec()
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -25,7 +25,7 @@ final class ServerProcess: Sendable {
         addresses = try JSONDecoder().decode(ServerAddresses.self, from: text)
     }
 
-    /// Keeps the servers, which stop with their last reference.
+    /// References to the servers, which would stop without one.
     private static let kept = Mutex<[any Sendable]>([])
 
     /// Runs the servers: prints their addresses, and serves until the process is ended.

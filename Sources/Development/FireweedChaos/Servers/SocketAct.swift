@@ -2,11 +2,11 @@
 
 import FixtureServer
 
-/// One way to run a WebSocket; each has a server of its own.
+/// The behaviour of one WebSocket server; each behaviour has its own server.
 enum SocketAct: String, Sendable, CaseIterable, Codable {
     /// Sends every message back, and answers the close frame.
     case echoes
-    /// Acts as `echoes`, with a ping before each message.
+    /// Behaves like `echoes`, and sends a ping before each message.
     case pings
     /// Sends one message back and resets the connection.
     case resets
@@ -16,7 +16,7 @@ enum SocketAct: String, Sendable, CaseIterable, Codable {
     case silent
     /// Answers the handshake with 404.
     case refuses
-    /// Sends a frame that is not allowed.
+    /// Sends a frame with a reserved opcode.
     case breaksProtocol
 
     /// Starts a server that behaves in this way.

@@ -3,7 +3,7 @@
 public import Foundation
 import Glibc
 
-/// A certification authority of our own, in a temporary folder or in one that stays.
+/// A certificate authority for tests, with its files in a temporary or a permanent folder.
 public final class CertificateAuthority: Sendable {
     /// When a certificate is valid.
     public enum Validity: Sendable {
@@ -15,11 +15,11 @@ public final class CertificateAuthority: Sendable {
         case notYet
     }
 
-    /// A certificate and its key, in PEM.
+    /// The files of a certificate and its key, in PEM.
     public struct Issued: Sendable {
         /// The certificate.
         public let certificate: URL
-        /// Its private key.
+        /// The private key.
         public let key: URL
 
         /// Names the files.
@@ -34,7 +34,7 @@ public final class CertificateAuthority: Sendable {
     private let key: URL
     private let folder: TemporaryFolder
 
-    /// Makes an authority, whose files are removed with its last reference.
+    /// Makes an authority, whose files are removed when its last reference is released.
     public init() throws {
         folder = try TemporaryFolder()
         certificate = folder.file("authority.pem")
@@ -42,12 +42,12 @@ public final class CertificateAuthority: Sendable {
         try Self.make(certificate, key, name: "Fireweed test authority", days: 30, in: folder)
     }
 
-    /// Makes an authority in a folder that stays, or takes the one in the folder if it is valid for another month.
+    /// Uses the authority in a permanent folder if it is valid for 30 more days; otherwise makes a new one there.
     ///
-    /// Only this user may read the folder and the key. Issued certificates are still in a temporary folder.
+    /// Only this user may read the folder and the key. Issued certificates are in a temporary folder.
     ///
     /// - Parameters:
-    ///   - url: the folder, which is made where it does not exist.
+    ///   - url: the folder, which is created if it does not exist.
     ///   - name: the common name of a new authority.
     /// - Throws: an error when `openssl` cannot be run or fails, and the errors of making the folder.
     public init(keptIn url: URL, name: String) throws {
@@ -57,7 +57,7 @@ public final class CertificateAuthority: Sendable {
         let manager = FileManager.default
         try manager.createDirectory(at: url, withIntermediateDirectories: true)
         try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: url.path)
-        // Runs that start at the same time must not mix their files.
+        // The lock keeps processes that start at the same time from mixing their files.
         let lock = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer {
             flock(lock, LOCK_UN)
@@ -76,7 +76,7 @@ public final class CertificateAuthority: Sendable {
         try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key.path)
     }
 
-    /// Whether there are a certificate that is valid for a month more, and its key.
+    /// Whether the folder has a certificate that is valid for 30 more days, and a readable private key.
     private var isUsable: Bool {
         guard FileManager.default.isReadableFile(atPath: key.path) else { return false }
         let files = [["x509", "-checkend", "2592000", "-in", certificate.path], ["pkey", "-in", key.path]]
@@ -96,7 +96,7 @@ public final class CertificateAuthority: Sendable {
     /// Issues a certificate.
     ///
     /// - Parameters:
-    ///   - names: the subject alternative names, as `DNS:localhost` or `IP:127.0.0.1`.
+    ///   - names: the subject alternative names, such as `DNS:localhost` or `IP:127.0.0.1`.
     ///   - validity: when it is valid.
     ///   - purpose: `serverAuth` or `clientAuth`.
     ///   - rsaBitCount: the length of an RSA key; `nil` for a key on the curve P-256.
@@ -123,14 +123,14 @@ public final class CertificateAuthority: Sendable {
     private func sign(_ request: String, to output: String, _ extensions: String, _ validity: Validity) throws {
         let files = ["-in", request, "-out", output, "-extfile", extensions]
         guard validity != .current else {
-            // No file of serial numbers, because several runs may issue at the same time.
+            // A random serial number, since several processes could use a file of serial numbers at the same time.
             let serial = String(UInt64.random(in: 1 ... .max >> 1), radix: 16)
             let authority = [
                 "-CA", certificate.path, "-CAkey", key.path, "-set_serial", "0x\(serial)", "-days", "30",
             ]
             return try Self.openssl(["x509", "-req"] + authority + files, in: folder)
         }
-        // Only `openssl ca` takes dates on Debian 12.
+        // With OpenSSL of Debian 12, only `openssl ca` takes a start and an end date.
         let configuration = folder.file("ca.cnf")
         let database = folder.file("index.txt")
         try "".write(to: database, atomically: true, encoding: .utf8)

@@ -3,7 +3,7 @@
 public import Foundation
 
 extension CertificateGenerator {
-    /// Writes a register of certificates as `openssl ca` keeps it; serial numbers in hexadecimal.
+    /// Writes an index file in the format of `openssl ca`, from hexadecimal serial numbers.
     public func register(valid: [String], revoked: [String]) throws -> URL {
         let file = folder.file("\(UUID()).register")
         let lines =
@@ -15,7 +15,7 @@ extension CertificateGenerator {
         return file
     }
 
-    /// Makes the revocation list of an issuer, in PEM; it is valid for `days` days, or outdated for zero or less.
+    /// Makes an issuer's revocation list in PEM, valid for `days` days; with zero or less, the list is outdated.
     public func revocationList(revoked: [String], by issuer: Issued, days: Int = 7) throws -> URL {
         let (settings, output) = (folder.file("\(UUID()).cnf"), folder.file("\(UUID()).crl"))
         try """

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Makes certificates and keys in a temporary folder, which is removed with the generator.
+/// Makes certificates and keys in a temporary folder, which is removed when the generator is released.
 public final class CertificateGenerator: Sendable {
     /// When a certificate is valid.
     public enum Dates: Sendable {
@@ -42,12 +42,12 @@ public final class CertificateGenerator: Sendable {
         public let pem: String
     }
 
-    /// The extensions of an authority.
+    /// The X.509 extensions of an authority's certificate.
     public static let authority = [
         "basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign",
     ]
 
-    /// Where the files are.
+    /// The folder of the files.
     public let folder: TemporaryFolder
     private let configuration: URL
 
@@ -87,8 +87,9 @@ public final class CertificateGenerator: Sendable {
         return Issued(certificate: certificate, key: keyFile, pem: pem)
     }
 
-    /// Writes the settings of one run of `openssl ca`, with its own register; on Debian 12 only `openssl ca` takes
-    /// dates.
+    /// Writes the configuration for one run of `openssl ca`, with an empty index file, and returns its path.
+    ///
+    /// With OpenSSL of Debian 12, only `openssl ca` takes a start and an end date.
     private func register(_ base: String) throws -> String {
         let (settings, index) = (folder.file("\(base).cnf"), folder.file("\(base).txt"))
         try Data().write(to: index)

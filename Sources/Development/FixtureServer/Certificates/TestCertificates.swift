@@ -1,12 +1,12 @@
 // Certificate chains of every kind that a client has to verify, made by the openssl command.
 
-/// A trusted root, and server chains below the root and elsewhere, each with one property or fault.
+/// A trusted root, and server chains under this root or another one, each with one property or fault.
 public final class TestCertificates: Sendable {
-    /// A server's chain, as it would send it.
+    /// A certificate chain as a server sends it.
     public struct ServerChain: Sendable {
         /// The property or fault of the chain.
         public let name: String
-        /// The host that a client asks for.
+        /// The host name that a client verifies.
         public let host: String
         /// The certificates, the leaf first.
         public let chain: [CertificateGenerator.Issued]
@@ -17,9 +17,9 @@ public final class TestCertificates: Sendable {
 
     /// The generator that issued the certificates, and can issue more.
     public let generator: CertificateGenerator
-    /// The one authority to trust.
+    /// The only authority that a client trusts.
     public let root: CertificateGenerator.Issued
-    /// The authority between the root and most servers.
+    /// The authority that the root signed and that signed most server certificates.
     public let intermediate: CertificateGenerator.Issued
     /// A valid server certificate.
     public let server: CertificateGenerator.Issued
@@ -107,7 +107,7 @@ public final class TestCertificates: Sendable {
             ServerChain(
                 name: "common name only", host: "localhost",
                 chain: [try generator.issue("localhost", ["extendedKeyUsage=serverAuth"], by: middle), middle]),
-            // The chain of an attacker who knows the pinned certificates.
+            // An attacker who knows the pinned certificates can send them after a self-signed leaf.
             ServerChain(
                 name: "self-signed with another's chain", host: "localhost",
                 chain: [try generator.issue("Self", local), server, middle, root]),

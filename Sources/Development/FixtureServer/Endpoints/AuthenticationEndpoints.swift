@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/basic-auth/USER/PASSWORD`, `/hidden-basic-auth/USER/PASSWORD`, `/bearer`.
+/// The endpoints `/basic-auth/USER/PASSWORD`, `/hidden-basic-auth/USER/PASSWORD` and `/bearer`.
 enum AuthenticationEndpoints {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/cache`, `/cache/SECONDS`, `/etag/ETAG`, `/range/N`.
+/// The endpoints `/cache`, `/cache/SECONDS`, `/etag/ETAG` and `/range/N`.
 enum CachingEndpoints {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
@@ -40,7 +40,7 @@ enum CachingEndpoints {
         return .json(EchoEndpoints.description(request), fields: field)
     }
 
-    /// N bytes, the alphabet over and over, with ranges (RFC 9110 §14).
+    /// Returns N bytes of the repeated alphabet, or the requested range of them (RFC 9110 §14).
     private static func range(_ rest: [String], _ request: ReceivedRequest) -> FixtureResponse {
         guard let count = rest.first.flatMap(Int.init), (1...100_000_000).contains(count) else { return .status(404) }
         let tag = "\"range\(count)\""
@@ -69,7 +69,7 @@ enum CachingEndpoints {
             })
     }
 
-    /// Parses one range; `nil` for a field to ignore, a `nil` span for a range that cannot be satisfied.
+    /// Parses a `Range` field with one range; returns `nil` for a field to ignore, and a `nil` span for status 416.
     private static func parse(_ text: String, _ count: Int) -> (span: Range<Int>?, Void)? {
         guard text.hasPrefix("bytes="), !text.contains(",") else { return nil }
         let halves = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

@@ -5,7 +5,7 @@ import CZstd
 package import Foundation
 import Glibc
 
-/// `/gzip`, `/deflate`, `/brotli`, `/zstd`.
+/// The endpoints `/gzip`, `/deflate`, `/brotli` and `/zstd`.
 package enum CodingEndpoints {
     static func answer(_ name: String, _ request: ReceivedRequest) -> FixtureResponse? {
         guard let coding = codings[name] else { return nil }
@@ -23,17 +23,17 @@ package enum CodingEndpoints {
         "zstd": ("zstd", "zstd", zstd),
     ]
 
-    /// The data in the content coding `gzip`.
+    /// Encodes data with the content coding `gzip`; `nil` if zlib fails.
     package static func gzip(_ data: Data) -> Data? {
         deflated(data, windowBits: 15 + 16)
     }
 
-    /// The data in the content coding `deflate`.
+    /// Encodes data with the content coding `deflate`; `nil` if zlib fails.
     package static func deflate(_ data: Data) -> Data? {
         deflated(data, windowBits: 15)
     }
 
-    /// The data in the content coding `deflate` without zlib's header, as some servers send it.
+    /// Encodes data with the content coding `deflate`, without zlib's header, as some servers do; `nil` if zlib fails.
     package static func bareDeflate(_ data: Data) -> Data? {
         deflated(data, windowBits: -15)
     }
@@ -60,10 +60,10 @@ package enum CodingEndpoints {
         return status == Z_STREAM_END ? Data(output.prefix(capacity - Int(stream.avail_out))) : nil
     }
 
-    /// The data in the content coding `br`; `nil` where libbrotlienc is not installed.
+    /// Encodes data with the content coding `br`; `nil` if libbrotlienc is not installed or fails.
     package static func brotli(_ data: Data) -> Data? {
         guard let compress = brotliEncoderCompress else { return nil }
-        // Incompressible data grows by a few bytes for each 16 MiB.
+        // The output has room for more bytes than the input: incompressible data grows by a few bytes for each 16 MiB.
         var count = data.count + data.count / 1024 + 1024
         var output = [UInt8](repeating: 0, count: count)
         let isDone = compress(5, 22, 0, data.count, Array(data), &count, &output)
@@ -76,12 +76,12 @@ package enum CodingEndpoints {
             _ encodedCount: UnsafeMutablePointer<Int>, UnsafeMutablePointer<UInt8>
         ) -> Int32
 
-    /// Opened at the first use, because the command needs the encoder only for its server.
+    /// `BrotliEncoderCompress` of libbrotlienc, loaded at the first use: only the command's server needs the encoder.
     private static let brotliEncoderCompress: BrotliEncoderCompress? =
         dlopen("libbrotlienc.so.1", RTLD_NOW | RTLD_LOCAL).flatMap { dlsym($0, "BrotliEncoderCompress") }
         .map { unsafeBitCast($0, to: BrotliEncoderCompress.self) }
 
-    /// The data in the content coding `zstd`.
+    /// Encodes data with the content coding `zstd`; `nil` if libzstd fails.
     package static func zstd(_ data: Data) -> Data? {
         var output = [UInt8](repeating: 0, count: ZSTD_compressBound(data.count))
         let count = ZSTD_compress(&output, output.count, Array(data), data.count, 3)

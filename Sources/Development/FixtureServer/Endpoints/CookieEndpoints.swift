@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/cookies`, `/cookies/set?name=value`, `/cookies/set/NAME/VALUE`, `/cookies/delete?name`.
+/// The endpoints `/cookies`, `/cookies/set?name=value`, `/cookies/set/NAME/VALUE` and `/cookies/delete?name`.
 enum CookieEndpoints {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         guard name == "cookies" else { return nil }

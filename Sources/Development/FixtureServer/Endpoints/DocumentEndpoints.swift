@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/json`, `/xml`, `/html`, `/image/png`, `/encoding/utf8`, `/robots.txt`, `/uuid`, `/small`.
+/// The endpoints `/`, `/json`, `/xml`, `/html`, `/image/png`, `/encoding/utf8`, `/robots.txt`, `/uuid` and `/small`.
 enum DocumentEndpoints {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
@@ -45,7 +45,7 @@ enum DocumentEndpoints {
     /// 63 bytes of JSON, for benchmarks.
     static let small = Data(#"{"id":42,"name":"Fireweed","tags":["http","swift"],"ok":true  }"#.utf8)
 
-    /// One transparent point.
+    /// A PNG of one transparent pixel.
     private static let png =
         Data(
             base64Encoded:

@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// `/get`, `/post`, `/anything`, `/headers`, `/ip`, `/user-agent`, `/upload`, `/parts`, `/response-headers`.
+/// The endpoints `/get`, `/post`, `/put`, `/patch`, `/delete`, `/anything`, `/headers`, `/ip`, `/user-agent`,
+/// `/upload`, `/parts` and `/response-headers`.
 enum EchoEndpoints {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
@@ -61,7 +62,7 @@ enum EchoEndpoints {
         Dictionary(request.fields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
     }
 
-    /// One value as it is, several of one name as a list.
+    /// Groups the values by name: a single value stays a string, and several become a list.
     private static func values(_ pairs: [(name: String, value: String)]) -> [String: Any] {
         Dictionary(grouping: pairs, by: \.name).mapValues {
             $0.count == 1 ? $0[0].value as Any : $0.map(\.value) as Any
@@ -69,7 +70,7 @@ enum EchoEndpoints {
     }
 }
 
-/// Forms: URL-encoded and multipart.
+/// A parser of URL-encoded and multipart forms, with its result.
 final class FormParser {
     private(set) var fields: [(name: String, value: String)] = []
     private(set) var files: [(name: String, value: String)] = []

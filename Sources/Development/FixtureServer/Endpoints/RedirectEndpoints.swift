@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/redirect/N`, `/relative-redirect/N`, `/absolute-redirect/N`, `/redirect-to`.
+/// The endpoints `/redirect/N`, `/relative-redirect/N`, `/absolute-redirect/N` and `/redirect-to`.
 enum RedirectEndpoints {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {

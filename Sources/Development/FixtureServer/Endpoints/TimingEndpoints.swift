@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/status`, `/delay`, `/bytes`, `/stream`, `/stream-bytes`, `/drip`, `/sse`.
+/// The endpoints `/status`, `/delay`, `/bytes`, `/stream`, `/stream-bytes`, `/drip` and `/sse`.
 enum TimingEndpoints {
     private static let mostBytes = 16 << 30
 
@@ -52,7 +52,7 @@ enum TimingEndpoints {
             })
     }
 
-    /// 64 KiB that always are the same and hardly compress.
+    /// 64 KiB of fixed bytes that hardly compress.
     private static let block: Data = {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         return Data(
@@ -74,7 +74,7 @@ enum TimingEndpoints {
             })
     }
 
-    /// `numbytes` bytes (or `bytes`), spread over `duration` seconds, after `delay` seconds, with status `code`.
+    /// Returns `numbytes` (or `bytes`) bytes, sent over `duration` seconds, after `delay` seconds, with status `code`.
     private static func drip(_ request: ReceivedRequest) -> FixtureResponse {
         func number(_ names: String..., default fallback: Double) -> Double {
             names.lazy.compactMap(request.parameter).compactMap(Double.init).first ?? fallback
@@ -91,8 +91,9 @@ enum TimingEndpoints {
             }, delay: min(max(number("delay", default: 0), 0), 600))
     }
 
-    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the event that
-    /// `Last-Event-ID` names.
+    /// Returns the server-sent events 1 to `count` (default 10), without those up to the number in `Last-Event-ID`.
+    ///
+    /// A pause of `duration` / `count` seconds follows each event; `duration` is `count` / 2 by default.
     private static func events(_ request: ReceivedRequest) -> FixtureResponse {
         let count = min(max(request.parameter("count").flatMap(Int.init) ?? 10, 0), 100_000)
         let duration = request.parameter("duration").flatMap(Double.init) ?? Double(count) / 2

@@ -5,17 +5,17 @@ import Synchronization
 
 /// An event did not come in time.
 public struct EventTimeout: Error, CustomStringConvertible {
-    /// The events that came instead.
+    /// The events that were logged instead.
     public let description: String
 }
 
 /// Events in order, for which tests can wait.
 ///
-/// A server may run for days: the oldest of many events are forgotten.
+/// The oldest events are dropped, since a server may run for days.
 public final class EventLog<Event: Sendable & Equatable>: Sendable {
     private struct Waiter {
         let id: Int
-        /// How many events that match are still to come.
+        /// The number of matching events that are still to come.
         var missing: Int
         let matches: @Sendable (Event) -> Bool
         let continuation: CheckedContinuation<Event, any Error>
@@ -27,7 +27,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         var waiterCount = 0
     }
 
-    /// Minimum number of events that are kept; the maximum is twice as many.
+    /// The number of events that remain after the oldest are dropped, which happens at twice as many.
     static var limit: Int { 100_000 }
 
     private let state = Mutex(State())
@@ -51,18 +51,22 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         for waiter in woken { waiter.continuation.resume(returning: event) }
     }
 
-    /// Adds an event of the test's own script.
+    /// Adds an event, for tests that use a log of their own.
     public func note(_ event: Event) {
         record(event)
     }
 
-    /// Waits until an event that matches has happened, in the past or from now on.
+    /// Waits until a matching event has happened, and returns the first one in the log, which may be an earlier event.
+    ///
+    /// Throws `EventTimeout` if no such event comes in time.
     @discardableResult
     public func first(where matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
         try await nth(1, where: matches)
     }
 
-    /// Waits until `count` matching events have happened, at least one, and returns the last of these.
+    /// Waits until `count` matching events have happened, and returns the last of them; `count` must be at least 1.
+    ///
+    /// Throws `EventTimeout` if they do not come in time.
     @discardableResult
     public func nth(_ count: Int, where matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
@@ -83,7 +87,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         }
     }
 
-    /// Waits until this event has happened.
+    /// Waits until this event has happened; throws `EventTimeout` if it does not come in time.
     public func next(_ event: Event) async throws {
         try await first { $0 == event }
     }

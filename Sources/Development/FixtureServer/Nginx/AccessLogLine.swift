@@ -6,7 +6,7 @@ import Foundation
 public struct AccessLogLine: Sendable {
     /// The status.
     public let status: Int
-    /// How many bytes of content nginx gave to the connection.
+    /// The number of bytes of content that nginx sent.
     public let bodyByteCount: Int
     /// The `Range` field of the request; `nil` when it had none.
     public let range: String?
@@ -15,7 +15,7 @@ public struct AccessLogLine: Sendable {
 
     static let format = #"log_format fireweed '$status $body_bytes_sent $request_method "$http_range"';"#
 
-    /// The first byte that was asked for.
+    /// The offset of the first byte that the request asked for; 0 without a first byte in `range`.
     public var firstByte: Int {
         range.flatMap { Int($0.drop { $0 != "=" }.dropFirst().prefix { $0 != "-" }) } ?? 0
     }

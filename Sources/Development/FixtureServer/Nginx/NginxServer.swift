@@ -2,19 +2,19 @@
 
 public import Foundation
 
-/// An nginx of our own on free loopback ports; it ends with its last reference, and with this process in any case.
+/// An nginx process on free loopback ports, which ends when this object is released or this process ends.
 public final class NginxServer: Sendable {
     /// The folder whose files are served.
     public let documents: URL
-    /// Where the server is in clear text.
+    /// The URL of the server in clear text.
     public let url: URL
-    /// Where the server is over TLS with HTTP/2, if it was given a certificate.
+    /// The URL of the server over TLS with HTTP/2; `nil` without a certificate.
     public let secureURL: URL?
     /// An entry for each exchange that has ended; empty unless the server logs accesses.
     public var accessLog: [AccessLogLine] { AccessLogLine.lines(of: folder.file("access.log")) }
-    /// Where the server is in clear text with HTTP/2 by prior knowledge, if it speaks that.
+    /// The URL of the server in clear text with HTTP/2 by prior knowledge; `nil` unless `speaksPlainHTTP2` was set.
     public let plainHTTP2URL: URL?
-    /// The content of `/small` and `/small-fresh`, which are the same document.
+    /// The content of both `/small` and `/small-fresh`.
     public static var smallContent: Data { DocumentEndpoints.small }
     private let ports: [PortReservation]
     private let folder: TemporaryFolder
@@ -25,14 +25,14 @@ public final class NginxServer: Sendable {
     /// - Parameters:
     ///   - certificate: the server's certificate, for `secureURL`.
     ///   - clientAuthority: the authority whose client certificates are demanded.
-    ///   - workers: how many worker processes serve.
-    ///   - core: the core that several workers stay on; `nil` for any.
-    ///   - pause: how many bytes of a document each response sends at full speed until `endPauses()`, before it slows
-    ///     down to 1 KiB a second; `nil` for all.
+    ///   - workers: the number of worker processes.
+    ///   - core: the processor core that all workers are bound to; `nil` for none.
+    ///   - pause: the number of bytes of a document after which each response slows down to 1 KiB a second, until
+    ///     `endPauses()`; `nil` for full speed.
     ///   - logsAccess: whether `accessLog` is kept.
     ///   - speaksPlainHTTP2: whether there is a `plainHTTP2URL`.
-    ///   - requestsPerConnection: how many requests a connection takes (`keepalive_requests`).
-    ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
+    ///   - requestsPerConnection: the maximum number of requests on a connection (`keepalive_requests`).
+    ///   - origin: the server that requests are forwarded to, without buffering, instead of serving documents.
     /// - Throws: `ServerError` when nginx is missing or does not listen.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
@@ -73,12 +73,12 @@ public final class NginxServer: Sendable {
         secureURL = certificate == nil ? nil : URL(string: "https://localhost:\(securePort)")
     }
 
-    /// Sends whole documents to later requests.
+    /// Sends documents at full speed to later requests.
     public func endPauses() throws {
         try Data().write(to: folder.file("go-on"))
     }
 
-    /// Waits until the log has `count` ended exchanges; an exchange may be logged after the client has seen its end.
+    /// Waits until the log has `count` ended exchanges: nginx may log an exchange after the client has seen its end.
     public func accessLog(count: Int) throws -> [AccessLogLine] {
         try ChildProcess.wait("\(count) lines in the access log of \(url)") { accessLog.count >= count }
         return accessLog

@@ -2,14 +2,14 @@
 
 public import Foundation
 
-/// A responder on a loopback port; it ends with its last reference.
+/// An OCSP responder on a loopback port, whose process ends when this object is released.
 ///
-/// `openssl ocsp -port` of Debian 12 hangs on a connection that brings nothing, so Python takes the requests.
+/// Python receives the requests, since `openssl ocsp -port` of Debian 12 hangs on a connection that sends nothing.
 public final class OCSPResponder: Sendable {
     private let reservation: PortReservation
     private let process: ChildProcess
 
-    /// Starts a responder for one issuer; `signer` signs the responses, or else the issuer.
+    /// Starts a responder for one issuer; `signer` signs the responses, and `nil` means the issuer.
     public init(
         port reservation: PortReservation, register: URL, issuer: CertificateGenerator.Issued,
         signer: CertificateGenerator.Issued? = nil

@@ -4,7 +4,7 @@ public import Foundation
 
 /// An `openssl s_server` on a loopback port, which answers every request with a page about the connection.
 ///
-/// One connection at a time; it ends with its last reference.
+/// The server takes one connection at a time. Its process ends when this object is released.
 public final class OpenSSLServer: Sendable {
     /// The port.
     public var port: UInt16 { reservation.number }
@@ -19,7 +19,7 @@ public final class OpenSSLServer: Sendable {
         let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
         try chain.dropFirst().map(\.pem).joined().write(to: file, atomically: true, encoding: .utf8)
         let rest = chain.count > 1 ? ["-cert_chain", file.path] : []
-        // Security level 0: tests also need keys and signatures that higher levels refuse as weak.
+        // Security level 0, since tests also need keys and signatures that higher levels refuse as weak.
         let ciphers = arguments.contains("-cipher") ? [] : ["-cipher", "DEFAULT:@SECLEVEL=0"]
         process = try ChildProcess(
             "openssl",

@@ -4,9 +4,9 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// A redis-server of our own on a free loopback port and a Unix-domain socket, which keeps nothing.
+/// A redis-server process on a free loopback port and a Unix-domain socket, which writes no data to disk.
 ///
-/// It ends with its last reference, and with this process in any case.
+/// The server ends when this object is released or when the program that started it ends.
 public final class RedisServer: Sendable {
     /// The port for clear text.
     public var port: UInt16 { reservation.number }
@@ -31,8 +31,8 @@ public final class RedisServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - arguments: options of redis.conf, as `["--maxmemory", "2mb"]`.
-    ///   - certificate: the certificate of a port for TLS.
+    ///   - arguments: options of redis.conf, such as `["--maxmemory", "2mb"]`.
+    ///   - certificate: the certificate of the port for TLS; `nil` for no such port.
     ///   - sentinelConfiguration: lines of sentinel.conf, which make the server a sentinel.
     /// - Throws: when redis-server is missing or does not start.
     public init(
@@ -67,26 +67,26 @@ public final class RedisServer: Sendable {
         try start()
     }
 
-    /// Starts the server again on the same port, without its earlier data.
+    /// Starts the server after `stop()` on the same port, without its earlier data.
     public func start() throws {
         let made = try ChildProcess(program, arguments, package: "redis-server")
         process.withLock { $0 = made }
         try ChildProcess.waitForPort(port)
     }
 
-    /// Kills the server.
+    /// Kills the server and waits for its end.
     public func stop() throws {
         process.withLock { $0.take() }?.stop()
         try ChildProcess.wait("the end of the redis-server on port \(port)") { kill(identifier, 0) != 0 }
     }
 
-    /// Suspends the server's process, which then answers nothing, until `resume()`.
+    /// Suspends the server's process until `resume()`: the server answers nothing.
     public func suspend() { kill(identifier, SIGSTOP) }
 
     /// Lets a suspended process continue.
     public func resume() { kill(identifier, SIGCONT) }
 
-    /// The identifier of the process, which may have ended.
+    /// The process identifier in the PID file, whose process may have ended; `Int32.max` without a PID.
     public var identifier: Int32 {
         let text = try? String(contentsOf: folder.file("redis.pid"), encoding: .utf8)
         return Int32((text ?? "").trimmingCharacters(in: .whitespacesAndNewlines)) ?? Int32.max

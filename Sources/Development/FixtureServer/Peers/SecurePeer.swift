@@ -2,22 +2,22 @@
 
 public import Foundation
 
-/// A peer on a loopback port, over TLS or in clear text, made with Python's standard library; it ends with its last
-/// reference.
+/// A peer on a loopback port, over TLS or in clear text, in a Python process that ends when this object is released.
 public final class SecurePeer: Sendable {
-    /// What the peer does after the handshake.
+    /// The peer's behaviour after the TLS handshake.
     public enum Role: Sendable {
         /// Answers each request with these bytes, and closes afterwards if they contain `close`.
         case answering(String)
         /// Acts as a proxy: takes `CONNECT`, and always connects to loopback.
         case proxy
-        /// Speaks HTTP/2 until the request has come, and then performs the act with this name; answers "hello" to
-        /// clients that offer only HTTP/1.1.
+        /// Speaks HTTP/2, and performs the act with this name when a request has come. Clients that offer only HTTP/1.1
+        /// get the content "hello".
         case http2(String)
     }
 
-    /// The reports of the peer, one line each: `refused N why`, `connected N new|resumed protocol`, `request N line`,
-    /// `bytes N count`, `connect N target`, `ping N`, `ended N why`, `closed N`.
+    /// The peer's reports, one line each, with the connection's number N from 0: `refused N why`,
+    /// `connected N new|resumed protocol`, `request N line` (over HTTP/2 `request N stream S`), `bytes N count`,
+    /// `connect N target`, `ping N`, `ended N why`, `closed N`.
     public let events = EventLog<String>()
     /// The port.
     public let port: UInt16
@@ -27,11 +27,11 @@ public final class SecurePeer: Sendable {
     /// Starts a peer.
     ///
     /// - Parameters:
-    ///   - chain: the certificates to show, the leaf first, with its key.
-    ///   - role: what it does.
-    ///   - isLimitedToTLS12: whether it speaks no newer version.
+    ///   - chain: the certificates that the peer sends, the leaf first, with the leaf's key.
+    ///   - role: the peer's behaviour.
+    ///   - isLimitedToTLS12: whether TLS 1.2 is the newest version that the peer offers.
     ///   - clientAuthority: the authority whose client certificates are demanded.
-    ///   - truncates: whether it closes connections without the end of TLS (close_notify).
+    ///   - truncates: whether the peer closes connections without the alert `close_notify` of TLS.
     /// - Throws: `ServerError` when Python is missing or the peer does not listen.
     public convenience init(
         _ chain: [CertificateGenerator.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil,
@@ -83,14 +83,14 @@ public final class SecurePeer: Sendable {
         URL(string: "\(scheme)://localhost:\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// Waits until `count` lines have come that begin with this word.
+    /// Waits until the peer has reported `count` lines that begin with this word.
     ///
-    /// The peer reports before it answers, but the response can arrive before the line.
+    /// A test must wait: the peer reports before it answers, but the response can arrive before the line.
     public func waits(for count: Int, of word: String) async throws {
         try await events.nth(count) { $0.hasPrefix(word + " ") }
     }
 
-    /// How many lines that begin with this word have come until now.
+    /// Returns the number of lines so far that begin with this word.
     public func count(_ word: String) -> Int {
         events.events.count { $0.hasPrefix(word + " ") }
     }
@@ -98,7 +98,7 @@ public final class SecurePeer: Sendable {
 
 /// Reads lines from a pipe, one thread at a time.
 final class LineReader: @unchecked Sendable {
-    // SAFETY: used by the initialiser of its owner, then by one thread alone.
+    // SAFETY: used first by the initialiser of its owner, and afterwards by only one thread.
     private let handle: FileHandle
     private var buffer = Data()
 

@@ -3,11 +3,11 @@
 import FireweedTesting
 public import Foundation
 
-/// Relays connections on loopback ports to other ports, made with Python's standard library; it ends with its last
-/// reference.
+/// Relays connections from loopback ports to other loopback ports, in a Python process that ends when this object is
+/// released.
 public final class SecureRelay: Sendable {
-    /// The reports of the relay, one line each: `relayed N` when the server's first 700 bytes on connection N have been
-    /// forwarded.
+    /// The relay's reports, one line each: `relayed N` when the first 700 bytes from the server on connection N have
+    /// been forwarded.
     public let events = EventLog<String>()
     private let process: ChildProcess
     private let ports: [UInt16: UInt16]
@@ -26,7 +26,7 @@ public final class SecureRelay: Sendable {
     ///
     /// Connection N is closed after `cuts[N]` bytes from the server; connections without a cut are not closed. Bytes
     /// are forwarded in pieces of at most `piece`, a millisecond apart, or without a pause for `nil`. With `junk`, a
-    /// connection is not closed at its cut: a moment later, the rest of the received bytes and `junk` other bytes are
+    /// connection is not closed at its cut: 20 ms later, the rest of the received bytes and `junk` bytes `A` are
     /// forwarded.
     public convenience init(to target: UInt16, cuts: [Int] = [], piece: Int? = nil, junk: Int? = nil) throws {
         var settings: [String: Any] = ["cuts": cuts]
@@ -54,7 +54,7 @@ public final class SecureRelay: Sendable {
         }.start()
     }
 
-    /// The URL by which a server's URL is reached through the relay, at `localhost`.
+    /// Returns the URL that reaches a server's URL through the relay, with the host `localhost`.
     public func url(for url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         if isSecure { components?.scheme = "https" }
@@ -63,12 +63,12 @@ public final class SecureRelay: Sendable {
         return components?.url ?? url
     }
 
-    /// Closes all connections that are open now, and returns when that is done.
+    /// Closes all open connections of clients, and returns when they are closed.
     public func closeConnections() throws {
         guard let descriptor = ServerSocket.connect(to: controlPort) else {
             throw ServerError(description: "the relay has ended")
         }
-        // The relay closes this connection when it has closed the others.
+        // The relay closes the control connection when it has closed the clients' connections: this waits for its end.
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         _ = handle.contentToEnd()
     }

@@ -4,29 +4,29 @@ import CLinux
 public import Foundation
 import Glibc
 
-/// A program that ends with this process, however this process ends.
+/// A child process that is killed when this object is released or this process ends, even by a crash.
 public final class ChildProcess: @unchecked Sendable {
-    // SAFETY: `Process` is started in `init` and only told to stop afterwards, which it allows from any thread.
+    // SAFETY: `process` is used only in `init`. Afterwards only `lifeline` is closed, which any thread may do.
     private let process = Process()
 
-    /// Starts a program from the system's folders; throws a `ServerError` that names its Debian package when it is
-    /// missing.
+    /// Starts a program, given by an absolute path or by its name in the system's folders.
     ///
-    /// Its standard output goes to `output`, or is discarded.
+    /// The program's standard output goes to `output`; `nil` discards it. When no folder has the program, throws a
+    /// `ServerError` that names the Debian package.
     public init(_ program: String, _ arguments: [String], package: String, output: FileHandle? = nil) throws {
-        // The shell waits for the end of its input, which comes with the end of this process, and then kills the
-        // program's whole session: with KILL, since threads of Dispatch block the other signals, and a child inherits
-        // the blocked signals.
+        // The shell's input ends when this process ends; the shell then kills the program's whole session. The signal
+        // is KILL, since Dispatch's threads block other signals and a child inherits the blocked signals.
         let script = "setsid \"$@\" & cat >/dev/null <&3; kill -KILL -$!"
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments =
             ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
-        // Closed on exec: no other child may hold the end of the pipe that keeps this child alive.
+        // `O_CLOEXEC`: another child that inherited the writing end of the pipe would keep this child alive.
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw ServerError(description: "no pipe: errno \(errno)") }
         lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         let input = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-        // The child has its own copy. `Process` keeps this handle until some time after the child has ended.
+        // The child has its own copy of the reading end. Ours is closed now, since `Process` would keep it until some
+        // time after the child's end.
         defer { try? input.close() }
         process.standardInput = input
         process.standardOutput = output ?? FileHandle.nullDevice
@@ -44,7 +44,7 @@ public final class ChildProcess: @unchecked Sendable {
         try? lifeline.close()
     }
 
-    /// Runs a program to its end; throws with its error output when it fails.
+    /// Runs a program to its end; when it fails, throws a `ServerError` with its error output.
     static func run(_ program: String, _ arguments: [String], package: String, in folder: URL) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try path(of: program, package: package))
@@ -67,12 +67,12 @@ public final class ChildProcess: @unchecked Sendable {
         return found
     }
 
-    /// Waits until a port of loopback answers.
+    /// Waits until a port of 127.0.0.1 accepts connections.
     static func waitForPort(_ port: UInt16) throws {
         try wait("an answer on port \(port)") { canConnect(port) }
     }
 
-    /// Waits for a condition of another process, which no event reports; throws at the time-out of `TestTimeouts`.
+    /// Polls until a condition of another process holds, since no event reports it; throws after `TestTimeouts.limit`.
     static func wait(_ what: String, until isSo: () -> Bool) throws {
         let end = ContinuousClock.now + TestTimeouts.limit
         while !isSo() {

@@ -4,7 +4,7 @@ public import Foundation
 import Glibc
 
 extension FileHandle {
-    /// The next bytes, as soon as there are some, read with read(2); empty at the end.
+    /// Waits for the next bytes and returns them, read with read(2); empty at the end of the file.
     ///
     /// Foundation's `availableData` crashes when a signal interrupts it, such as the signal for the end of another
     /// child.
@@ -17,7 +17,7 @@ extension FileHandle {
         }
     }
 
-    /// Everything up to the end.
+    /// Returns all bytes up to the end of the file.
     public func contentToEnd() -> Data {
         var data = Data()
         while case let more = nextContent(), !more.isEmpty { data += more }

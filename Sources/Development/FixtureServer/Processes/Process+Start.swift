@@ -9,14 +9,15 @@ extension Process {
 
     /// Runs the program; this process starts one program at a time.
     ///
-    /// A child inherits descriptors that a concurrent `run()` has opened and not yet marked close-on-exec: the end of
-    /// one process would be seen only when the other process has ended too.
+    /// Without the lock, a child inherits descriptors that a concurrent `run()` has opened and not yet marked
+    /// close-on-exec: a pipe of one process then stays open until the other process ends.
     ///
     /// The lock does not prevent another fault: `run()` copies 256 bytes of each name in `/proc/self/fd`, and with
     /// about 1,360 open descriptors the last copies go beyond its buffer. Tests run eight at a time, which keeps far
     /// below that number.
     ///
-    /// `FIREWEED_TURN_LIMIT` is removed: the program would write reports into its error output, which tests compare.
+    /// `FIREWEED_TURN_LIMIT` is removed from the environment: with this variable, the program writes reports to its
+    /// standard error, which tests compare.
     public func start() throws {
         var variables = environment ?? ProcessInfo.processInfo.environment
         variables["FIREWEED_TURN_LIMIT"] = nil
@@ -26,10 +27,10 @@ extension Process {
 }
 
 extension Pipe {
-    /// Makes a pipe that no child inherits, apart from children that are given one of its ends.
+    /// Makes a pipe that only those children inherit to which one of its ends is passed.
     ///
-    /// Foundation's pipes are inherited: a program that another test starts at the same moment keeps the writing end,
-    /// and reading from this pipe then does not end until that program ends.
+    /// All children inherit Foundation's pipes. A program that another test starts at the same moment would keep the
+    /// writing end, and reading from the pipe would not end before that program.
     public static func closedOnExec() -> Pipe {
         Process.turn.withLock { _ in
             let pipe = Pipe()

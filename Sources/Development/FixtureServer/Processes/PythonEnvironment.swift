@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The environment that `Scripts/make-python` has made from PyPI packages, or Debian's Python without that environment.
+/// The environment of PyPI packages that `Scripts/make-python` makes, or Debian's Python where it was not made.
 public enum PythonEnvironment {
     /// Whether the environment with PyPI packages exists.
     public static let isOwn = FileManager.default.isExecutableFile(atPath: own)

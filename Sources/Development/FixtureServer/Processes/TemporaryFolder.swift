@@ -2,9 +2,9 @@
 
 public import Foundation
 
-/// A new folder for this user only, removed with its owner.
+/// A new folder that only this user can use; it is removed when this object is released.
 public final class TemporaryFolder: Sendable {
-    /// Where it is.
+    /// The URL of the folder.
     public let url: URL
 
     /// Makes a folder.
@@ -16,7 +16,7 @@ public final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// The URL of a file in it.
+    /// Returns the URL of a file in the folder.
     public func file(_ name: String) -> URL {
         url.appendingPathComponent(name)
     }

@@ -1,9 +1,9 @@
-// The programs of the tests that need a process of their own.
+// The program with the parts of tests that need a separate process.
 
 public import Foundation
 
 /// The built program of Tests/TestPrograms.
 public enum TestPrograms {
-    /// Where the program is: beside the tests that run.
+    /// The program's file, in the folder of the running test program.
     public static var url: URL { Bundle.main.bundleURL.appendingPathComponent("TestPrograms") }
 }

@@ -5,19 +5,19 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// Relays TCP connections on a loopback port to another, until they are frozen.
+/// Relays TCP connections from its own port to another loopback port, until they are frozen.
 ///
-/// A frozen connection stays open and accepts bytes, but no longer forwards them. Later connections are relayed.
+/// A frozen connection stays open and accepts bytes, but drops them. Later connections are relayed.
 public final class FreezingRelay: Sendable {
     private struct State {
         var connectionCount = 0
-        /// The connections before this one are frozen.
+        /// The number of the first connection that is not frozen.
         var firstRelayed = 0
     }
 
     /// The port.
     public let port: UInt16
-    /// The number, from 0, of each connection that has ended.
+    /// The log of ended connections, by their number from 0.
     public let closings = EventLog<Int>()
     private let descriptors: ServerDescriptors
     private let state = Mutex(State())
@@ -49,14 +49,14 @@ public final class FreezingRelay: Sendable {
         state.withLock { $0.firstRelayed = $0.connectionCount }
     }
 
-    /// A URL with the relay's port in place of its own.
+    /// Returns the URL with its port replaced by the relay's port.
     public func url(for url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         components?.port = Int(port)
         return components?.url ?? url
     }
 
-    /// Closes everything.
+    /// Closes all connections and accepts no more.
     public func stop() { descriptors.stop() }
 
     private func takeConnection() -> Int {

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A tinyproxy of our own on a free loopback port.
+/// A tinyproxy process on a free loopback port.
 public final class HTTPProxyServer: Sendable {
     /// The port.
     public var port: UInt16 { reservation.number }
@@ -16,8 +16,8 @@ public final class HTTPProxyServer: Sendable {
         return text.split(separator: "\n").map(String.init).filter { $0.contains("Request (file descriptor") }
     }
 
-    /// Starts a proxy that accepts every client on loopback, with `CONNECT` too; with a user, only clients that send
-    /// the user's Basic credentials.
+    /// Starts a proxy for clients on 127.0.0.1, which may also use `CONNECT`; with `user`, they must send these Basic
+    /// credentials.
     public init(user: String? = nil, password: String = "") throws {
         folder = try TemporaryFolder()
         reservation = try PortReservation()

@@ -5,18 +5,18 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback, and to `localhost`;
-/// a SOCKS 4 and 4a proxy too.
+/// A SOCKS 5 proxy (RFC 1928) without authentication, and a SOCKS 4 and 4a proxy, for `CONNECT` to IPv4 loopback
+/// addresses and to `localhost`.
 public final class SOCKSProxyServer: Sendable {
     /// The port.
     public let port: UInt16
     private let connected = Mutex<[String]>([])
     private let descriptors: ServerDescriptors
 
-    /// How many connections went through.
+    /// The number of connections that the proxy made for clients.
     public var connectionCount: Int { requests.count }
 
-    /// The request of each connection: `5 localhost`, `4 user 127.0.0.1` or `4a user localhost`.
+    /// The SOCKS request of each of these connections: `5 localhost`, `4 user 127.0.0.1` or `4a user localhost`.
     public var requests: [String] { connected.withLock { $0 } }
 
     /// Starts a proxy.
@@ -49,7 +49,7 @@ public final class SOCKSProxyServer: Sendable {
         return (request, peer)
     }
 
-    /// The rest of SOCKS 4's and 4a's only message: a port, an address, a user and, after 0.0.0.x, a name.
+    /// Reads the rest of a SOCKS 4 or 4a request: port, address, user and, for the address 0.0.0.x, a host name.
     private static func readFour(_ client: Int32, command: UInt8) -> (request: String, port: UInt16)? {
         guard command == 1, let head = read(client, 6), let user = readText(client) else { return nil }
         let port = UInt16(head[0]) << 8 | UInt16(head[1])
@@ -58,7 +58,7 @@ public final class SOCKSProxyServer: Sendable {
         return ("4a \(user) \(name)", port)
     }
 
-    /// Reads methods and request of SOCKS 5; the address must be of loopback (RFC 1928 §3–5).
+    /// Reads the methods and the request of SOCKS 5, which must name a loopback address or `localhost` (RFC 1928 §3–5).
     private static func readFive(_ client: Int32, _ methodCount: UInt8) -> (request: String, port: UInt16)? {
         guard read(client, Int(methodCount)) != nil, write(client, [5, 0]), let request = read(client, 4),
             request[1] == 1
@@ -78,7 +78,7 @@ public final class SOCKSProxyServer: Sendable {
         return read(client, 2).map { ("5 \(host)", UInt16($0[0]) << 8 | UInt16($0[1])) }
     }
 
-    /// Text up to a NUL.
+    /// Reads text up to a NUL; `nil` when the connection ends first.
     private static func readText(_ client: Int32) -> String? {
         var text: [UInt8] = []
         while let byte = read(client, 1)?[0] {

@@ -1,8 +1,8 @@
-// Bytes between two sockets.
+// Forwarding of bytes between two sockets.
 
 import Glibc
 
-/// Passes bytes on between two connections, as proxies do.
+/// Forwards bytes between two connections, for proxies and relays.
 enum SocketRelay {
     /// Forwards bytes in both directions until one side ends; bytes that arrive while `isFrozen` are dropped.
     static func run(_ client: Int32, _ server: Int32, isFrozen: () -> Bool = { false }) {

@@ -17,7 +17,7 @@ struct ScriptedConnection: Sendable {
         for step in script where !perform(step) { return }
     }
 
-    /// Performs a step; false when the connection is over.
+    /// Performs a step; returns false when the script ends with this step.
     private func perform(_ step: ScriptedServer.Action) -> Bool {
         switch step {
         case .receiveHead: return receiveHead()
@@ -59,13 +59,13 @@ struct ScriptedConnection: Sendable {
         return receive(length ?? 0)
     }
 
-    /// The last head on this connection.
+    /// The last request head on this connection; empty before the first.
     private var lastHead: String {
         for case .head(number, let head) in events.events.reversed() { return head }
         return ""
     }
 
-    /// Reads up to the end of a text; `nil` when the connection is over.
+    /// Reads up to and including `end`; `nil` when the connection ends before, or after 1 MiB.
     private func receive(until end: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         while !bytes.suffix(end.utf8.count).elementsEqual(end.utf8) {
@@ -107,7 +107,7 @@ struct ScriptedConnection: Sendable {
         return true
     }
 
-    /// Sends bytes `count` times, and records each time that the client takes nothing for half a second.
+    /// Sends bytes `count` times, and records `stalled` whenever nothing can be sent for half a second.
     private func sendRepeatedly(_ bytes: [UInt8], _ count: Int) -> Bool {
         let isWhole = LoopbackSocket.sendRepeatedly(bytes, count: count, on: descriptor) {
             events.record(.stalled(number, byteCount: $0))
@@ -115,7 +115,7 @@ struct ScriptedConnection: Sendable {
         return isWhole || ended()
     }
 
-    /// Waits on this thread for a signal of the test, at most `TestTimeouts.limit`.
+    /// Blocks this thread until the test signals `name`; returns false after `TestTimeouts.limit`.
     private func wait(for name: String) -> Bool {
         let done = DispatchGroup()
         let cameInTime = Atomic<Bool>(false)

@@ -1,13 +1,13 @@
-// A server with a script of bytes and pauses, also of bytes that a correct server never sends.
+// A server that sends scripted bytes and pauses, including bytes that no correct server sends.
 
 import FireweedTesting
 public import Foundation
 import Glibc
 import Synchronization
 
-/// A raw-socket server on a loopback port.
+/// A server on a loopback port that reads and writes plain sockets as its scripts say.
 ///
-/// Connection N plays script N; the last script is for all further connections.
+/// Connection N, from 0, plays script N; all further connections play the last script.
 public final class ScriptedServer: Sendable {
     /// One step of a script.
     public enum Action: Sendable {
@@ -15,13 +15,13 @@ public final class ScriptedServer: Sendable {
         case receiveHead
         /// Reads this many bytes of content.
         case receive(byteCount: Int)
-        /// Reads the content of the last request head, to its end.
+        /// Reads the whole content of the request whose head was read last.
         case receiveContent
         /// Sends text as it is.
         case send(String)
         /// Sends bytes as they are.
         case sendData(Data)
-        /// Sends text `count` times, or until the client is gone.
+        /// Sends text `count` times, or until the client closes the connection.
         case sendRepeatedly(String, count: Int)
         /// Waits until the test calls `signal(_:)` with this name.
         case wait(for: String)
@@ -37,13 +37,13 @@ public final class ScriptedServer: Sendable {
         case perform(@Sendable () -> Void)
     }
 
-    /// What tests can wait for.
+    /// An event that tests can wait for; the number is that of the connection, from 0.
     public enum Event: Sendable, Equatable {
-        /// A connection was accepted; they are counted from 0.
+        /// The server accepted a connection.
         case accepted(Int)
-        /// A request's head came.
+        /// The head of a request arrived.
         case head(Int, String)
-        /// The client closed.
+        /// The client closed the connection.
         case closedByPeer(Int)
         /// `sendRepeatedly` could send nothing for half a second, after it had sent `byteCount` bytes.
         case stalled(Int, byteCount: Int)
@@ -51,7 +51,7 @@ public final class ScriptedServer: Sendable {
 
     /// The port.
     public let port: UInt16
-    /// What has happened.
+    /// The log of the server's events.
     public let events = EventLog<Event>()
     private let signals = EventLog<String>()
     private let address: LoopbackAddress
@@ -74,7 +74,7 @@ public final class ScriptedServer: Sendable {
         return run(ScriptedServer(listener: descriptor, address: address, port: port, scripts: scripts))
     }
 
-    /// Starts a server on a port of 127.0.0.1; 0 for a free one.
+    /// Starts a server on a port of 127.0.0.1; 0 means a free port.
     public static func start(port: UInt16, _ scripts: [[Action]]) throws -> ScriptedServer {
         let (descriptor, port) = try ServerSocket.listen(port: port)
         return run(ScriptedServer(listener: descriptor, address: .ipv4, port: port, scripts: scripts))
@@ -106,11 +106,11 @@ public final class ScriptedServer: Sendable {
         URL(string: "http://\(address.rawValue):\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// Lets scripts continue that wait for this name.
+    /// Ends the `wait(for:)` steps that wait for this name, now or later.
     public func signal(_ name: String) {
         signals.record(name)
     }
 
-    /// Closes everything.
+    /// Closes all connections and accepts no more.
     public func stop() { descriptors.stop() }
 }

@@ -1,9 +1,10 @@
-// Digest authentication (RFC 7616), which libmicrohttpd does on the connection itself.
+// Digest authentication (RFC 7616), checked by libmicrohttpd.
 
 import CMicrohttpd
 import Foundation
 
-/// `/digest-auth/QOP/USER/PASSWORD[/ALGORITHM]`.
+/// The endpoint `/digest-auth/QOP/USER/PASSWORD[/ALGORITHM]`; QOP is ignored, and the algorithm is MD5 unless
+/// `SHA-256`.
 struct DigestChallenge {
     private let user: String
     private let password: String

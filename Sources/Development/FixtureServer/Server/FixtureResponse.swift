@@ -18,13 +18,13 @@ public struct FixtureResponse: Sendable {
     public enum Body: Sendable {
         /// Bytes.
         case data(Data)
-        /// Pieces by their number, from 0; in chunks if `byteCount` is `nil`.
+        /// Content from a closure that returns the piece with each number, from 0; in chunks if `byteCount` is `nil`.
         case pieces(byteCount: Int?, @Sendable (_ number: Int) -> Piece)
     }
 
     /// The status.
     public var status: Int
-    /// The fields besides those that the server makes.
+    /// The fields, without those that the server adds.
     public var fields: [(name: String, value: String)]
     /// The content.
     public var body: Body
@@ -60,7 +60,7 @@ public struct FixtureResponse: Sendable {
             status: status, fields: [("Content-Type", "application/json")] + fields, body: .data(data))
     }
 
-    /// A response of a status alone.
+    /// A response with a status and without content.
     static func status(_ status: Int) -> FixtureResponse {
         FixtureResponse(status: status)
     }

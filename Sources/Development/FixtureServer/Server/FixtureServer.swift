@@ -9,30 +9,30 @@ import Synchronization
 
 /// An HTTP/1.1 server on a loopback port, with the endpoints that people know from httpbin.
 ///
-/// It starts in a millisecond, and stops when `stop()` is called or its last reference goes.
+/// It starts in a millisecond, and stops when `stop()` is called or its last reference is released.
 public final class FixtureServer: Sendable {
-    /// What tests can wait for.
+    /// An event that tests can wait for.
     public enum Event: Sendable, Equatable {
         /// A connection was opened.
         case connectionOpened
         /// A connection was closed.
         case connectionClosed
-        /// The head of a request came; the target as on the wire.
+        /// The head of a request arrived; the string is its target as received.
         case requestReceived(String)
-        /// The content of a response has begun to be sent.
+        /// The server has begun to send the content of the response to this target.
         case contentStarted(String)
-        /// An exchange is over; whether its response went out whole.
+        /// The exchange for this target has ended; `isWhole` is true if the whole response was sent.
         case completed(String, isWhole: Bool)
     }
 
     /// Answers a request.
     public typealias Handler = @Sendable (ReceivedRequest) -> FixtureResponse
 
-    /// Where the server is: `http://127.0.0.1:PORT`, or `https://` with a certificate.
+    /// The server's URL: `http://127.0.0.1:PORT`, or `https://127.0.0.1:PORT` with a certificate.
     public let url: URL
     /// The port; 0 for a server on a Unix-domain socket.
     public let port: UInt16
-    /// What has happened.
+    /// The log of the server's events.
     public let events = EventLog<Event>()
     private let routes = Mutex<[String: Handler]>([:])
     private let received = Mutex<[ReceivedRequest]>([])
@@ -40,7 +40,7 @@ public final class FixtureServer: Sendable {
     private let keepsRequests: Bool
     private let daemon: Daemon
 
-    /// The closures that answer and observe.
+    /// The closures, set by the test, that answer and observe requests.
     ///
     /// A closure that is itself the value of a `Mutex` is wrapped in another thunk at each read: after 10,000 requests
     /// the thunks overflow the stack. A closure in a property of a struct is not wrapped.
@@ -54,9 +54,9 @@ public final class FixtureServer: Sendable {
     ///
     /// - Parameters:
     ///   - port: 0 for a free port.
-    ///   - threads: how many threads serve; each connection stays with one of them.
+    ///   - threads: the number of threads that serve; each connection stays on one thread.
     ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
-    /// - Returns: a server that listens already.
+    /// - Returns: a server that accepts connections.
     /// - Throws: `ServerError` when the port is taken or the certificate cannot be used, and the errors of reading the
     ///   files.
     public static func start(
@@ -67,13 +67,13 @@ public final class FixtureServer: Sendable {
             descriptor: descriptor, port: port, threads: threads, identity: try identity(certificate))
     }
 
-    /// Starts a server on a socket that listens already; it keeps no requests, so that it can run for long.
+    /// Starts a server on a listening socket; the server keeps no requests, so that it can run for days.
     ///
     /// - Parameters:
-    ///   - descriptor: the socket, which the server closes; its address may be any of the machine's.
-    ///   - port: its port.
+    ///   - descriptor: the listening socket, on any address of the machine; the server closes it.
+    ///   - port: the socket's port.
     ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
-    /// - Returns: a server that answers.
+    /// - Returns: a server that accepts connections.
     /// - Throws: `ServerError` when the certificate cannot be used, and the errors of reading the files.
     public static func start(
         on descriptor: Int32, port: UInt16, certificate: CertificateAuthority.Issued?
@@ -115,11 +115,12 @@ public final class FixtureServer: Sendable {
     }
 
     deinit {
-        // The last reference may go on a thread of the daemon, which cannot wait for itself to end.
+        // `stop()` waits for the daemon's threads to end. The last reference may be released on one of these threads,
+        // which cannot wait for itself: another thread stops the daemon.
         DispatchQueue.global().async { [daemon] in daemon.stop() }
     }
 
-    /// Stops the server; connections are closed.
+    /// Stops the server and closes its connections.
     public func stop() {
         daemon.stop()
     }
@@ -139,7 +140,8 @@ public final class FixtureServer: Sendable {
         closures.withLock { $0.fallback = handler }
     }
 
-    /// Decides where the content of each request goes, when its head has arrived.
+    /// Sets the closure that decides where the content of each request goes, called when the request's head has
+    /// arrived.
     public func receive(_ handler: @escaping @Sendable (ReceivedRequest) -> Reception) {
         closures.withLock { $0.receiver = handler }
     }
@@ -149,14 +151,14 @@ public final class FixtureServer: Sendable {
         closures.withLock { $0.observer = observer }
     }
 
-    /// The requests, in order: at least the last 10,000; none for a server on a given socket.
+    /// The requests in order, at least the last 10,000; empty for a server that was started on a listening socket.
     public var requests: [ReceivedRequest] { received.withLock { $0 } }
 
     /// How many connections have been opened.
     public var connectionCount: Int { events.events.count { $0 == .connectionOpened } }
 
     func answer(_ request: ReceivedRequest) -> FixtureResponse {
-        // A server for benchmarks answers millions of requests: only the last requests are kept.
+        // Only the last requests are kept, since a server for benchmarks answers millions.
         if keepsRequests {
             received.withLock { received in
                 if received.count >= 20_000 { received.removeFirst(10_000) }

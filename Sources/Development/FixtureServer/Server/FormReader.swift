@@ -1,4 +1,4 @@
-// Forms as libmicrohttpd's own parser reads them.
+// Forms, read by libmicrohttpd's post processor.
 
 import CMicrohttpd
 import CZlib
@@ -12,22 +12,22 @@ public struct FormPart: Sendable, Equatable {
     public let fileName: String?
     /// The media type, if the part has one.
     public let type: String?
-    /// How many bytes of content it has.
+    /// The number of bytes of the part's content.
     public internal(set) var byteCount: Int
-    /// The CRC-32 of its content.
+    /// The CRC-32 of the part's content.
     public internal(set) var checksum: UInt
-    /// Its content, up to 64 KiB.
+    /// The first 64 KiB of the part's content.
     public internal(set) var head: Data
 }
 
 /// Feeds a request's content to libmicrohttpd's post processor, piece by piece as it comes, and keeps the parts.
 ///
-/// Used on its connection's thread.
+/// Used only on the thread of the request's connection.
 final class FormReader {
     private static let keptByteCount = 64 * 1024
     private var processor: OpaquePointer?
     private(set) var parts: [FormPart] = []
-    /// False as soon as the processor has refused something.
+    /// False once the processor has found an error in the form.
     private(set) var isWellFormed = true
 
     /// Makes a reader; `nil` when the request has no form.
@@ -65,7 +65,7 @@ final class FormReader {
     }
 }
 
-/// Called by libmicrohttpd for some bytes of a part; the reader owns the calling processor.
+/// libmicrohttpd calls this for some bytes of a part; `owner` is the `FormReader`, which owns the processor.
 private func partArrived(
     _ owner: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
     _ fileName: UnsafePointer<CChar>?, _ type: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,

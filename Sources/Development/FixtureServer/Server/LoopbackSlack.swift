@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// How much loopback buffers.
+/// The capacity of the buffers of a connection on loopback.
 public enum LoopbackSlack {
-    /// Maximum bytes in the buffers of a connection on loopback, including our own buffers.
+    /// Maximum bytes in the buffers of a connection on loopback, including 4 MiB for the library's own buffers.
     ///
-    /// The kernel gives a reader as much memory as it believes to be useful: mostly a few MiB, sometimes the maximum.
+    /// The kernel chooses the size of a receive buffer: usually a few MiB, sometimes the maximum.
     public static let byteCount = limit("tcp_rmem") + limit("tcp_wmem") + 4 << 20
 
-    /// The last of the three numbers of a setting, the maximum.
+    /// Returns the maximum of a kernel setting, which is the last of its three numbers.
     private static func limit(_ name: String) -> Int {
         let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/\(name)", encoding: .utf8)
         guard let last = text?.split(whereSeparator: \.isWhitespace).last, let limit = Int(last) else {

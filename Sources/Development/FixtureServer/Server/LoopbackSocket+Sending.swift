@@ -3,10 +3,9 @@
 import Glibc
 
 extension LoopbackSocket {
-    /// Sends bytes `count` times; calls `stalled` with the total sent, each time that nothing can be sent for half a
-    /// second.
+    /// Sends bytes `count` times; whenever nothing can be sent for half a second, calls `stalled` with the total sent.
     ///
-    /// Returns false when the connection ended before.
+    /// Returns false when the connection ended before all bytes were sent.
     static func sendRepeatedly(
         _ bytes: [UInt8], count: Int, on descriptor: Int32, stalled: (_ byteCount: Int) -> Void
     ) -> Bool {

@@ -4,7 +4,7 @@ import Glibc
 
 /// A server could not be started; the text says why.
 public struct ServerError: Error, CustomStringConvertible {
-    /// Why.
+    /// The reason.
     public let description: String
 }
 
@@ -16,7 +16,7 @@ public enum LoopbackAddress: String, Sendable {
     case ipv6 = "[::1]"
 }
 
-/// Sockets of loopback that `ServerSocket` does not make.
+/// Loopback sockets that `ServerSocket` cannot make.
 enum LoopbackSocket {
     /// Listens on a free port of ::1.
     static func listenIPv6() throws -> (descriptor: Int32, port: UInt16) {

@@ -6,7 +6,7 @@ public import Foundation
 public struct ReceivedRequest: Sendable {
     /// The method.
     public let method: String
-    /// The target as it was on the wire, with its query.
+    /// The target as received, with its query.
     public let target: String
     /// The path, percent-decoded.
     public let path: String
@@ -14,9 +14,9 @@ public struct ReceivedRequest: Sendable {
     public let query: [(name: String, value: String)]
     /// The fields in their order.
     public let fields: [(name: String, value: String)]
-    /// The content; empty for `/upload`, which only counts, for `/parts`, and with a receiver.
+    /// The content; empty for `/upload` and `/parts`, whose content is not kept, and with a receiver.
     public internal(set) var body: Data
-    /// How many bytes of content came.
+    /// The number of bytes of content received.
     public internal(set) var bodyByteCount: Int
     /// The CRC-32 of the content.
     public internal(set) var bodyChecksum: UInt

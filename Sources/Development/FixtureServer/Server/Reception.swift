@@ -1,6 +1,6 @@
 // Destinations of the content of requests.
 
-/// Takes the content of one request as it comes.
+/// Takes the content of one request as it arrives.
 public protocol ContentReceiver: AnyObject, Sendable {
     /// Takes the next bytes, on a thread of the server.
     func take(_ bytes: UnsafeRawBufferPointer)
@@ -10,8 +10,9 @@ public protocol ContentReceiver: AnyObject, Sendable {
 public enum Reception: Sendable {
     /// Into the request, in memory.
     case memory
-    /// To a receiver, which the handler finds in the request; released when the exchange is over, whole or not.
+    /// To a receiver, which the handler finds in `ReceivedRequest.receiver`. The server releases the receiver when the
+    /// exchange ends, complete or not.
     case receiver(any ContentReceiver)
-    /// Nowhere: this is the response, and the connection is closed after it.
+    /// Nowhere: the server sends this response and then closes the connection.
     case refused(FixtureResponse)
 }

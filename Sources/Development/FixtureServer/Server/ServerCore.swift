@@ -13,7 +13,7 @@ final class Daemon: @unchecked Sendable {
     private let daemon: Mutex<UInt>
     private let core: ServerCore
 
-    /// Starts a daemon on a socket that listens; with a certificate and its key, both in PEM, it speaks TLS.
+    /// Starts a daemon on a listening socket; with a certificate and its key, both in PEM, the daemon speaks TLS.
     init(descriptor: Int32, threads: Int, core: ServerCore, identity: (certificate: String, key: String)?) throws {
         self.core = core
         if let reason = fw_open_microhttpd() {
@@ -44,9 +44,9 @@ final class Daemon: @unchecked Sendable {
     }
 }
 
-/// The state that the callbacks use.
+/// The state that libmicrohttpd's callbacks use.
 ///
-/// `Daemon` keeps it until libmicrohttpd has stopped.
+/// `Daemon` keeps this object until libmicrohttpd has stopped.
 final class ServerCore: Sendable {
     let events: EventLog<FixtureServer.Event>
     let sockets = UpgradedSockets()
@@ -111,7 +111,7 @@ final class ServerCore: Sendable {
     }
 }
 
-/// One exchange, on its connection's thread.
+/// One exchange; used only on its connection's thread.
 final class ServedExchange {
     let core: ServerCore
     let target: String
@@ -129,7 +129,7 @@ final class ServedExchange {
         self.connection = connection
     }
 
-    /// Reads the head; queues the response already if the content is refused.
+    /// Reads the request's head; if the content is refused, queues the response at once.
     func begin(method: String) -> MHD_Result {
         var fields: [(name: String, value: String)] = []
         withUnsafeMutablePointer(to: &fields) { pointer in
@@ -153,7 +153,7 @@ final class ServedExchange {
     func take(_ bytes: UnsafeRawBufferPointer) {
         guard var request, let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
         form?.take(bytes)
-        self.request = nil  // so that the content is changed in place
+        self.request = nil  // with a second reference, `append` would copy the content
         request.bodyByteCount += bytes.count
         request.bodyChecksum = crc32(request.bodyChecksum, start, UInt32(bytes.count))
         if let receiver = request.receiver {
@@ -164,7 +164,7 @@ final class ServedExchange {
         self.request = request
     }
 
-    /// Answers the complete request; called again after a delay.
+    /// Answers the complete request; libmicrohttpd calls this a second time after a response's delay.
     func finish() -> MHD_Result {
         guard var request else { return fw_no }
         if let form {
@@ -204,7 +204,9 @@ final class ServedExchange {
         return MHD_queue_response(connection, UInt32(response.status), made)
     }
 
-    /// Copies the next bytes of content that is made in pieces.
+    /// Copies the next bytes of a response in pieces into `buffer`.
+    ///
+    /// Returns their count, 0 to wait, or libmicrohttpd's code for the end or for an error.
     func content(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while piece.isEmpty {
             guard case .pieces(_, let next) = response?.body else { return Int(fw_end_of_stream) }
@@ -228,8 +230,8 @@ final class ServedExchange {
 
 // MARK: - libmicrohttpd's calls
 
-// On the server's threads. The core lives until the daemon has stopped; the target callback retains an exchange, and
-// the completion releases it.
+// libmicrohttpd calls these functions on the server's threads. The core lives until the daemon has stopped, so it is
+// passed unretained; `targetArrived` retains an exchange, and `exchangeCompleted` releases it.
 
 private func core(_ owner: UnsafeMutableRawPointer) -> ServerCore {
     Unmanaged<ServerCore>.fromOpaque(owner).takeUnretainedValue()
@@ -267,7 +269,8 @@ private func exchangeCompleted(
     guard let pointer = owned.pointee else { return }
     owned.pointee = nil
     let exchange = Unmanaged<ServedExchange>.fromOpaque(pointer).takeRetainedValue()
-    // Releases the receiver before the event: a test that waits for the event sees what the receiver left.
+    // The receiver is released before the event is recorded: a test that waits for the event sees the effects of the
+    // receiver's `deinit`.
     exchange.request = nil
     exchange.core.events.record(.completed(exchange.target, isWhole: code == fw_completed_ok))
 }

@@ -2,20 +2,21 @@
 
 public import Foundation
 
-/// The case files of the Autobahn test suite, run by `kosoku` from PyPI, since their own runner needs Python 2.
+/// The cases of the Autobahn test suite, run by `kosoku` from PyPI, since the suite's own runner needs Python 2.
 ///
 /// A testee asks `getCaseCount` how many cases there are, runs each (`runCase?case=N&agent=NAME`) by sending back every
-/// message, and connects to `updateReports`, upon which the server writes its verdicts and ends.
+/// message, and connects to `updateReports`. The server then writes its verdicts and ends.
 public final class AutobahnServer: Sendable {
     /// The suite's verdict on one case.
     public struct Verdict: Decodable, Sendable {
-        /// `OK`, `NON-STRICT`, `INFORMATIONAL`, `UNIMPLEMENTED` or `FAILED`: the messages.
+        /// The verdict on the messages: `OK`, `NON-STRICT`, `INFORMATIONAL`, `UNIMPLEMENTED` or `FAILED`.
         public let behavior: String
-        /// `OK`, `INFORMATIONAL`, `FAILED`, `WRONG CODE`, `UNCLEAN` or `FAILED BY CLIENT`: the closing handshake.
+        /// The verdict on the closing handshake: `OK`, `INFORMATIONAL`, `FAILED`, `WRONG CODE`, `UNCLEAN` or `FAILED BY
+        /// CLIENT`.
         public let behaviorClose: String
     }
 
-    /// Whether `kosoku` is installed: `Scripts/make-python` installs it where PyPI can be reached.
+    /// Whether `kosoku` is installed, which `Scripts/make-python` does where PyPI can be reached.
     public static var isAvailable: Bool { PythonEnvironment.playsAutobahn }
 
     private let reservation: PortReservation

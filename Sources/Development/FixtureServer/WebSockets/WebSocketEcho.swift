@@ -5,17 +5,17 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// `/websocket`: switches protocols (RFC 6455 §4.2.2) where a request asks for it.
+/// The endpoint `/websocket`, which switches protocols (RFC 6455 §4.2.2) and sends messages back.
 struct WebSocketEcho {
     private let accept: String
 
-    /// `nil` for a request to another endpoint, and for one that is not a handshake.
+    /// `nil` unless the request is a WebSocket handshake for `/websocket`.
     init?(_ request: ReceivedRequest) {
         guard Self.isHandshake(request), let key = request.field("Sec-WebSocket-Key") else { return nil }
         accept = WebSocketPeerConnection.accept(key)
     }
 
-    /// The status of the answer: 101 for a handshake, 426 for every other request (RFC 9110 §15.5.22).
+    /// Returns the response: 101 for a handshake, 426 for every other request (RFC 9110 §15.5.22).
     static func response(to request: ReceivedRequest) -> FixtureResponse {
         isHandshake(request)
             ? FixtureResponse(status: 101)
@@ -28,7 +28,8 @@ struct WebSocketEcho {
     }
 
     func answer(on connection: OpaquePointer, _ sockets: UpgradedSockets) -> MHD_Result {
-        // The daemon keeps the core, and with it the sockets, until it has stopped.
+        // `sockets` is passed unretained: the daemon keeps the core, which keeps `sockets`, until the daemon has
+        // stopped.
         let owner = Unmanaged.passUnretained(sockets).toOpaque()
         guard let made = MHD_create_response_for_upgrade(protocolSwitched, owner) else { return fw_no }
         defer { MHD_destroy_response(made) }
@@ -51,18 +52,18 @@ struct WebSocketEcho {
     }
 }
 
-/// The sockets of connections that have switched protocols: they have to be closed before the daemon stops.
+/// The sockets of connections that have switched protocols, which must be closed before the daemon stops.
 final class UpgradedSockets: Sendable {
     private let open = Mutex<Set<Int32>>([])
     private let running = DispatchGroup()
 
-    /// Echoes on a thread of its own; `close` gives the socket back to libmicrohttpd.
+    /// Sends messages back on a new thread, and finally calls `close`, which returns the socket to libmicrohttpd.
     func echo(_ descriptor: Int32, close: @escaping @Sendable () -> Void) {
         open.withLock { _ = $0.insert(descriptor) }
         running.enter()
         Thread { [self] in
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
-            // Errors are ignored: a client may end without a close frame.
+            // Errors are ignored, since a client may close the connection without a close frame.
             try? WebSocketEcho.run(on: WebSocketPeerConnection(descriptor: descriptor, seconds: 0))
             open.withLock { _ = $0.remove(descriptor) }
             close()
@@ -79,7 +80,8 @@ final class UpgradedSockets: Sendable {
     }
 }
 
-// On a daemon thread. Bytes that the client sent before our response are lost: RFC 6455 §4.1 does not let it send any.
+// libmicrohttpd calls this on a thread of the daemon. Bytes that the client sent before the 101 response are dropped:
+// RFC 6455 §4.1 forbids them.
 private func protocolSwitched(
     _ owner: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafeMutableRawPointer?, _: UnsafePointer<CChar>?,
     _: Int, _ descriptor: Int32, _ upgrade: OpaquePointer?

@@ -1,15 +1,15 @@
-// A WebSocket peer with a script of frames, also of frames that a correct server never sends.
+// A WebSocket peer that sends scripted frames, including frames that no correct server sends.
 
 import FireweedTesting
 public import Foundation
 
 /// A server that makes the handshake of RFC 6455 and then runs the test's script, once for each connection.
 public final class WebSocketPeer: Sendable {
-    /// A frame as it is on the wire (RFC 6455 §5.2).
+    /// A frame with its bits, opcode and payload (RFC 6455 §5.2).
     public struct Frame: Sendable, Equatable {
         /// The FIN bit.
         public var isFinal = true
-        /// RSV1 is 4, RSV2 is 2, RSV3 is 1.
+        /// The reserved bits: RSV1 is 4, RSV2 is 2, RSV3 is 1.
         public var reserved: UInt8 = 0
         /// The opcode.
         public var opcode: UInt8
@@ -24,7 +24,7 @@ public final class WebSocketPeer: Sendable {
             self.reserved = reserved
         }
 
-        /// The frame as a server sends it, without a mask.
+        /// The frame's bytes as a server sends them, without a mask.
         public var bytes: [UInt8] {
             var bytes = [(isFinal ? 0x80 : 0) | reserved << 4 | opcode]
             switch payload.count {
@@ -42,11 +42,12 @@ public final class WebSocketPeer: Sendable {
         public var fields: [String: String] = [:]
         /// The status line.
         public var statusLine = "HTTP/1.1 101 Switching Protocols"
-        /// Returns the whole response to a request that is refused, by its head, or `nil`; the next request may come on
-        /// the same connection.
+        /// Takes the head of a request, and returns the whole response that refuses it, or `nil` to accept it.
+        ///
+        /// After a refusal, the client may send the next request on the same connection.
         public var refusal: @Sendable (String) -> String?
 
-        /// Makes a correct answer, apart from these values.
+        /// Makes an answer that is correct except where an argument changes it.
         public init(
             fields: [String: String] = [:], statusLine: String = "HTTP/1.1 101 Switching Protocols",
             refusal: @escaping @Sendable (String) -> String? = { _ in nil }
@@ -59,11 +60,11 @@ public final class WebSocketPeer: Sendable {
 
     /// The port.
     public let port: UInt16
-    /// The heads of the handshakes that came.
+    /// The log of the handshake requests' heads.
     public let handshakes = EventLog<String>()
     private let descriptors: ServerDescriptors
 
-    /// Starts a peer; the script runs on a thread of its own for each connection.
+    /// Starts a peer, which runs the script for each connection on a new thread.
     public init(
         answer: Answer = Answer(), script: @escaping @Sendable (WebSocketPeerConnection) throws -> Void
     ) throws {
@@ -86,6 +87,6 @@ public final class WebSocketPeer: Sendable {
     /// The URL of the peer.
     public var url: URL { URL(string: "ws://127.0.0.1:\(port)/") ?? URL(fileURLWithPath: "/") }
 
-    /// Takes no further connections.
+    /// Accepts no further connections; the open ones continue.
     public func stop() { descriptors.stopListening() }
 }

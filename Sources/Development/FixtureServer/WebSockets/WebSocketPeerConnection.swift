@@ -6,14 +6,14 @@ import Synchronization
 
 /// Reads and writes frames on a thread that may block.
 public final class WebSocketPeerConnection: Sendable {
-    /// The client closed the connection.
+    /// The connection ended or timed out, or the client sent a frame that is not allowed.
     public struct Ended: Error {}
 
     private let descriptor: Int32
-    /// The longest payload of one frame that is read.
+    /// The longest payload of a frame that `receive()` accepts.
     private static let maximumPayload = 1 << 30
 
-    /// Makes a connection of a socket that blocks.
+    /// Makes a connection from a blocking socket.
     ///
     /// A read times out after `seconds`, so that a silent client does not hold the thread; 0 waits for ever.
     init(descriptor: Int32, seconds: Int = TestTimeouts.seconds) {
@@ -44,8 +44,8 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
-    /// Sends a frame `count` times; calls `stalled` with the total sent, each time that nothing can be sent for half a
-    /// second.
+    /// Sends a frame `count` times; whenever nothing can be sent for half a second, calls `stalled` with the total
+    /// sent.
     public func sendRepeatedly(
         _ frame: WebSocketPeer.Frame, count: Int, stalled: (_ byteCount: Int) -> Void
     ) throws {
@@ -67,10 +67,11 @@ public final class WebSocketPeerConnection: Sendable {
 
     // MARK: Receiving
 
-    /// The next frame; throws `Ended` when the client has closed, and for a frame that a client may not send.
+    /// Reads the next frame; throws `Ended` at the connection's end, after a time-out, and for an unmasked or too long
+    /// frame.
     public func receive() throws -> WebSocketPeer.Frame {
         let head = try read(2)
-        guard head[1] & 0x80 != 0 else { throw Ended() }  // a client masks (§5.1)
+        guard head[1] & 0x80 != 0 else { throw Ended() }  // a client must mask its frames (RFC 6455 §5.1)
         var length = Int(head[1] & 0x7F)
         if length >= 126 { length = try read(length == 126 ? 2 : 8).reduce(0) { $0 << 8 | Int($1) } }
         guard (0...Self.maximumPayload).contains(length) else { throw Ended() }
@@ -94,7 +95,7 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
-    /// Every frame up to the close frame, which is included, or to the end of the connection.
+    /// Returns all frames up to and including the close frame, or up to the end of the connection.
     public func receiveAll() -> [WebSocketPeer.Frame] {
         var frames: [WebSocketPeer.Frame] = []
         while let frame = try? receive() {
@@ -104,7 +105,7 @@ public final class WebSocketPeerConnection: Sendable {
         return frames
     }
 
-    /// Waits until the client has closed the connection.
+    /// Waits until the client has closed the connection, or sends nothing until the time-out; discards what it sends.
     public func waitForEnd() {
         while (try? read(1)) != nil {}
     }
@@ -124,7 +125,7 @@ public final class WebSocketPeerConnection: Sendable {
 
     // MARK: The handshake
 
-    /// Refuses requests as long as `answer` has a refusal, then accepts one; calls `note` with each head.
+    /// Refuses requests until `answer.refusal` returns `nil`, and accepts that request; calls `note` with each head.
     func shakeHands(_ answer: WebSocketPeer.Answer, note: (String) -> Void) throws {
         while true {
             var head: [UInt8] = []

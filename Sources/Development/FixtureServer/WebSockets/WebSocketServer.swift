@@ -2,19 +2,19 @@
 
 public import Foundation
 
-/// A Python server of our own on a free loopback port; it ends with its last reference.
+/// A Python process on a free loopback port, which ends when this object is released.
 ///
 /// Paths: `/echo` sends back what comes, in fragments with `?fragment=256`; `/headers` sends the handshake's fields as
 /// JSON; `/close?code=4000&reason=x` closes; `/flood?count=9&size=10` sends messages; `/fragments` sends one message in
-/// three frames; `/deaf` never answers pings or closes; `/ping` pings and then sends `pong`; `/redirect?to=URL`,
-/// `/status?code=404`, `/basic` and `/digest?algorithm=MD5&qop=auth` (for `user` and `secret`; `stale=2` declares the
-/// first two nonces stale) refuse the handshake or ask for credentials; `/cookie` sets a cookie; `/peer` sends the
-/// subject of the client's certificate.
+/// three frames; `/deaf` stops reading, and so answers neither pings nor close frames; `/ping` pings and then sends
+/// `pong`; `/redirect?to=URL`, `/status?code=404`, `/basic` and `/digest?algorithm=MD5&qop=auth` (for `user` and
+/// `secret`; `stale=2` declares the first two nonces stale) refuse the handshake or ask for credentials; `/cookie` sets
+/// a cookie; `/peer` sends the subject of the client's certificate.
 ///
-/// The package is PyPI's current version in the environment of `PythonEnvironment`, else Debian's, whose API has other
-/// names.
+/// The package is PyPI's current version where `PythonEnvironment` has one. Otherwise it is Debian's, whose API has
+/// other names.
 public final class WebSocketServer: Sendable {
-    /// A plain server that all tests of a process share: Python takes a while to start.
+    /// A server in clear text that all tests of a process share, since Python takes long to start.
     public static var shared: WebSocketServer { get throws { try plain.get() } }
     private static let plain = Result { try WebSocketServer() }
     private static let package = Result {
@@ -32,9 +32,9 @@ public final class WebSocketServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - certificate: makes the server speak TLS as `localhost`.
+    ///   - certificate: the certificate for `localhost`, with which the server speaks TLS; `nil` for clear text.
     ///   - clientAuthority: the authority whose client certificates are demanded.
-    ///   - subprotocols: what the server may choose from.
+    ///   - subprotocols: the subprotocols that the server accepts.
     ///   - compression: the parameters of permessage-deflate, as keyword arguments of `ServerPerMessageDeflateFactory`;
     ///     `nil` for none.
     /// - Throws: `ServerError` when Python's `websockets` is missing or the server does not listen.
@@ -65,7 +65,7 @@ public final class WebSocketServer: Sendable {
         return URL(string: "\(scheme)://\(host):\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// Ends the server, and every connection with it.
+    /// Kills the server, which ends every connection.
     public func stop() {
         process.stop()
     }

@@ -9,7 +9,7 @@ extension MessageContent {
     func makeInputStream() -> InputStream? {
         switch self {
         case .none: nil
-        // Not `InputStream(data:)`: on Linux its `streamError` traps when there is no error.
+        // `InputStream(data:)` is not used: on Linux its `streamError` traps when there is no error.
         case .data(let data): BodyInputStream { DataReader(data) }
         case .file(let url): BodyInputStream { try FileBodyReader(opening: url) }
         case .reader(let make): BodyInputStream(make)

@@ -237,7 +237,7 @@ extension ProtocolTransfer: TransferControl {
     }
 
     func discard() {
-        // On the queue, so that this runs after the deliveries that are queued already.
+        // The transfer ends on the queue, after the deliveries that are already queued.
         queue.async { [self] in
             stop()
             end(nil)

@@ -69,7 +69,8 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         do {
             let reader = try reader ?? Self.reader(of: part)
             self.reader = reader
-            // Only as many bytes as were announced: the rest of a stream, or of a file that has grown, stays unread.
+            // Only as many bytes are read as were announced: the rest of a stream, or of a file that has grown, stays
+            // unread.
             let room = UnsafeMutableRawBufferPointer(
                 rebasing: buffer.prefix(Int(clamping: part.byteCount - readCount)))
             let count = room.isEmpty ? 0 : try reader.read(into: room)

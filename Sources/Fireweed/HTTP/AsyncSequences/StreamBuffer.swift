@@ -76,7 +76,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     func next() async -> Element? {
-        // An unsafe continuation: it is resumed exactly once, by the thread that takes it out of the state.
+        // An unsafe continuation is safe here: the thread that takes it out of the state resumes it, exactly once.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Element?, Never>) in
             let step = state.withLock { state -> Reply in
                 if let element = state.elements.popFirst() { return .give(element) }

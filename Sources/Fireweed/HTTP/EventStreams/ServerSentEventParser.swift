@@ -90,7 +90,7 @@ package struct ServerSentEventParser: Sendable {
     }
 
     private mutating func takeData(_ value: ArraySlice<UInt8>) throws(StreamedContentError) {
-        // The line feeds between data lines count too.
+        // The limit also counts the line feeds between data lines.
         guard data.utf8.count + value.count + (hasData ? 1 : 0) <= maximumEventByteCount else {
             throw .eventTooLong(limit: maximumEventByteCount)
         }

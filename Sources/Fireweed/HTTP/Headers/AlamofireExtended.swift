@@ -66,14 +66,15 @@ extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
 
 /// The stores that the sessions of a process share by default, in memory.
 private final class ProcessStores: @unchecked Sendable {
-    // SAFETY: both synchronise themselves, and neither is replaced.
+    // SAFETY: the cookie storage and the cache synchronise themselves, and neither is replaced.
     static let shared = ProcessStores()
 
     let cookies: HTTPCookieStorage?
     let responses: URLCache?
 
     private init() {
-        // The only way to get a storage without a file, since `HTTPCookieStorage` has no public initialiser.
+        // An ephemeral configuration is the only way to get a cookie storage without a file, since `HTTPCookieStorage`
+        // has no public initialiser.
         let configuration = URLSessionConfiguration.ephemeral
         cookies = configuration.httpCookieStorage
         responses = configuration.urlCache

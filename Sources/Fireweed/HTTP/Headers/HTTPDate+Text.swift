@@ -32,7 +32,7 @@ extension HTTPDate {
         number < 10 ? "0\(number)" : "\(number)"
     }
 
-    // The first of January 1970 was a Thursday.
+    // The names begin with Thursday, the weekday of 1 January 1970.
     private static let dayNames = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let monthNames = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -23,7 +23,7 @@ package enum HTTPDate {
         return text.utf8.withContiguousStorageIfAvailable(parse) ?? Array(text.utf8).withUnsafeBufferPointer(parse)
     }
 
-    // `Sun, 06 Nov 1994 08:49:37 GMT`
+    // Reads a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func imfFixdate(_ reader: inout DateReader) -> Date? {
         guard reader.take(" "), let day = reader.number(2), reader.take(" "), let month = reader.month(),
             reader.take(" "), let year = reader.number(4), reader.take(" "), let time = reader.time(),
@@ -32,8 +32,8 @@ package enum HTTPDate {
         return date(year, month, day, time)
     }
 
-    // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years that end with these digits, the year within 50 years of the
-    // present is taken.
+    // Reads a date such as `Sunday, 06-Nov-94 08:49:37 GMT`. The two digits are the last digits of a year within 50
+    // years of the present.
     private static func rfc850(weekday: String, _ reader: inout DateReader, now: Date) -> Date? {
         guard longWeekdays.contains(weekday), reader.take(" "), let day = reader.number(2), reader.take("-"),
             let month = reader.month(), reader.take("-"), let digits = reader.number(2), reader.take(" "),
@@ -47,7 +47,7 @@ package enum HTTPDate {
         return date(year, month, day, time)
     }
 
-    // `Sun Nov  6 08:49:37 1994`
+    // Reads a date such as `Sun Nov  6 08:49:37 1994`.
     private static func asctime(weekday: String, _ reader: inout DateReader) -> Date? {
         guard weekdays.contains(weekday), reader.take(" "), let month = reader.month(), reader.take(" "),
             let day = reader.take(" ") ? reader.number(1) : reader.number(2), reader.take(" "),

@@ -111,7 +111,7 @@ struct URLParts {
 
     /// The parts as a URL (§5.3); `nil` when Foundation does not accept it.
     var url: URL? {
-        // In lower case, as the rest of the library compares schemes (RFC 3986 §3.1).
+        // The scheme is in lower case (RFC 3986 §3.1), since the rest of the library compares schemes in that form.
         guard let scheme = scheme?.lowercased() else { return nil }
         let needsHost = scheme == "http" || scheme == "https"
         guard !needsHost || authority?.host.isEmpty == false else { return nil }

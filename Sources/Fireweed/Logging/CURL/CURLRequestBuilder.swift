@@ -182,7 +182,7 @@ struct CURLRequestBuilder {
         } else if let form = content.form {
             request.httpBody = try form.encode()
             let type = request.value(forHTTPHeaderField: "Content-Type")
-            // curl, too, adds its boundary to a given `multipart/form-data`.
+            // Like curl, this adds the boundary to a given `multipart/form-data`.
             if type == nil || type?.lowercased().hasPrefix("multipart/form-data") == true {
                 request.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
             }

@@ -72,7 +72,8 @@ package enum ShellText {
             // A leading hyphen would begin an option.
             case UInt8(ascii: "-") where text.count > 1: text.append(byte)
             case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "-"), 0..<0x20, 0x7F...:
-                // Always three digits, so that a digit that follows is not read as part of the escape.
+                // An octal escape always has three digits here, so that a digit after the escape is not read as part of
+                // it.
                 text += [UInt8(ascii: "\\")] + [byte >> 6, byte >> 3 & 7, byte & 7].map { $0 + UInt8(ascii: "0") }
             default: text.append(byte)
             }

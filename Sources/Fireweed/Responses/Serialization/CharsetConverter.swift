@@ -12,7 +12,8 @@ enum CharsetConverter {
     static func text(of data: Data, in encoding: String.Encoding) -> String? {
         guard let name = encoding.iconvName, let opened = iconv_open("UTF-8", name), Int(bitPattern: opened) != -1
         else {
-            // Foundation always decodes this encoding, or the converter for the charset is not installed.
+            // Foundation decodes the text if the encoding has no name for `iconv`, or if its converter is not
+            // installed.
             return String(data: data, encoding: encoding)
         }
         defer { iconv_close(opened) }

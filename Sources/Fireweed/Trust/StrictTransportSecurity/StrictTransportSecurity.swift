@@ -125,7 +125,7 @@ public final class StrictTransportSecurity: Sendable {
         known = known.filter { $0.value.expiry > now }
         let excess = known.count - maximumHostCount
         guard excess > 0 else { return }
-        // A sixteenth more is removed, so that the next hosts do not cause a sort each.
+        // A sixteenth of the limit is removed in addition, so that not every further host causes a sort.
         let first = known.values.sorted { $0.expiry < $1.expiry }.prefix(excess + maximumHostCount / 16)
         for host in first { known[host.name] = nil }
     }
