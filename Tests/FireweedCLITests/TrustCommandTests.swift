@@ -86,6 +86,7 @@ struct TrustCommandTests {
         }
         let unread = try run(url, environment: ["SSL_CERT_FILE": "", "SSL_CERT_DIR": "/missing"])
         #expect(unread.code == 7 && unread.errors.contains("no certificates in /missing"), "\(unread)")
+        #expect(unread.errors.contains("--cacert FILE"), "\(unread)")
         let ordinary = try run(url, environment: ["SSL_CERT_FILE": "", "SSL_CERT_DIR": ""])
         #expect(ordinary.code == 7 && ordinary.errors.contains("Root"), "\(ordinary)")
     }

@@ -48,7 +48,7 @@ struct ErrorText {
         }
         // The description has the path of a temporary file, which means nothing to the user.
         if case .downloadedFileMoveFailed(let cause, _, _) = error { text = cause.plainText }
-        if code == .tls, let hint = Self.trustHint(for: error, text) { text += "; \(hint)" }
+        if code == .tls, let hint = Self.trustHint(for: error, text, invocation) { text += "; \(hint)" }
         // A sign-in may end with a redirect to an app's scheme: the hint says how to see that URL.
         if text.hasPrefix("a redirect leads to") { text += " (--no-follow --headers shows where)" }
         if let option = Self.limitOption(for: error) { text += " (\(option))" }
@@ -78,10 +78,11 @@ struct ErrorText {
     }
 
     /// Returns a hint at an option for a failure because of a certificate; `nil` for other failures of TLS.
-    private static func trustHint(for error: AFError, _ text: String) -> String? {
+    private static func trustHint(for error: AFError, _ text: String, _ invocation: Invocation?) -> String? {
         switch urlError(in: error)?.code {
         // The file of `--cacert` cannot be read, so a hint at `--cacert` would not help.
-        case .serverCertificateHasUnknownRoot where text.contains("cannot be read"): nil
+        case .serverCertificateHasUnknownRoot
+        where text.contains("cannot be read") && invocation?.authorityFile != nil: nil
         case .serverCertificateHasUnknownRoot:
             "--cacert FILE has another authority trusted, and -k goes on without a check"
         case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid:
