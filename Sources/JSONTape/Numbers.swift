@@ -27,7 +27,8 @@ extension Document {
         guard word.kind == Word.Kind.integer || word.kind == Word.Kind.number else { throw refusal() }
         let bytes = bytes(word)
         if let value = Decimal10(bytes).exact(as: type) {
-            // Foundation refuses some forms of negative zero, such as `-0.0e1`.
+            // Foundation fails for some forms of negative zero, such as `-0.0e1`, so every form longer than `-0` is
+            // left to Foundation.
             if value == 0, word.count > 2, bytes[0] == UInt8(ascii: "-") { throw refusal() }
             return value
         }

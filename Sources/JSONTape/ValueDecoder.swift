@@ -74,7 +74,8 @@ extension Dictionary: StringDictionary where Key == String, Value: Decodable {
         var (value, failure): (Self, (any Error)?) = ([:], nil)
         document.members(decoder.place) { name, place in
             guard failure == nil, let name = document.text(name) else { return }
-            // Foundation decodes both values of two equal names: refuse.
+            // If a name occurs twice, Foundation decodes both values and chooses one. The document is left to
+            // Foundation, so that the result is the same.
             guard value[name] == nil else { return failure = document.refusal() }
             do { value[name] = try document.value(Value.self, place) } catch { failure = error }
         }
@@ -94,7 +95,8 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 
     /// The names and indices that lead to the value.
     ///
-    /// Foundation's path has keys of the types that asked for containers: so reading the path refuses the document.
+    /// Foundation's path has keys of the callers' `CodingKey` types, and this path does not: reading the path refuses
+    /// the document.
     var codingPath: [any CodingKey] { document.path(to: place) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 

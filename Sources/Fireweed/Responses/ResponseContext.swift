@@ -6,7 +6,8 @@ package import FoundationNetworking
 
 /// The request, the response head and the metrics that belong to a response.
 ///
-/// `URLRequest` and `HTTPURLResponse` take microseconds to make; most callers look at neither.
+/// A protocol, so that an `Attempt` makes the `URLRequest` and `HTTPURLResponse`, which takes microseconds, only for
+/// callers that read them.
 package protocol ResponseContext: Sendable {
     var request: URLRequest? { get }
     var response: HTTPURLResponse? { get }
@@ -24,7 +25,7 @@ package protocol ResponseContext: Sendable {
 }
 
 extension ResponseContext {
-    // Defaults for contexts whose objects exist already; other contexts implement these members without making the
+    // Defaults for contexts that store Foundation's objects; other contexts implement these members without making the
     // objects.
     package var requestMethod: String? { request?.httpMethod }
     package var statusCode: Int? { response?.statusCode }
@@ -34,7 +35,7 @@ extension ResponseContext {
     package func responseField(_ name: String) -> String? { response?.value(forHTTPHeaderField: name) }
 }
 
-/// A context whose objects exist already.
+/// A context that stores Foundation's objects.
 struct FixedResponseContext: ResponseContext {
     var request: URLRequest?
     var response: HTTPURLResponse?

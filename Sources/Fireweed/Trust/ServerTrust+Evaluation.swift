@@ -63,7 +63,9 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
     /// The keys of `certificates`, without those that cannot be read.
     public var publicKeys: [PublicKey] { certificates.af.publicKeys }
 
-    /// The chain from the server's certificate up: search it for pins.
+    /// The chain, beginning with the server's certificate.
+    ///
+    /// An evaluator that pins certificates compares its pins with these certificates.
     ///
     /// A certificate that the server sends additionally, outside the chain, is left out.
     public var certificates: [Certificate] { type.certificates }

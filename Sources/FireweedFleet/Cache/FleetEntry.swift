@@ -9,7 +9,8 @@ package import Foundation
 /// The format: a version byte, the content's length in eight bytes, a checksum of eight bytes, and the encoded head.
 /// The checksum covers the key and the head, so that a value under another key is rejected. With a seal, the version
 /// differs, and the encrypted head follows the length. Other programs may write values into the server: reading returns
-/// `nil` for every value that this type did not write.
+/// `nil` if the version is another one, or the checksum or the seal does not fit. Neither covers the length, since the
+/// update script keeps the stored length; a content of another length is rejected.
 package struct FleetEntry: Sendable {
     package let head: StoredHead
     package let contentByteCount: Int
@@ -76,7 +77,7 @@ package struct FleetEntry: Sendable {
         return seal.seal(Array(content), as: contentPart(identifier)).map { [sealedVersion] + identifier + $0 }
     }
 
-    /// Reads the content of a head; `nil` for the content of another head.
+    /// Reads the content of a head; `nil` if version, identifier or length differs, or the seal does not fit.
     package static func content(_ bytes: [UInt8], of entry: FleetEntry, seal: FleetSeal? = nil) -> Data? {
         let identifier = Self.bytes(of: entry.head.identifier)
         guard bytes.count >= clearByteCount, bytes[0] == (seal == nil ? version : sealedVersion),

@@ -77,13 +77,16 @@ package struct FleetRateLimits: RateLimitBackend {
 
     /// Takes slots by the server's clock, in microseconds.
     ///
-    /// Keys: the next slot without a burst, and the pause. Arguments: the distance of slots, how far ahead of its slot
-    /// a request may be, the longest wait or -1, the number of slots, and the next slot that this process knows: its
-    /// moment, and how far away the moment was. A stored moment later than its key's expiry was not stored by this
-    /// script and is ignored. The reply has three numbers for each slot, then the time and the next slot.
+    /// Keys: the moment of the next slot, ignoring bursts, and the pause. Arguments: the interval between slots; how
+    /// much earlier than its slot a request may go; the longest wait, or -1 for no limit; the number of slots; the
+    /// moment of the next slot that this process knows, and how far away it was in the server's reply. A stored moment
+    /// later than the end of its key's life is ignored, since this script never stores such a moment.
     ///
-    /// If the server lost the key, new slots begin after the slots that this process knows. If the server's clock was
-    /// set back, those slots are as far away as they were, and no farther.
+    /// The reply has for each slot whether it was taken (1 or 0), the wait and the moment; then the server's time and
+    /// the moment of the next slot.
+    ///
+    /// If the server lost the key, new slots begin after the slot that this process knows. If the server's clock was
+    /// set back, this slot is at most as far away as it was in that reply.
     private static let reservation = RESPScript(
         """
         local time = redis.call('TIME')

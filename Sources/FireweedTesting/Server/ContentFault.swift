@@ -37,7 +37,7 @@ struct ContentFault {
         var rest = byteCount.map { data.prefix($0) } ?? data
         byteCount? -= rest.count
         while !rest.isEmpty {
-            // Throttled content is sent in ten parts a second.
+            // With a rate, a part has the bytes of a tenth of a second, but at least one byte.
             let part = rest.prefix(bytesPerSecond.map { max(1, $0 / 10) } ?? rest.count)
             if pause > .zero, !wait(pause) { return .lost }
             guard write(Data(part)) else { return .lost }

@@ -98,7 +98,8 @@ final class ServerConnection: @unchecked Sendable {
             return false
         }
         if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
-        // Faults in the request take effect before its content is read, so their stub is found by the head alone.
+        // These faults close the connection without reading the rest of the content, so the answer with the fault is
+        // chosen by the request's head only.
         let isWebSocket = head.has("websocket", in: "Upgrade")
         let early = server?.earlyFault(for: request(head, Data(), isWebSocket))
         switch early {

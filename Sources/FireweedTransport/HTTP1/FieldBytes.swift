@@ -40,7 +40,8 @@ enum FieldBytes {
         byte == 0x0D || byte == 0x0A || byte == 0
     }
 
-    /// Returns the end of a line whose text stops at `index`, with a CR, LF or NUL.
+    /// Examines the CR, LF or NUL at `index`, where the text of a line stops: returns where the next line begins, that
+    /// more bytes are needed, or a fault.
     ///
     /// A fault is reported only once the line's LF has arrived.
     static func lineEnd(at index: Int, in bytes: UnsafeRawBufferPointer, acceptsBareLineFeed: Bool) -> LineEnd {

@@ -1,7 +1,8 @@
 // Events of an HTTP/2 session.
 
-/// Something that happened in a session: a frame arrived, or one of our frames was sent; received frames keep their
-/// order.
+/// An event of a session: a frame arrived, one of our frames was sent, or a stream failed.
+///
+/// The events of received frames come in the order of the frames.
 ///
 /// Events are reported after nghttp2 has returned, so that their handlers may call the session.
 package enum HTTP2Event {
@@ -31,9 +32,9 @@ package enum HTTP2Event {
 package struct HTTP2StreamFailure {
     /// The error that the user gets.
     package var failure: TransferFailure
-    /// The peer did not process the request, or the request was never sent (RFC 9113 §8.7).
+    /// Whether the peer did not process the request, or the request was never sent (RFC 9113 §8.7).
     package var isUnprocessed = false
-    /// The peer wants the request over HTTP/1.1 (RFC 9113 §7).
+    /// Whether the peer wants the request over HTTP/1.1 (RFC 9113 §7).
     package var requiresHTTP1 = false
 }
 

@@ -74,7 +74,7 @@ package struct ConnectHandshake {
 
     /// Returns the first request of the handshake on a new connection, or the next request on the same connection.
     ///
-    /// Throws `badURL` if the credentials cannot be sent, such as a user name with a line break.
+    /// Throws `badURL` if a field cannot be sent, such as a Digest answer with a line break in the user name.
     package mutating func begin() throws(TransferFailure) -> [UInt8] {
         parser.expect(ResponseExpectation(method: "CONNECT"))
         (head, content) = (nil, [])
@@ -156,7 +156,7 @@ package struct TunnelRefusal: Error, Sendable {
     package let head: ResponseHead
     /// The start of the response's content; empty if the content contains our credentials.
     package let content: [UInt8]
-    /// Our explanation if the proxy refused the credentials or their scheme; otherwise `nil`.
+    /// Why the credentials did not help, which `failure` shows for a 407 or 401; `nil` without credentials.
     package let complaint: String?
 
     /// The failure of the transfer; its text contains the status, the reason, our explanation and the start of the

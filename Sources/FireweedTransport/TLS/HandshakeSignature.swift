@@ -7,10 +7,10 @@ import Synchronization
 /// iteration of the loop may.
 ///
 /// The stream belongs to the other thread from `make` to the reply, and is given back, or freed, on the loop's thread.
-/// The client is kept alive as long, with its key log, which OpenSSL may write to meanwhile.
+/// The client is kept alive for the same time, since OpenSSL may write to the client's key log.
 final class HandshakeSignature: @unchecked Sendable {
-    // SAFETY: one thread at a time uses the stream. Locks pass the stream to the other thread and back; until it is
-    // back, the handshake is held and does not touch it.
+    // SAFETY: one thread at a time uses the stream. The locks of the thread pool and of the loop's queue order the
+    // uses; until the reply, the handshake is paused and does not touch the stream.
     private let stream: Unmanaged<TLSStream>
     private let client: Unmanaged<TLSClient>
     private let isUnneeded = Atomic(false)
@@ -20,7 +20,7 @@ final class HandshakeSignature: @unchecked Sendable {
         self.client = .passRetained(client)
     }
 
-    /// At most half of the cores make signatures, and the loops have the cores first.
+    /// At most half as many threads as there are cores, with a lower priority than the event loops.
     private static let threads = BlockingThreads(
         name: "fireweed-sign", limit: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2), lingering: .seconds(1),
         niceness: 10)

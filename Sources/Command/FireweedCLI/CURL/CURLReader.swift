@@ -55,7 +55,8 @@ struct CURLReader {
             }
             throw UsageError(message: "the command is \(program), not curl")
         }
-        // A browser's "Copy all as cURL" ends each command with a semicolon.
+        // A browser's "Copy all as cURL" separates commands with `;`, on Windows with `&`. One separator may remain
+        // behind a command that was copied from the list.
         if let last = tokens.last, last == .control(";") || last == .control("&") { tokens = tokens.dropLast() }
         return try tokens.map { token in
             guard case .control(let text) = token else {
@@ -82,8 +83,7 @@ struct CURLReader {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns the command without the text between quotes, which are those of a POSIX shell; the quotes themselves
-    /// stay.
+    /// Returns the command without the text between the quotes of a POSIX shell; the quotes themselves stay.
     private static func outsideQuotes(_ command: String) -> String {
         var (outside, quote, hasEscapes) = (String.UnicodeScalarView(), nil as Unicode.Scalar?, true)
         var (isEscaped, last) = (false, " " as Unicode.Scalar)
@@ -244,7 +244,7 @@ struct CURLReader {
                     try read([Array(option.utf8), Array(value.utf8)])
                 } else {
                     try read([Array(option.utf8)])
-                    // As in curl, what follows is not taken for a URL.
+                    // As in curl, text behind an option that takes no value is ignored, and not read as a URL.
                     if value?.isEmpty == false { Terminal.tell("fireweed: \(place): a value too many is ignored\n") }
                 }
             } catch let error as UsageError {
@@ -258,7 +258,7 @@ struct CURLReader {
 enum CURLConfiguration {
     /// Returns the option of a line, and its value; `nil` for an empty line and a comment.
     ///
-    /// The value follows white space, and after an option without dashes also `=` or `:`, in any number.
+    /// White space separates the option and its value; so do `=` and `:` if the option is written without dashes.
     static func option(_ line: some StringProtocol) -> (name: String, value: String?)? {
         let line = line.drop { $0.isWhitespace }
         guard let first = line.first, first != "#" else { return nil }

@@ -140,12 +140,12 @@ extension CURLRow {
         },
         .flag("post301") { $1.keepPOST(after: 301, $2) }, .flag("post302") { $1.keepPOST(after: 302, $2) },
         .flag("post303") { $1.keepPOST(after: 303, $2) },
-        // To curl a negative number means unlimited; here that is 10,000, the most that `--max-redirects` takes.
+        // For curl, a negative number means no limit. Here it becomes 10,000, the most that `--max-redirects` accepts.
         .own("max-redirs", nil, "--max-redirects") { Int($0).map { $0 < 0 ? "10000" : "\(min($0, 10_000))" } ?? $0 },
         .own("max-time", "m", "--max-time"), .own("connect-timeout", nil, "--connect-timeout"),
         .own("retry", nil, "--retry") { Int($0).map { "\(min($0, 100))" } ?? $0 },
-        // To curl 0 means increasing delays (`--retry-delay`) or no time limit (`--retry-max-time`), which are the
-        // defaults here.
+        // For curl, 0 means increasing delays (`--retry-delay`) or no time limit (`--retry-max-time`). Both are the
+        // defaults here, so 0 is left out.
         .own("retry-delay", nil, "--retry-delay") { Double($0) == 0 ? nil : $0 },
         .own("retry-max-time", nil, "--retry-max-time") { Double($0) == 0 ? nil : $0 },
         .flag("parallel", "Z") { $0.parallelCount = $2 ? max(50, $0.parallelCount) : 1 },

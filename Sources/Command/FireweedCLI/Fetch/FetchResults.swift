@@ -20,9 +20,9 @@ final class FetchResults: Sendable {
         case failure(String)
     }
 
-    /// One file that grows.
+    /// A file to which records are appended.
     ///
-    /// Used only on `queue`.
+    /// After `init`, used only on `queue`.
     private final class Appender {
         let descriptor: Int32
         let name: String
@@ -45,7 +45,7 @@ final class FetchResults: Sendable {
 
     private let waiting = Mutex(Waiting())
     private let queue = DispatchQueue(label: "fireweed.fetch.results")
-    // SAFETY: used only on `queue` after `init`.
+    // SAFETY: both are `let`s; after `init`, the state of the appenders is used only on `queue`.
     private nonisolated(unsafe) let records: Appender
     private nonisolated(unsafe) let journal: Appender?
     /// The items that earlier runs have finished.
@@ -120,7 +120,7 @@ final class FetchResults: Sendable {
         for continuation in all.continuations { continuation.resume(returning: answer) }
     }
 
-    /// Flushes what was written to the disk; returns the failure in words, `nil` on success.
+    /// Flushes the files to the disk; returns the error text of the first failure, or `nil` on success.
     func finish() -> String? {
         queue.sync {
             [records, journal].compactMap { appender -> String? in

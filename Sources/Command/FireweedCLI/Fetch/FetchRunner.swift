@@ -134,7 +134,7 @@ struct FetchRunner: Sendable {
         _ state: inout State, _ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation,
         _ interruption: Interruption
     ) {
-        // After a signal, no request begins when another one ends.
+        // After a signal, or once the run is to end, no further request begins and no item is read.
         guard state.end == nil, interruption.code == nil else { return }
         while let item = state.queue.next() {
             group.addTask { [self] in events.yield(await finish(item, interruption)) }

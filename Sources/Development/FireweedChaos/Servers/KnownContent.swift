@@ -22,7 +22,8 @@ enum KnownContent {
         return data.prefix(count)
     }
 
-    /// CRC-32 (ISO 3309), byte by byte from a table: independent of the zlib that the server counts with.
+    /// Returns the CRC-32 (ISO 3309), computed without zlib: the server uses zlib, and the same fault on both sides
+    /// would not be found.
     static func checksum(_ data: Data) -> UInt {
         var value: UInt32 = 0xFFFF_FFFF
         data.withUnsafeBytes { bytes in

@@ -9,7 +9,8 @@ import Synchronization
 
 /// Owns the daemon of libmicrohttpd.
 final class Daemon: @unchecked Sendable {
-    // SAFETY: set in `init`, taken once by `stop`.
+    // SAFETY: both properties are `let`s of `Sendable` types. The mutex holds the daemon's address, which `stop` takes
+    // once; 0 afterwards.
     private let daemon: Mutex<UInt>
     private let core: ServerCore
 

@@ -139,7 +139,10 @@ struct URLParts {
             && text.allSatisfy { isASCIILetter($0) || isDigit($0) || "+-.".unicodeScalars.contains($0) }
     }
 
-    /// Userinfo, host and port; `nil` when host or port have characters that are not allowed there.
+    /// Parses userinfo, host and port; `nil` for a backslash anywhere, an invalid host, and a port that is not a number
+    /// up to 65535.
+    ///
+    /// An empty port is the same as none.
     private static func authority(_ text: Text) -> Authority? {
         guard !text.contains("\\") else { return nil }
         // Userinfo ends at the last `@`, as in browsers: no part of a password is taken for the host.
@@ -158,7 +161,8 @@ struct URLParts {
         return Authority(userinfo: userinfo, host: host, port: port)
     }
 
-    /// The host without escapes; `nil` when it has characters, escaped or not, that no host has.
+    /// Decodes the escapes of a host; `nil` for an invalid escape, a bracket without its pair, and characters, escaped
+    /// or not, that no host has.
     private static func host(_ text: Text) -> String? {
         if text.first == "[" {
             let isLiteral = text.last == "]" && text.dropFirst().dropLast().allSatisfy(isOfLiteral)

@@ -32,8 +32,9 @@ public final class CompositeEventMonitor: EventMonitor {
         _ event: @escaping @Sendable (any EventMonitor) -> Void
     ) {
         if includingDelegate, let delegate, delegate.events.contains(kind) {
-            // One block for each event: the delegate's other methods are called on the same queue, and the order must
-            // be kept.
+            // No mailbox here, since its block also passes on later events, before calls that were already queued. The
+            // delegate's methods that make decisions are called on this queue, and their order with the events must be
+            // kept.
             delegate.queue.async { event(delegate) }
         }
         for mailbox in mailboxes where mailbox.events.contains(kind) { mailbox.post(event) }

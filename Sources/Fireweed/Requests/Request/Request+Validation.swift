@@ -6,7 +6,10 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// Adds a validator; it runs when an attempt has ended, unless the request already has an error.
+    /// Adds a validator.
+    ///
+    /// It runs when an attempt has ended, unless the request already has an error; for sequences of a stream, it runs
+    /// before they get content.
     @discardableResult
     func add(acceptingEmpty acceptsEmpty: Bool = false, _ check: @escaping RequestValidator.Check) -> Self {
         mutable.withLock { $0.append(RequestValidator(check: check, acceptsEmpty: acceptsEmpty)) }
@@ -66,9 +69,9 @@ extension Request {
     /// Whether the request has validators.
     var hasValidators: Bool { mutable.withLock { !$0.validators.isEmpty } }
 
-    /// Runs the validators on a head in their order, up to the first failure, as if content followed; returns their
-    /// results.
+    /// Runs the validators on a response's head, in their order and up to the first failure; returns their results.
     ///
+    /// The validators assume that content follows. The result is `nil` for a validator that has nothing to check.
     /// Monitors are not notified: `validate(_:)` does that at the attempt's end.
     func judgeHead(of attempt: Attempt) -> [ValidationResult?] {
         var results: [ValidationResult?] = []
@@ -79,7 +82,9 @@ extension Request {
         return results
     }
 
-    /// Runs the validators in their order, up to the first failure, and records its error; does nothing after an error.
+    /// Runs the validators in their order, up to the first failure, and records the error of this failure.
+    ///
+    /// Does nothing if the request already has an error.
     ///
     /// A validator that has run on the head does not run again, unless it accepts every empty response and no content
     /// came.

@@ -16,7 +16,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         // SAFETY: an `InputStream` is handed over: the caller does not read it any more.
         /// Bytes in memory.
         case data(Data)
-        /// A file, and whether it is removed when the request has ended.
+        /// A file, and whether the request removes the file before the response handlers are called.
         case file(URL, shouldRemove: Bool)
         /// A stream, read once: a redirect that needs the stream again fails with `requestBodyStreamExhausted`, and
         /// there is no retry.
@@ -42,13 +42,14 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     /// The file manager of `Session.upload`; `cleanup()` uses it.
     public var fileManager: FileManager { content.fileManager }
 
-    /// Removes the file of a `.file(_, shouldRemove: true)`; the session calls this once, when every handler has been
-    /// called.
+    /// Removes the uploaded file if the upload was made with `.file(_, shouldRemove: true)`.
+    ///
+    /// The request itself removes the file when every serialiser has run, before the handlers are called.
     public func cleanup() {
         content.removeFile()
     }
 
-    /// The stream that the request was made with; `nil` when the stream was taken before, and for other content.
+    /// Returns the stream that the request was made with; `nil` if the stream was taken before, and for other content.
     func takeStream() -> InputStream? {
         content.takeStream(for: self)
     }
