@@ -86,6 +86,10 @@ struct CURLTransferTests {
         let request = try #require(server.requests.last)
         let type = try #require(request.field("Content-Type"))
         #expect(type.hasPrefix("multipart/form-data; charset=utf-8; boundary=------------------------"))
+        #expect(try run("-H 'Content-Type: multipart/form-data; boundary=xyz' -F a=1").code == 0)
+        let parts = try #require(server.requests.last?.field("Content-Type")).components(separatedBy: "boundary=")
+        let content = String(decoding: server.requests.last?.body ?? Data(), as: UTF8.self)
+        #expect(parts.count == 3 && parts[1] == "xyz; " && content.hasPrefix("--\(parts[2])\r\n"))
         let body = String(decoding: request.body, as: UTF8.self)
         for part in [
             "form-data; name=\"f\"; filename=\"q%22\"\r\nContent-Type: text/plain\r\n\r\ntext",
@@ -237,11 +241,17 @@ struct CURLTransferTests {
         #expect(try command("curl -s -U pu:pp http://x.example/get", environment: proxy).code == 0)
         let basic = "Basic \(Data("pu:pp".utf8).base64EncodedString())"
         #expect(server.requests.last?.field("Proxy-Authorization") == basic)
+        // In curl's order: the variable of the scheme in either case, then that for all schemes.
+        let both = ["HTTPS_PROXY": "http://127.0.0.1:1", "all_proxy": "http://127.0.0.1:\(server.port)"]
+        let count = server.requests.count
+        #expect(try command("curl -s -U pu:pp https://h.invalid/", environment: both).code != 0)
+        #expect(server.requests.count == count)
         try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n", "jar")
         #expect(try run("-b @jar").code == 0)
         #expect(server.requests.last?.field("Cookie") == "a=b")
         #expect(try run("--speed-limit 1 -y 60").code == 0)
         #expect(try run("-Y 100").code == 64)
+        #expect(try run("-y 0 -Y 0").code == 0)
     }
 
     @Test(

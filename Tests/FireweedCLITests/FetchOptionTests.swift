@@ -112,6 +112,14 @@ struct FetchOptionTests {
         if !fetches { #expect(try sent(url("/get")) == basic) }
     }
 
+    @Test("several values of a field are one line of a list, and of cookies one line of pairs")
+    func severalValues() throws {
+        let line = #"{"url": "\#(url("/get"))", "headers": {"Cookie": ["a=1", "b=2"], "X-E": [], "X-L": ["a", 2]}}"#
+        #expect(try run("--from", "-", input: line).code == 0)
+        let request = try #require(server.requests.last)
+        #expect(request.field("Cookie") == "a=1; b=2" && request.field("X-E") == nil && request.field("X-L") == "a, 2")
+    }
+
     @Test("fetch --continue asks again for what failed, and not for content that speaks of an error")
     func continued() throws {
         server.route("/error") { _ in .text(#"{"a": 1, "error": "text", "b": {"error": "deep"}}"#) }

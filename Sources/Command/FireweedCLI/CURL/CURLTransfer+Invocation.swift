@@ -39,7 +39,7 @@ extension CURLTransfer {
             guard (lowestSpeed ?? 1) <= 1 else {
                 throw UsageError(message: "--speed-limit of the curl command can be 1 alone, which is our --timeout")
             }
-            invocation.timeout = Double(lowSpeedSeconds ?? 30)
+            if lowestSpeed != 0 { invocation.timeout = Double(lowSpeedSeconds ?? 30) }
         }
         if trustsRedirects, waitsForChallenge || ![nil, .basic].contains(invocation.authenticationType) {
             throw UsageError(message: "--location-trusted of the curl command goes with --basic and tokens alone")
@@ -71,7 +71,7 @@ extension CURLTransfer {
         }
         for scheme in ["http", "https"] {
             // As in curl, HTTP_PROXY is not read: CGI sets it from a field of the request.
-            let names = ["\(scheme)_proxy", "all_proxy"] + (scheme == "https" ? ["HTTPS_PROXY"] : []) + ["ALL_PROXY"]
+            let names = ["\(scheme)_proxy"] + (scheme == "https" ? ["HTTPS_PROXY"] : []) + ["all_proxy", "ALL_PROXY"]
             let found = names.lazy.compactMap { getenv($0).map { String(cString: $0) } }.first { !$0.isEmpty }
             guard let text = invocation.schemeProxies[scheme] ?? found else { continue }
             invocation.schemeProxies[scheme] = CURLProxy.adding(user: user, to: CURLProxy.url(text, scheme: "http"))

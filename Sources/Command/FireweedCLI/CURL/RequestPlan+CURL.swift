@@ -109,9 +109,8 @@ extension CURLTransfer {
             let form = try content.multipart(contentType: type)
             // A large form is streamed, since it should not be held in memory.
             if type == nil, form.contentLength > 1 << 20 { return .multipart(form) }
-            if type?.lowercased().contains("boundary=") != true {
-                fields.replace("Content-Type", "\(type ?? "multipart/form-data"); boundary=\(form.boundary)")
-            }
+            // As curl does, also after a boundary of the command's own: the last one is that of the content.
+            fields.replace("Content-Type", "\(type ?? "multipart/form-data"); boundary=\(form.boundary)")
             // Encoded in memory, so that the form can be sent again: to another URL, and after a challenge.
             return .data(try form.encode(), type: "")
         }

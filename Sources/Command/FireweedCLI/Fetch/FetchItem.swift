@@ -161,7 +161,11 @@ struct FetchRequest: Sendable {
                 default: throw UsageError(message: "the field \(member.name) is \(value.typeName), and not a string")
                 }
             }
-            headers.update(name: JSONEscapes.unescaped(member.name), value: texts.joined(separator: ", "))
+            guard !texts.isEmpty else { continue }
+            let name = JSONEscapes.unescaped(member.name)
+            // Pairs of cookies are separated by semicolons (RFC 6265 §4.2.1).
+            let separator = name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
+            headers.update(name: name, value: texts.joined(separator: separator))
         }
     }
 }
