@@ -105,12 +105,16 @@ public struct Proxy: Sendable, Hashable {
         return copy
     }
 
-    /// Whether the environment has a variable that names a proxy.
+    /// Returns the variables that name the proxy of a URL scheme: the first one that is set counts.
     ///
     /// `HTTP_PROXY` is ignored, because a CGI program gets it from the `Proxy` field of its client's request.
+    package static func variableNames(isSecure: Bool) -> [String] {
+        (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
+    }
+
+    /// Whether the environment has a variable that names a proxy.
     static var isInEnvironment: Bool {
-        let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        return names.contains { getenv($0) != nil }
+        (variableNames(isSecure: false) + variableNames(isSecure: true)).contains { getenv($0) != nil }
     }
 
     private static func split(_ text: String, at separator: String) -> (Substring, Substring)? {

@@ -33,8 +33,7 @@ struct ProxyChoice {
     /// variable with the field `Proxy`.
     private func environmentProxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
         guard let bypass = first(of: ["no_proxy", "NO_PROXY"]), ProxyBypass(bypass.value).contains(target.host) else {
-            let own = target.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-            guard let found = first(of: own + ["all_proxy", "ALL_PROXY"]) else { return nil }
+            guard let found = first(of: Proxy.variableNames(isSecure: target.isSecure)) else { return nil }
             // These are curl's default ports for proxies.
             guard let proxy = Proxy(found.value, defaultPort: { $0 == .https ? 443 : 1080 }) else {
                 // The text must not contain the variable's value, which may contain a password.

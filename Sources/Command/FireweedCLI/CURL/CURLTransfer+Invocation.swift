@@ -70,8 +70,7 @@ extension CURLTransfer {
             return
         }
         for scheme in ["http", "https"] {
-            // As in curl, HTTP_PROXY is not read: CGI sets it from a field of the request.
-            let names = ["\(scheme)_proxy"] + (scheme == "https" ? ["HTTPS_PROXY"] : []) + ["all_proxy", "ALL_PROXY"]
+            let names = Proxy.variableNames(isSecure: scheme == "https")
             let found = names.lazy.compactMap { getenv($0).map { String(cString: $0) } }.first { !$0.isEmpty }
             guard let text = invocation.schemeProxies[scheme] ?? found else { continue }
             invocation.schemeProxies[scheme] = CURLProxy.adding(user: user, to: CURLProxy.url(text, scheme: "http"))
