@@ -1,9 +1,14 @@
 // Benchmarks: the clients of each scenario run alternately, and each round of a client is a separate process.
 //
-// BENCH_ROUNDS sets the number of rounds (default 5), BENCH_ONLY a list of scenarios or clients to measure. `neighbour
-// WORK PLAIN SECURE SLOW` measures the requests of one session while another session of this process does WORK. `round
-// SCENARIO CLIENT URL [COUNT]` runs one round in this process, for a profiler. `growth KIND URL COUNT` sends COUNT
-// requests under a condition of `GrowthRound.Kind`, for a profiler too.
+// Environment variables:
+// - BENCH_ROUNDS: the number of rounds; 5 by default.
+// - BENCH_ONLY: the scenarios or clients to measure, separated by commas; `neighbours` for the rounds of that name.
+//
+// Arguments, for the separate processes, and for a profiler:
+// - `round SCENARIO CLIENT URL [COUNT]`: one round.
+// - `neighbour WORK URL URL URL`: the requests of one session while another session of the process does WORK; the URLs
+//   are those of a server in clear text, of a server with TLS, and of a slow one.
+// - `growth KIND URL COUNT`: COUNT requests under a condition of `GrowthRound.Kind`.
 
 import CBareLoop
 import FixtureServer

@@ -77,7 +77,7 @@ private struct GSSLibrary: Sendable {
         defer { _ = releaseName(&minor, &name) }
         var context: OpaquePointer?
         var output = Described(count: 0, bytes: nil)
-        // Without mutual authentication, the client sends only one token. TLS authenticates the server.
+        // Without mutual authentication, the client sends only one token. Only TLS authenticates the server.
         let status = Self.withDescription(of: Self.spnego) { mechanism in
             initContext(&minor, nil, &context, name, mechanism, 0, 0, nil, nil, nil, &output, nil, nil)
         }

@@ -26,14 +26,15 @@ extension TransferFailure {
             engineCode: Int(EAFNOSUPPORT))
     }
 
-    /// The failure after every tried address has failed: the last error decides the code, and the text names all
-    /// errors.
+    /// The failure after every tried address has failed: a lack of descriptors decides the code, else the last error.
+    ///
+    /// The text names all errors.
     ///
     /// `interface` is the local interface or address that the options name.
     static func notConnected(
         to place: String, from interface: String?, _ causes: [(address: SocketAddress, error: Int32)]
     ) -> TransferFailure {
-        let last = causes.last?.error ?? 0
+        let last = (causes.last { Descriptors.isExhaustion($0.error) } ?? causes.last)?.error ?? 0
         let told = causes.map { "\($0.address): \(String(cString: strerror($0.error)))" }.joined(separator: "; ")
         let code: URLError.Code =
             switch last {

@@ -232,10 +232,10 @@ final class Dialer: DeadlineEntry {
 
     private func openSocket(_ address: SocketAddress) -> Int32? {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        var descriptor = parts.openSocket(address.familyNumber, type)
+        var descriptor = Descriptors.makeSocket { parts.openSocket(address.familyNumber, type) }
         var error = errno
         if descriptor < 0, Descriptors.isExhaustion(error), owner?.dialerNeedsDescriptor(self) == true {
-            descriptor = parts.openSocket(address.familyNumber, type)
+            descriptor = Descriptors.makeSocket { parts.openSocket(address.familyNumber, type) }
             error = errno
         }
         guard descriptor >= 0 else {
@@ -307,8 +307,9 @@ final class Dialer: DeadlineEntry {
         owner?.dialer(self, didFail: failure)
     }
 
-    /// Whether every attempt failed since the process or the system was out of descriptors.
-    var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { Descriptors.isExhaustion($0.error) } }
+    /// Whether an attempt failed since the process or the system was out of descriptors: it may succeed later, whatever
+    /// came of the other addresses.
+    var lacksDescriptors: Bool { causes.contains { Descriptors.isExhaustion($0.error) } }
 
     /// The place for error texts, with the word "proxy" if it is a proxy's.
     private var peerText: String { target.isProxied ? "the proxy \(placeText)" : placeText }

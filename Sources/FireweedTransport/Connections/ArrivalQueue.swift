@@ -13,7 +13,7 @@ struct ArrivalQueue {
     var count: Int { returning.count + others.count }
 
     mutating func append(_ exchange: Exchange) {
-        guard exchange.isRepeated else { return others.append(exchange) }
+        guard exchange.tries.isRepeated else { return others.append(exchange) }
         returning.append(exchange)
         isSorted = false
     }
@@ -22,7 +22,7 @@ struct ArrivalQueue {
         guard !returning.isEmpty else { return others.popFirst() }
         if !isSorted {
             // After the loss of a connection, exchanges are appended in any order.
-            returning.sort { $0.number ?? 0 > $1.number ?? 0 }
+            returning.sort { $0.entry.number ?? 0 > $1.entry.number ?? 0 }
             isSorted = true
         }
         return returning.removeLast()

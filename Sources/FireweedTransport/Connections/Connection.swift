@@ -159,17 +159,19 @@ class Connection: DeadlineEntry {
     ///
     /// Also raises the kernel's time-out for the exchange.
     final func noteConnecting(of exchange: Exchange, isReused: Bool) {
-        exchange.report.isReusedConnection = isReused
+        exchange.reports.current.isReusedConnection = isReused
         allow(idleTimeout: exchange.message.idleTimeout)
         guard !isReused else {
-            exchange.report.waited = exchange.moment(context.now) - 1
+            exchange.reports.current.waited = exchange.reports.moment(context.now) - 1
             return
         }
-        exchange.report.waited = exchange.moment(socket.start) - 1
-        exchange.report.lookedUp = Int64((socket.lookupEnd - socket.start) / 1000)
-        exchange.report.nameLookup = exchange.moment(socket.lookupEnd)
-        exchange.report.connect = exchange.moment(socket.connectEnd)
-        if let secureEnd = socket.secureEnd { exchange.report.secureConnect = exchange.moment(secureEnd) }
+        exchange.reports.current.waited = exchange.reports.moment(socket.start) - 1
+        exchange.reports.current.lookedUp = Int64((socket.lookupEnd - socket.start) / 1000)
+        exchange.reports.current.nameLookup = exchange.reports.moment(socket.lookupEnd)
+        exchange.reports.current.connect = exchange.reports.moment(socket.connectEnd)
+        if let secureEnd = socket.secureEnd {
+            exchange.reports.current.secureConnect = exchange.reports.moment(secureEnd)
+        }
     }
 
     /// Raises the kernel's time-out to an exchange's idle time-out, or to `kernelTimeout` without one, if that is

@@ -34,31 +34,48 @@ final class ConnectionPool {
     /// The counts of each origin's connections, which other threads read.
     private let counters: PoolCounters
     let connectionObserver: (any ConnectionObserver)?
-    private var origins: [OriginKey: OriginPool] = [:]
-    /// The origins of recent URLs, since most messages go to a recent URL.
-    private var recent: [RecentOrigin] = []
-    /// The exchanges that were started and have not ended.
-    private var active: [Exchange] = []
-    /// Exchanges that enter the queues of their origins after the socket events of this turn.
-    private var arrivals = ArrivalQueue()
-    /// Whether the loop calls `continueWork()` after the socket events of this turn.
-    private var isContinued = false
-    /// The origins whose queues exchanges have entered during `continueWork()`; `nil` at other times.
-    private var enteredOrigins: [OriginPool]?
-    /// The idle connections of all origins.
-    private var idle = IdleList<PoolOrder>()
-    private(set) var isShutDown = false
-    /// When there are this many origins, the next new origin removes those without connections and exchanges.
-    private var originLimit = leastOriginLimit
+
+    /// The origins, their exchanges and the idle connections; only this class uses them.
+    private struct Books {
+        var origins: [OriginKey: OriginPool] = [:]
+        /// The origins of recent URLs, since most messages go to a recent URL.
+        var recent: [RecentOrigin] = []
+        /// The exchanges that were started and have not ended.
+        var active: [Exchange] = []
+        /// Exchanges that enter the queues of their origins after the socket events of this turn.
+        var arrivals = ArrivalQueue()
+        /// Whether the loop calls `continueWork()` after the socket events of this turn.
+        var isContinued = false
+        /// The origins whose queues exchanges have entered during `continueWork()`; `nil` at other times.
+        var enteredOrigins: [OriginPool]?
+        /// The idle connections of all origins.
+        var idle = IdleList<PoolOrder>()
+        var isShutDown = false
+        /// When there are this many origins, the next new origin removes those without connections and exchanges.
+        var originLimit = leastOriginLimit
+    }
+
+    // SAFETY: as for the books of an `OriginPool`: the loop's thread alone uses them, and nothing is called while a
+    // part of them changes.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    private var books = Books()
+
+    var isShutDown: Bool { books.isShutDown }
 
     private static let leastOriginLimit = 256
     private static let recentLimit = 4
 
     /// The origin of a URL, for messages that need no proxy, no connection credentials and no client certificate.
-    private struct RecentOrigin {
+    private final class RecentOrigin {
         let url: String
         let target: RequestTarget
         let origin: OriginPool
+
+        init(url: String, target: RequestTarget, origin: OriginPool) {
+            (self.url, self.target, self.origin) = (url, target, origin)
+        }
     }
 
     init(settings: PoolSettings, context: LoopContext, parts: EngineParts, counters: PoolCounters) {
@@ -93,8 +110,8 @@ final class ConnectionPool {
     func start(_ exchange: Exchange) {
         guard exchange.begin(in: self) else { return }
         guard !isShutDown else { return exchange.end(.cancelled) }
-        exchange.slot = active.count
-        active.append(exchange)
+        exchange.entry.slot = books.active.count
+        books.active.append(exchange)
         do {
             let origin = try origin(of: exchange)
             origin.exchangeCount += 1
@@ -109,34 +126,34 @@ final class ConnectionPool {
     /// Lets an exchange enter its origin's queue after the socket events of this turn: by then, connections closed by
     /// their peers are known, and connections that became free in this turn can be used.
     func arrive(_ exchange: Exchange) {
-        guard !exchange.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
-        exchange.isArriving = true
-        arrivals.append(exchange)
+        guard !exchange.entry.isArriving, exchange.hasTicket, !exchange.isOpeningFile else { return }
+        exchange.entry.isArriving = true
+        books.arrivals.append(exchange)
         continueLater()
     }
 
     private func continueLater() {
-        guard !isContinued else { return }
-        isContinued = true
+        guard !books.isContinued else { return }
+        books.isContinued = true
         context.continueAfterSockets(self)
     }
 
     /// Removes an exchange that has ended.
     func forget(_ exchange: Exchange) {
         context.deadlines.remove(exchange)
-        guard let slot = exchange.slot else { return }
-        exchange.slot = nil
-        let last = active.removeLast()
+        guard let slot = exchange.entry.slot else { return }
+        exchange.entry.slot = nil
+        let last = books.active.removeLast()
         guard last !== exchange else { return }
-        active[slot] = last
-        last.slot = slot
+        books.active[slot] = last
+        last.entry.slot = slot
     }
 
     private func origin(of exchange: Exchange) throws(TransferFailure) -> OriginPool {
         guard exchange.message.method != "CONNECT" else { throw .tunnelMethod }
-        let user = exchange.message.connectionCredentials
+        let user = RequestMessage.connectionCredentials(exchange.message.fields, exchange.message.credentials)
         let isPlain = !mayHaveProxy && user == nil && exchange.message.clientCertificate == nil
-        if isPlain, let known = recent.first(where: { $0.url == exchange.message.url }) {
+        if isPlain, let known = books.recent.first(where: { $0.url == exchange.message.url }) {
             exchange.target = known.target
             return known.origin
         }
@@ -148,24 +165,24 @@ final class ConnectionPool {
             ? try OriginKey(target, tunnelledBy: proxy, for: exchange.message) : OriginKey(target, proxy: proxy)
         key.user = user
         key.clientCertificate = exchange.message.clientCertificate
-        let origin = origins[key] ?? makeOrigin(key)
+        let origin = books.origins[key] ?? makeOrigin(key)
         if isPlain {
-            if recent.count == Self.recentLimit { recent.removeFirst() }
-            recent.append(RecentOrigin(url: exchange.message.url, target: target, origin: origin))
+            if books.recent.count == Self.recentLimit { books.recent.removeFirst() }
+            books.recent.append(RecentOrigin(url: exchange.message.url, target: target, origin: origin))
         }
         return origin
     }
 
     private func makeOrigin(_ key: OriginKey) -> OriginPool {
-        if origins.count >= originLimit {
-            for origin in origins.values where origin.isEmpty { counters.remove(origin.counters) }
-            origins = origins.filter { !$0.value.isEmpty }
-            recent = []
+        if books.origins.count >= books.originLimit {
+            for origin in books.origins.values where origin.isEmpty { counters.remove(origin.counters) }
+            books.origins = books.origins.filter { !$0.value.isEmpty }
+            books.recent = []
             // A sweep visits all origins: the limit is at least doubled, so that sweeps stay cheap on average.
-            originLimit = max(Self.leastOriginLimit, 2 * origins.count)
+            books.originLimit = max(Self.leastOriginLimit, 2 * books.origins.count)
         }
         let made = OriginPool(key: key, pool: self)
-        origins[key] = made
+        books.origins[key] = made
         counters.add(made.counters)
         return made
     }
@@ -174,22 +191,22 @@ final class ConnectionPool {
 
     /// Closes all idle connections.
     func closeIdleConnections() {
-        for origin in origins.values { origin.closeIdle() }
+        for origin in books.origins.values { origin.closeIdle() }
     }
 
     /// Adds a connection that became idle.
     func addIdle(_ connection: Connection) {
-        if idle.append(connection) { Descriptors.idleCountChanged(by: 1) }
+        if books.idle.append(connection) { Descriptors.idleCountChanged(by: 1) }
     }
 
     /// Removes a connection that is no longer idle, or is closed.
     func removeIdle(_ connection: Connection) {
-        if idle.remove(connection) { Descriptors.idleCountChanged(by: -1) }
+        if books.idle.remove(connection) { Descriptors.idleCountChanged(by: -1) }
     }
 
     /// Closes the connection that has been idle longest; false if no connection is idle.
     private func closeOldestIdle() -> Bool {
-        guard let oldest = idle.oldest else { return false }
+        guard let oldest = books.idle.oldest else { return false }
         oldest.close()
         return true
     }
@@ -204,20 +221,20 @@ final class ConnectionPool {
 
     /// Keeps the number of idle connections within the limits of the pool and of the process.
     func limitIdle() {
-        closeIdle(keeping: min(maximumIdleConnections, Descriptors.idleLimit(for: idle.count)))
+        closeIdle(keeping: min(maximumIdleConnections, Descriptors.idleLimit(for: books.idle.count)))
     }
 
     /// Cancels all exchanges and closes all connections; later exchanges end as cancelled.
     func shutDown() {
         guard !isShutDown else { return }
-        isShutDown = true
-        for exchange in active { exchange.end(.cancelled) }
-        for origin in origins.values {
+        books.isShutDown = true
+        for exchange in books.active { exchange.end(.cancelled) }
+        for origin in books.origins.values {
             origin.shutDown()
             counters.remove(origin.counters)
         }
-        (origins, recent) = ([:], [])
-        arrivals = ArrivalQueue()
+        (books.origins, books.recent) = ([:], [])
+        books.arrivals = ArrivalQueue()
         Descriptors.removeHolder()
         context.remove(self)
     }
@@ -228,18 +245,18 @@ extension ConnectionPool: NextIteration {
     func continueWork() {
         // After a poll, idle connections can be checked without a system call. A turn that began without a poll is
         // short, so the exchanges wait for the next turn.
-        guard idle.count == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
-        isContinued = false
-        enteredOrigins = []
+        guard books.idle.count == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
+        books.isContinued = false
+        books.enteredOrigins = []
         defer { assignEntered() }
         // Exchanges that are appended during this loop, or for which this turn has no time, wait for the next turn.
-        let dueCount = arrivals.count
+        let dueCount = books.arrivals.count
         for index in 0..<dueCount {
             if index > 0, context.turn.isOver { break }
-            guard let exchange = arrivals.next() else { break }
+            guard let exchange = books.arrivals.next() else { break }
             context.turn.noteCost(TurnBudget.callCost)
-            exchange.isArriving = false
-            guard exchange.stage == .waiting, exchange.place == nil else { continue }
+            exchange.entry.isArriving = false
+            guard exchange.stage == .waiting, exchange.entry.place == nil else { continue }
             // A suspended exchange enters the queue when it is resumed, and blocks no other exchange until then.
             if exchange.flow.level == .suspended {
                 exchange.origin?.leave(exchange)
@@ -247,7 +264,7 @@ extension ConnectionPool: NextIteration {
                 exchange.origin?.enter(exchange)
             }
         }
-        if arrivals.count > 0 { continueLater() }
+        if books.arrivals.count > 0 { continueLater() }
     }
 }
 
@@ -255,14 +272,14 @@ extension ConnectionPool {
     /// Returns true while exchanges enter their queues, and schedules the origin: it assigns connections after all
     /// exchanges have entered, so that heads for one connection are sent together.
     func defersAssignment(of origin: OriginPool) -> Bool {
-        guard enteredOrigins != nil else { return false }
-        if !origin.isEntered { enteredOrigins?.append(origin) }
+        guard books.enteredOrigins != nil else { return false }
+        if !origin.isEntered { books.enteredOrigins?.append(origin) }
         origin.isEntered = true
         return true
     }
 
     private func assignEntered() {
-        for origin in enteredOrigins.take() ?? [] {
+        for origin in books.enteredOrigins.take() ?? [] {
             origin.isEntered = false
             origin.assignConnections()
         }
@@ -271,6 +288,6 @@ extension ConnectionPool {
 
 extension ConnectionPool: IdleConnectionHolder {
     func closeIdle(keeping count: Int) {
-        while idle.count > count, closeOldestIdle() {}
+        while books.idle.count > count, closeOldestIdle() {}
     }
 }

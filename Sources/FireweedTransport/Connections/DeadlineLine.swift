@@ -65,11 +65,11 @@ struct DeadlineLine {
     }
 
     private mutating func nextOldest(_ now: LoopInstant, _ turn: UInt64, _ outlook: DeadlineOutlook?) -> Turn? {
-        let place = min(limited.first?.place ?? .max, doubtful.first?.place ?? .max)
-        if let first = open.first?.place, first < place { return open.next().map { .serve($0) } }
+        let place = min(limited.first?.entry.place ?? .max, doubtful.first?.entry.place ?? .max)
+        if let first = open.first?.entry.place, first < place { return open.next().map { .serve($0) } }
         while let exchange = limited.next() {
             let decision = Self.decide(exchange, now, turn, outlook)
-            guard decision.verdict == .doubtful, let place = exchange.place else {
+            guard decision.verdict == .doubtful, let place = exchange.entry.place else {
                 if case .serve = decision.turn { trade(with: exchange) }
                 return decision.turn
             }
@@ -84,11 +84,11 @@ struct DeadlineLine {
     /// The exchanges trade their numbers too: an exchange that is sent again returns to the place at which it was
     /// served.
     private mutating func trade(with exchange: Exchange) {
-        guard let place = exchange.place, let first = doubtful.first?.place, first < place,
+        guard let place = exchange.entry.place, let first = doubtful.first?.entry.place, first < place,
             let overtaken = doubtful.next()
         else { return }
-        (exchange.number, exchange.place) = (first, first)
-        (overtaken.number, overtaken.place) = (place, place)
+        (exchange.entry.number, exchange.entry.place) = (first, first)
+        (overtaken.entry.number, overtaken.entry.place) = (place, place)
         doubtful.enter(overtaken, number: place)
     }
 
@@ -99,7 +99,7 @@ struct DeadlineLine {
     private static func decide(
         _ exchange: Exchange, _ now: LoopInstant, _ turn: UInt64, _ outlook: DeadlineOutlook?
     ) -> (verdict: DeadlineOutlook.Verdict, turn: Turn) {
-        guard let outlook, let deadline = exchange.lineDeadline, exchange.entryTurn < turn else {
+        guard let outlook, let deadline = exchange.lineDeadline, exchange.entry.turn < turn else {
             return (.good, .serve(exchange))
         }
         let remaining = deadline - min(now, deadline)
@@ -114,15 +114,15 @@ struct DeadlineLine {
     }
 
     private mutating func removeNewest() -> Exchange? {
-        let (openPlace, limitedPlace) = (open.last?.place ?? -1, limited.last?.place ?? -1)
-        let doubtfulPlace = doubtful.last?.place ?? -1
+        let (openPlace, limitedPlace) = (open.last?.entry.place ?? -1, limited.last?.entry.place ?? -1)
+        let doubtfulPlace = doubtful.last?.entry.place ?? -1
         if openPlace > max(limitedPlace, doubtfulPlace) { return open.removeLast() }
         return limitedPlace > doubtfulPlace ? limited.removeLast() : doubtful.removeLast()
     }
 
     private mutating func removeOldest() -> Exchange? {
-        let (openPlace, limitedPlace) = (open.first?.place ?? .max, limited.first?.place ?? .max)
-        let doubtfulPlace = doubtful.first?.place ?? .max
+        let (openPlace, limitedPlace) = (open.first?.entry.place ?? .max, limited.first?.entry.place ?? .max)
+        let doubtfulPlace = doubtful.first?.entry.place ?? .max
         if openPlace < min(limitedPlace, doubtfulPlace) { return open.next() }
         return limitedPlace < doubtfulPlace ? limited.next() : doubtful.next()
     }
@@ -133,7 +133,7 @@ struct DeadlineLine {
     mutating func nextUndialed() -> Exchange? {
         guard limited.count + doubtful.count > 0 else { return open.nextUndialed() }
         let candidates = [open.nextUndialed(), limited.nextUndialed(), doubtful.nextUndialed()]
-        return candidates.lazy.compactMap(\.self).min { $0.place ?? .max < $1.place ?? .max }
+        return candidates.lazy.compactMap(\.self).min { $0.entry.place ?? .max < $1.entry.place ?? .max }
     }
 
     /// Notes that the exchange at a place, if there is one, has no dialer.

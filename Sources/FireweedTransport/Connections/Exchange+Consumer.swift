@@ -13,7 +13,7 @@ extension Exchange {
 
     func deliver(_ content: UnsafeRawBufferPointer) {
         guard let consumer else { return }
-        report.responseDecodedByteCount += Int64(content.count)
+        reports.current.responseDecodedByteCount += Int64(content.count)
         _ = flow.follow(consumer.transferDidReceive(ContentBytes(content)))
         guard message.wantsReadComplete, !isInBurst, let pool else { return }
         isInBurst = true
@@ -23,11 +23,11 @@ extension Exchange {
     /// Counts content of the request that was handed to the connection, and notifies the consumer.
     func didSend(_ byteCount: Int, expected: Int64?) {
         guard byteCount > 0 else { return }
-        requestContent = .begun
-        sentByteCount += Int64(byteCount)
-        report.requestBodyByteCount = sentByteCount
+        sending.progress = .begun
+        sending.byteCount += Int64(byteCount)
+        reports.current.requestBodyByteCount = sending.byteCount
         noteSent(byteCount)
-        consumer?.transferDidSend(byteCount, total: sentByteCount, expected: expected)
+        consumer?.transferDidSend(byteCount, total: sending.byteCount, expected: expected)
     }
 
     /// Notes that all content of the request was handed to the connection.
@@ -35,22 +35,22 @@ extension Exchange {
     /// `pump` supplied the content, but its reader may not have ended. Except for a file, the reader is then read once
     /// more: content beyond the announced length fails the exchange.
     func didSendAll(of pump: BodyPump? = nil) {
-        guard requestContent == .begun, let pool else { return }
-        requestContent = .whole
-        report.requestEnd = moment(pool.context.now)
+        guard sending.progress == .begun, let pool else { return }
+        sending.progress = .whole
+        reports.current.requestEnd = reports.moment(pool.context.now)
         guard let pump, pump.looksBehindEnd else { return }
-        sentContent = pump
+        sending.exhaustedPump = pump
         pump.whenReady = { [weak self] in self?.lookBehindContent() }
         // The check is posted, since it may end the exchange, which is not allowed inside a callback of nghttp2.
         loopPool.loop.post { [weak self] _ in self?.lookBehindContent() }
     }
 
     private func lookBehindContent() {
-        guard let sentContent else { return }
-        let supply = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { sentContent.read(into: $0) }
+        guard let pump = sending.exhaustedPump else { return }
+        let supply = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { pump.read(into: $0) }
         switch supply {
         case .bytes, .starved: break
-        case .end: self.sentContent = nil
+        case .end: sending.exhaustedPump = nil
         case .failed(let error): end(.unreadableBody(error))
         }
     }
@@ -66,8 +66,8 @@ extension Exchange: TurnEnding {
         }
         guard stage == .finished else { return }
         self.consumer = nil
-        var end = TransferEnd(outcome, report: report, requestContent: requestContent, trailers: trailers)
-        end.earlierReports = earlierReports
+        var end = TransferEnd(outcome, report: reports.current, requestContent: sending.progress, trailers: trailers)
+        end.earlierReports = reports.earlier
         consumer.transferDidFinish(end)
     }
 }

@@ -27,7 +27,7 @@ extension Exchange: TransferControl {
     func discard() {
         if loopPool.loop.isCurrent {
             guard hasDeliveredHead else { return cancel() }
-            discardedByteCount = discardedByteCount ?? 0
+            discarded = discarded ?? DiscardedRest()
         }
         loopPool.withPool { [self] pool in
             self.pool = pool
@@ -40,7 +40,7 @@ extension Exchange: TransferControl {
         if loopPool.loop.isCurrent { pendingFailure = pendingFailure ?? .cancelled }
         loopPool.withPool { [self] pool in
             self.pool = pool
-            if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
+            if reports.current.startNanoseconds == 0 { reports.current.startNanoseconds = WallClock.nanoseconds }
             end(.cancelled)
         }
     }
@@ -59,18 +59,28 @@ extension Exchange: LoopAction {
     }
 }
 
+/// The rest of a response that is read only so that its connection can be used again.
+struct DiscardedRest {
+    var byteCount = 0
+    /// When the connection is closed if the rest has not come; `nil` until the loop has set it.
+    var deadline: LoopInstant?
+}
+
 extension Exchange {
+    /// Whether the rest of the response is discarded.
+    var isDiscarding: Bool { discarded != nil }
+
     /// The most bytes of a discarded response that are read, so that its connection can be used again.
     private static var discardLimit: Int { 64 * 1024 }
     /// The longest time for reading these bytes, in nanoseconds.
     private static var discardTime: LoopInstant { 100_000_000 }
 
     /// Whether content of the response may be delivered.
-    var mayReceiveContent: Bool { flow.level == .running && isInReceivingPace || discardedByteCount != nil }
+    var mayReceiveContent: Bool { flow.level == .running && isInReceivingPace || isDiscarding }
     /// Whether a head, an interim response or the end of the response may be delivered.
-    var mayReceiveHead: Bool { flow.level != .suspended || discardedByteCount != nil }
+    var mayReceiveHead: Bool { flow.level != .suspended || isDiscarding }
     /// Whether bytes of the message may be sent.
-    var maySend: Bool { flow.level != .suspended && isInSendingPace || discardedByteCount != nil }
+    var maySend: Bool { flow.level != .suspended && isInSendingPace || isDiscarding }
 
     /// Applies a change of the flow: a waiting exchange enters the queue, a running one continues or pauses.
     func flowChanged() {
@@ -78,7 +88,7 @@ extension Exchange {
         case .made, .finished: break
         case .waiting:
             setTimer()
-            if place == nil, flow.level != .suspended { pool?.arrive(self) }
+            if entry.place == nil, flow.level != .suspended { pool?.arrive(self) }
         case .running:
             touch()
             setTimer()
@@ -88,16 +98,18 @@ extension Exchange {
 
     /// Counts bytes of a discarded response; false when the rest is too long to be read.
     func discard(_ byteCount: Int) -> Bool {
-        let count = (discardedByteCount ?? 0) + byteCount
-        discardedByteCount = count
-        return count <= Self.discardLimit
+        var rest = discarded ?? DiscardedRest()
+        rest.byteCount += byteCount
+        discarded = rest
+        return rest.byteCount <= Self.discardLimit
     }
 
     private func discardRest() {
         guard hasDeliveredHead else { return end(.cancelled) }
-        guard stage == .running, discardDeadline == nil, let pool else { return }
-        discardedByteCount = discardedByteCount ?? 0
-        discardDeadline = pool.context.now &+ Self.discardTime
+        guard stage == .running, discarded?.deadline == nil, let pool else { return }
+        var rest = discarded ?? DiscardedRest()
+        rest.deadline = pool.context.now &+ Self.discardTime
+        discarded = rest
         flowChanged()
     }
 }

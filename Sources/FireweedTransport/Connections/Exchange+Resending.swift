@@ -9,7 +9,7 @@ extension Exchange {
     /// A server does not process a message that it answers with 421, so any method may be sent again (RFC 9110
     /// §15.5.20), once. On a connection that was made for this exchange, the 421 is delivered as the response.
     func isMisdirected(by head: ResponseHead, isReused: Bool) -> Bool {
-        guard head.status == 421, isReused, !isRepeated, discardedByteCount == nil else { return false }
+        guard head.status == 421, isReused, !tries.isRepeated, !isDiscarding else { return false }
         return (try? prepareContent()) != nil
     }
 
@@ -31,13 +31,13 @@ extension Exchange {
     /// Begins to read the content for the next try, while the current try still runs; throws for content that can be
     /// read only once.
     func prepareContent() throws {
-        guard message.content.isRead, preparedContent == nil else { return }
-        preparedContent = try OutgoingContent(message.content, file, loop: loopPool.loop)
+        guard message.content.isRead, sending.prepared == nil else { return }
+        sending.prepared = try OutgoingContent(message.content, file, loop: loopPool.loop)
     }
 
     /// Returns the content of a message of this exchange, ready to be sent; rethrows the error of the content's reader.
     func makeContent(of message: RequestMessage) throws -> OutgoingContent {
-        if message.content.isRead, let prepared = preparedContent.take() { return prepared }
+        if message.content.isRead, let prepared = sending.prepared.take() { return prepared }
         return try OutgoingContent(message.content, file, loop: loopPool.loop)
     }
 }

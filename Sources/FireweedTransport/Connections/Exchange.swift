@@ -29,15 +29,13 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// The parts of the message's URL.
     var target: RequestTarget?
     var origin: OriginPool?
-    /// The place in the origin's queue; `nil` while the exchange is not in the queue.
-    var place: Int?
-    /// The place at the first entry into the queue, kept when the message is sent again and while its file is opened.
-    var number: Int?
-    /// The index among the pool's active exchanges.
-    var slot: Int?
-    var isArriving = false
-    /// The dialer that makes a connection for this exchange.
-    var dialer: Dialer?
+    /// The exchange's place in the pool and in its origin's queue.
+    // SAFETY: no method of this value calls the exchange again. Debug builds, in which the tests run, check the
+    // exclusive access.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    var entry = QueueEntry()
     /// The HTTP/1.1 connection or the HTTP/2 stream that carries the exchange.
     var carrier: (any ExchangeLane)?
     /// The authentication of the exchange's messages; `nil` for most exchanges.
@@ -47,37 +45,16 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     // MARK: Progress
 
-    /// Whether the message is sent again because of its connection or a refusal, and not to answer a challenge or a
-    /// 417.
-    private(set) var isRepeated = false
-    /// The number of the connection on which the message was lost; `nil` for none.
-    private(set) var lostConnection: Int?
-    /// Whether the next try needs a newer connection than the lost one: idle connections to the same origin are
-    /// probably lost too.
-    var wantsNewConnection: Bool { lostConnection != nil }
-    /// The consecutive refusals of the message by its peers.
-    var refusals = RefusalCount()
+    var tries = ExchangeTries()
+    // SAFETY: as for `entry`.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    var reports = ExchangeReports()
+    var sending = ExchangeSending()
     var hasDeliveredHead = false
-    var requestContent = TransferEnd.SentContent.untouched
-    /// The content for the next try; reading it has begun.
-    var preparedContent: OutgoingContent?
-    /// The source of completely sent content whose reader has not reported the end yet; otherwise `nil`.
-    var sentContent: BodyPump?
     var file = ExchangeFile.closed
-    /// Whether the exchange waits for a connection and its file is open or being opened.
-    var isAhead = false
-    var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
-    var report = TransferReport()
-    private(set) var earlierReports: [TransferReport] = []
-    private(set) var startInstant: LoopInstant = 0
-    /// The moment at which the exchange last entered its queue or got a connection.
-    private(set) var stageInstant: LoopInstant = 0
-    /// The turn of the loop in which the exchange entered the queue; `.max` if it got a dialer in that turn, and so has
-    /// not waited.
-    var entryTurn: UInt64 = .max
-    /// Whether the exchange ends because the connection that was made for it failed.
-    var hasFailedDial = false
     /// Whether content was delivered in this turn, and the consumer wants to be notified after the turn's last bytes.
     var isInBurst = false
 
@@ -89,9 +66,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     var continueDeadline: LoopInstant?
     /// The rate limits of the content; `nil` for none.
     private(set) var pace: ExchangePace?
-    /// The bytes received since the rest of the response was discarded; `nil` while the response is wanted.
-    var discardedByteCount: Int?
-    var discardDeadline: LoopInstant?
+    /// The rest of the response, which is discarded; `nil` while the response is wanted.
+    var discarded: DiscardedRest?
 
     init(message: consuming RequestMessage, consumer: any TransferConsumer, loopPool: LoopPool) {
         self.message = message
@@ -107,9 +83,8 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         guard stage.handle(.start) == .enter else { return false }
         // The stored time may be old: time that other work of this turn used must not count for the exchange.
         pool.context.updateNow()
-        startInstant = pool.context.now
+        reports.begin(at: pool.context.now)
         pace = ExchangePace.make(pool.settings.options)
-        report.startNanoseconds = WallClock.nanoseconds
         return true
     }
 
@@ -117,7 +92,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     func attach(to carrier: any ExchangeLane) -> Bool {
         guard stage.handle(.attach) == .send else { return false }
         self.carrier = carrier
-        stageInstant = pool?.context.now ?? 0
+        entry.instant = pool?.context.now ?? 0
         touch()
         setTimer()
         return true
@@ -126,23 +101,17 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
     /// Leaves the connection, and enters the queue again to get a connection for the next try.
     ///
     /// - Parameters:
-    ///   - isAnswered: whether a challenge or a 417 response is the cause; `isRepeated` then keeps its value.
+    ///   - isAnswered: whether a challenge or a 417 response is the cause; `tries.isRepeated` then keeps its value.
     ///   - connection: the lost connection; `nil` if any connection suits the next try.
     func sendAgain(isAnswered: Bool, lostOn connection: Connection?) {
-        if let connection { lostConnection = connection.number }
+        if let connection { tries.lostConnection = connection.number }
         guard stage.handle(.detach) == .enterAgain, let pool else { return }
-        report.total = moment(pool.context.now)
-        earlierReports.append(report)
-        let start = report.startNanoseconds
-        report = TransferReport()
-        report.startNanoseconds = start
-        if !isAnswered { isRepeated = true }
+        reports.beginAgain(at: pool.context.now)
+        if !isAnswered { tries.isRepeated = true }
         carrier = nil
         lastActivity = nil
         continueDeadline = nil
-        sentByteCount = 0
-        sentContent = nil
-        requestContent = .untouched
+        sending.restart()
         setTimer()
         pool.arrive(self)
     }
@@ -156,22 +125,21 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         case .none, .enter, .send, .enterAgain: return
         case .report: break
         case .leaveAndReport:
-            report.isUnassigned = dialer == nil && !hasFailedDial
+            reports.current.isUnassigned = entry.dialer == nil && !entry.hasFailedDial
             origin?.leave(self)
         case .releaseAndReport:
-            if failure == nil, discardedByteCount == nil, !message.isStream, let pool {
+            if failure == nil, !isDiscarding, !message.isStream, let pool {
                 let now = pool.context.now
-                origin?.noteResponse(after: now - min(stageInstant, now), at: now)
+                origin?.noteResponse(after: now - min(entry.instant, now), at: now)
             }
         }
         // Once the rest of the response is being discarded, no failure is reported except a cancellation.
-        if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
+        if case .cancelled = failure { outcome = failure } else { outcome = isDiscarding ? nil : failure }
         let released = carrier.take()
-        preparedContent = nil
-        sentContent = nil
+        (sending.prepared, sending.exhaustedPump) = (nil, nil)
         file = .closed
         guard let pool else { return }
-        report.total = startInstant > 0 ? moment(pool.context.now) : 0
+        reports.end(at: pool.context.now)
         released?.release(self, keeps: keepsConnection)
         pool.forget(self)
         origin.take()?.exchangeCount -= 1
@@ -180,11 +148,6 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     /// Whether the exchange has ended or is about to, so that nothing more is delivered.
     var isStopped: Bool { pendingFailure != nil || stage == .finished }
-
-    /// Microseconds from the start until a moment; at least 1, since 0 means that an event did not happen.
-    func moment(_ instant: LoopInstant) -> Int64 {
-        max(1, Int64((max(instant, startInstant) - startInstant) / 1000))
-    }
 
     // MARK: Time-outs
 
@@ -195,13 +158,13 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     /// Stores when the exchange enters its origin's queue.
     func beginWaiting(in context: LoopContext) {
-        (stageInstant, entryTurn) = (context.now, context.turnNumber)
+        (entry.instant, entry.turn) = (context.now, context.turnNumber)
     }
 
     /// Notes that a dialer was begun for the exchange: an exchange that gets a dialer at once has not waited in the
     /// queue.
     func noteDialed(in context: LoopContext) {
-        if entryTurn == context.turnNumber { entryTurn = .max }
+        if entry.turn == context.turnNumber { entry.turn = .max }
     }
 
     /// Stops the idle time-out, since the exchange waits for a connection.
@@ -217,12 +180,14 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
 
     private var nextLook: LoopInstant? {
         var moment = message.deadlineNanoseconds
-        for other in [
-            idleDeadline, discardDeadline, continueDeadline, connectionWaitEnd,
-            pool.flatMap { pace?.wakeUp(at: $0.context.now) },
-        ] {
+        func consider(_ other: LoopInstant?) {
             if let other { moment = min(moment ?? other, other) }
         }
+        consider(idleDeadline)
+        consider(discarded?.deadline)
+        consider(continueDeadline)
+        consider(connectionWaitEnd)
+        if let pace, let pool { consider(pace.wakeUp(at: pool.context.now)) }
         return moment
     }
 
@@ -239,7 +204,7 @@ final class Exchange: DeadlineEntry, @unchecked Sendable {
         }
         if pace?.takeDue(at: now) == true { carrier?.flowChanged() }
         guard stage == .waiting || stage == .running else { return }
-        if let due = discardDeadline, due <= now { return end(nil) }
+        if let due = discarded?.deadline, due <= now { return end(nil) }
         if let due = connectionWaitEnd, due <= now { return end(waitFailure) }
         let isOverdue = message.deadlineNanoseconds.map { $0 <= now } ?? false
         let isIdle = idleDeadline.map { $0 <= now } ?? false

@@ -123,7 +123,7 @@ extension RequestMessage {
     ///
     /// Messages with their own `Authorization` field for these schemes share connections only with each other, since
     /// their user is unknown.
-    var connectionCredentials: Credentials? {
+    static func connectionCredentials(_ fields: FieldBlock, _ credentials: Credentials?) -> Credentials? {
         if let own = fields.value(of: "Authorization") {
             // White space around a value is not part of it (RFC 9110 §5.5), and either a space or a tab may end the
             // scheme.

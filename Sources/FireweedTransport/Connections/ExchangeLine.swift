@@ -29,8 +29,8 @@ struct ExchangeLine {
 
     /// Returns the first exchange without a dialer; the exchange stays in the queue.
     mutating func nextUndialed() -> Exchange? {
-        let next = queue.first(from: firstUndialed) { $0.dialer == nil }
-        firstUndialed = next?.place ?? .max
+        let next = queue.first(from: firstUndialed) { $0.entry.dialer == nil }
+        firstUndialed = next?.entry.place ?? .max
         return next
     }
 

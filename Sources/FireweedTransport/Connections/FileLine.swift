@@ -25,15 +25,15 @@ struct FileLine {
     /// ahead.
     mutating func next() -> Exchange? {
         guard line.count > 0, aheadCount < Descriptors.aheadLimit, let exchange = line.next() else { return nil }
-        exchange.isAhead = true
+        exchange.entry.isAhead = true
         aheadCount += 1
         return exchange
     }
 
     /// Counts an exchange as no longer ahead: it has a connection, or no longer waits for one.
     mutating func endAhead(_ exchange: Exchange) {
-        guard exchange.isAhead else { return }
-        exchange.isAhead = false
+        guard exchange.entry.isAhead else { return }
+        exchange.entry.isAhead = false
         aheadCount -= 1
     }
 }

@@ -19,12 +19,12 @@ struct ConnectionAuthentication {
 extension HTTP1Connection {
     /// The form of the request target: absolute for a proxy without a tunnel (RFC 9112 §3.2.2).
     var form: HTTP1RequestWriter.Form {
-        origin.key.absoluteFormProxy == nil ? .origin : .proxy(lines: Proxy.connectionLine)
+        origin.absoluteFormProxy == nil ? .origin : .proxy(lines: Proxy.connectionLine)
     }
 
     /// The message of the present exchange as it is sent, with its credentials.
     func authorizedMessage(of exchange: Exchange) -> RequestMessage {
-        let proxy = origin.key.absoluteFormProxy
+        let proxy = origin.absoluteFormProxy
         if exchange.authentication == nil, exchange.message.credentials != nil || proxy?.user != nil {
             exchange.authentication = ExchangeAuthentication(
                 exchange.message, proxy: proxy, token: exchange.takeNegotiateToken())
@@ -43,7 +43,7 @@ extension HTTP1Connection {
     /// connection: such a challenge is then delivered as the response.
     func takesChallenge(_ head: ResponseHead, _ framing: ContentFraming, for exchange: Exchange) -> Bool {
         guard let authentication = exchange.authentication, let target = exchange.target,
-            exchange.discardedByteCount == nil
+            !exchange.isDiscarding
         else { return false }
         guard head.status == 401 || head.status == 407 else {
             authentication.note(in: &authenticationState)
@@ -51,7 +51,8 @@ extension HTTP1Connection {
         }
         if head.status == 401 { authentication.noteProxy(in: &authenticationState) }
         let keeps =
-            framing != .untilClose && parser.isPersistent && !isSending && !isSendingStopped && !closesAfterExchange
+            framing != .untilClose && reading.parser.isPersistent && !isSending && !writing.isStopped
+            && !writing.closesAfterExchange
             && !Proxy.closesConnection(head)
         let decision = authentication.answer(head, to: exchange.message, target)
         guard decision != .none, keeps || decision != .again(onSameConnection: true) else { return false }
@@ -87,11 +88,9 @@ extension HTTP1Connection {
             guard exchange.authentication?.needsConnection == true else { return answerElsewhere(exchange) }
             return exchange.end(.badResponse("the peer closed the connection that NTLM needs, or sent bytes unasked"))
         }
-        exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
-        exchange.report.responseStart = 0
-        exchange.sentByteCount = 0
-        exchange.sentContent = nil
-        exchange.requestContent = .untouched
+        exchange.reports.current.responseHeaderByteCount += Int64(reading.parser.headerByteCount)
+        exchange.reports.current.responseStart = 0
+        exchange.sending.restart()
         begin(exchange)
     }
 

@@ -13,7 +13,7 @@ extension HTTP1Connection {
         if isHoldingBack {
             guard let exchange, mayTakeNext(exchange), resumeDecoding(exchange) else { return }
             var kept: [UInt8] = []
-            swap(&kept, &unread)
+            swap(&kept, &reading.unread)
             kept.withUnsafeBytes { process($0) }
         }
         let size = min(readByteCount, exchange?.receivingAllowance ?? .max)
@@ -29,9 +29,9 @@ extension HTTP1Connection {
             case .bytes(let count):
                 budget -= max(count, 4096)
                 context.turn.noteCost(count)
-                guard hasWritten || !isReused else { return lost(.unaskedBytes) }
+                guard writing.hasWritten || !isReused else { return lost(.unaskedBytes) }
                 bytesCame(count, for: exchange)
-                eventCount = 0
+                reading.eventCount = 0
                 process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             case .wouldBlock: break
             case .end: ended()
@@ -41,7 +41,9 @@ extension HTTP1Connection {
     }
 
     /// Whether read bytes, undecoded content or the end of the response have not been delivered yet.
-    var isHoldingBack: Bool { !unread.isEmpty || incoming.isHoldingBack || exchange != nil && parser.isAtEnd }
+    var isHoldingBack: Bool {
+        !reading.unread.isEmpty || incoming.isHoldingBack || exchange != nil && reading.parser.isAtEnd
+    }
 
     /// The most bytes of one read: the option's value if there is one; otherwise more for streamed content, so that the
     /// consumer gets larger pieces.
@@ -52,13 +54,15 @@ extension HTTP1Connection {
 
     private func bytesCame(_ count: Int, for exchange: Exchange) {
         exchange.touch()
-        if exchange.report.responseStart == 0 { exchange.report.responseStart = exchange.moment(context.now) }
+        if exchange.reports.current.responseStart == 0 {
+            exchange.reports.current.responseStart = exchange.reports.moment(context.now)
+        }
     }
 
     /// Whether the flow allows the next event of the response: a head, content, or the end.
     private func mayTakeNext(_ exchange: Exchange) -> Bool {
         guard !exchange.isStopped else { return false }
-        let isHead = !exchange.hasDeliveredHead || parser.isAtEnd && !incoming.isHoldingBack
+        let isHead = !exchange.hasDeliveredHead || reading.parser.isAtEnd && !incoming.isHoldingBack
         return isHead ? exchange.mayReceiveHead : exchange.mayReceiveContent
     }
 
@@ -68,19 +72,19 @@ extension HTTP1Connection {
         var isFirst = true
         while let exchange {
             guard !incoming.isHoldingBack, mayTakeNext(exchange) else { return keep(rest) }
-            guard isFirst || eventCount < TurnBudget.eventCount || !context.turn.isOver else {
+            guard isFirst || reading.eventCount < TurnBudget.eventCount || !context.turn.isOver else {
                 context.continueAfterSockets(self)
                 return keep(rest)
             }
             isFirst = false
-            eventCount += 1
+            reading.eventCount += 1
             context.turn.noteCost(TurnBudget.callCost)
             do {
-                switch try parser.next(&rest) {
+                switch try reading.parser.next(&rest) {
                 case .needsMore: return
                 case .interim(let head): took(interim: head, for: exchange)
                 case .head(let head, let framing): try took(head, framing, for: exchange)
-                case .content(let content) where eventCount <= TurnBudget.eventCount:
+                case .content(let content) where reading.eventCount <= TurnBudget.eventCount:
                     try took(content: content, for: exchange)
                 case .content(let content): try join(content, &rest, for: exchange)
                 case .end: return try responseEnded(exchange, hasExcess: !rest.isEmpty)
@@ -92,7 +96,7 @@ extension HTTP1Connection {
     }
 
     private func keep(_ rest: UnsafeRawBufferPointer) {
-        if !rest.isEmpty { unread = Array(rest) }
+        if !rest.isEmpty { reading.unread = Array(rest) }
     }
 
     /// Delivers content together with that of the following chunks: single deliveries of one-byte chunks would keep the
@@ -101,7 +105,7 @@ extension HTTP1Connection {
         _ content: UnsafeRawBufferPointer, _ rest: inout UnsafeRawBufferPointer, for exchange: Exchange
     ) throws(TransferFailure) {
         var joined = Array(content)
-        let failure = parser.takeContent(&rest, into: &joined)
+        let failure = reading.parser.takeContent(&rest, into: &joined)
         try joined.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
             try took(content: UnsafeRawBufferPointer(bytes), for: exchange)
         }
@@ -118,9 +122,10 @@ extension HTTP1Connection {
         _ head: ResponseHead, _ framing: ContentFraming, for exchange: Exchange
     ) throws(TransferFailure) {
         show(head)
-        exchange.report.connection = details(protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
+        exchange.reports.current.connection = details(
+            protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
         if exchange.authentication != nil, takesChallenge(head, framing, for: exchange) { return }
-        if head.status == 417, awaitsContinue {
+        if head.status == 417, writing.awaitsContinue {
             // The expectation cannot be met (RFC 9110 §15.5.18): the message is sent again without it.
             exchange.message.fields = FieldBlock(
                 exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
@@ -131,8 +136,8 @@ extension HTTP1Connection {
         }
         // After a status of 300 or more, the upload stops (RFC 9112 §9.5); a server may respond with a lower status
         // while it still reads. Content that waits for a 100 is not sent after any final response.
-        if isSending, awaitsContinue || head.status >= 300 { stopSending() }
-        endsWithClose = framing == .untilClose
+        if isSending, writing.awaitsContinue || head.status >= 300 { stopSending() }
+        reading.endsWithClose = framing == .untilClose
         if framing != .none { try incoming.begin(head) }
         exchange.deliver(head)
     }
@@ -154,18 +159,18 @@ extension HTTP1Connection {
 
     /// Ends the exchange with the complete response; throws if a content coding is incomplete.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
-        show(lines: parser.trailerLines)
+        show(lines: reading.parser.trailerLines)
         if authenticationState.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
-        try incoming.finish(for: exchange, endedByClose: endsWithClose)
+        try incoming.finish(for: exchange, endedByClose: reading.endsWithClose)
         // Bytes after the response were not requested: the server is faulty, and the connection is not kept.
-        exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
+        exchange.end(nil, keepsConnection: reading.parser.isPersistent && !hasExcess && !isSending)
     }
 
     /// Handles the end of the peer's stream.
     private func ended() {
         guard exchange != nil else { return close() }
         do {
-            try parser.finish()
+            try reading.parser.finish()
             process(UnsafeRawBufferPointer(start: nil, count: 0))
         } catch {
             lost(error)
@@ -175,8 +180,8 @@ extension HTTP1Connection {
     /// Handles the loss of the connection before the complete response.
     func lost(_ failure: TransferFailure) {
         guard let exchange else { return close() }
-        show(lines: parser.unfinishedLines)
-        guard maySendAgain(exchange, hasAnswer: parser.hasBegun) else { return exchange.end(failure) }
+        show(lines: reading.parser.unfinishedLines)
+        guard maySendAgain(exchange, hasAnswer: reading.parser.hasBegun) else { return exchange.end(failure) }
         do {
             try exchange.prepareContent(after: failure)
             detach(exchange, isAnswered: false)
@@ -187,9 +192,9 @@ extension HTTP1Connection {
 
     private func maySendAgain(_ exchange: Exchange, hasAnswer: Bool) -> Bool {
         let rule = ResendRule(
-            method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: hasAnswer,
-            isRepeated: exchange.wantsNewConnection)
-        return rule.allowsResend && exchange.discardedByteCount == nil
+            method: exchange.message.method, wasReused: isReused, hasWritten: writing.hasWritten, hasAnswer: hasAnswer,
+            isRepeated: exchange.tries.wantNewConnection)
+        return rule.allowsResend && !exchange.isDiscarding
     }
 
     /// Whether a response announces the end of a connection that was idle for too long, so that the message can be sent
@@ -198,7 +203,8 @@ extension HTTP1Connection {
     /// Servers send a 408 before they close such a connection (RFC 9110 §15.5.9). A 408 to incomplete content is
     /// delivered as the response.
     private func isEndOfIdleTime(_ head: ResponseHead, for exchange: Exchange) -> Bool {
-        guard head.status == 408, !parser.isPersistent, !isSending, maySendAgain(exchange, hasAnswer: false) else {
+        guard head.status == 408, !reading.parser.isPersistent, !isSending, maySendAgain(exchange, hasAnswer: false)
+        else {
             return false
         }
         return (try? exchange.prepareContent()) != nil
@@ -207,8 +213,10 @@ extension HTTP1Connection {
     /// Detaches an exchange that is sent again, closes the connection and, unless `isAnswered`, the origin's idle
     /// connections.
     func detach(_ exchange: Exchange, isAnswered: Bool) {
-        if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
-        exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
+        if exchange.reports.current.connection == nil {
+            exchange.reports.current.connection = details(protocolName: nil)
+        }
+        exchange.reports.current.responseHeaderByteCount += Int64(reading.parser.headerByteCount)
         self.exchange = nil
         // NTLM and Negotiate authenticate the connection, and start again on the next one.
         exchange.authentication = nil

@@ -11,9 +11,9 @@ extension HTTP1Connection {
 
     /// Whether a part of the message has not been written yet.
     var isSending: Bool {
-        guard !isSendingStopped else { return false }
-        if pendingOffset < pending.count { return true }
-        switch content {
+        guard !writing.isStopped else { return false }
+        if writing.pendingOffset < writing.pending.count { return true }
+        switch writing.content {
         case .none: return false
         case .data(let data, let sent): return sent < data.count
         case .pump: return true
@@ -59,38 +59,45 @@ extension HTTP1Connection {
 
     /// Sends content that has waited for a 100 response.
     func continueSending() {
-        guard awaitsContinue else { return }
-        awaitsContinue = false
+        guard writing.awaitsContinue else { return }
+        writing.awaitsContinue = false
         exchange?.continueDeadline = nil
         send()
     }
 
     /// Stops sending the message before its end; the connection closes when the exchange ends.
     func stopSending() {
-        isSendingStopped = true
+        writing.isStopped = true
         exchange?.continueDeadline = nil
-        content = .none
+        writing.content = .none
     }
 
     /// Prepares the next bytes; false when no bytes can be sent at present.
     private func fill(for exchange: Exchange) throws -> Bool {
-        guard pendingOffset == pending.count, !awaitsContinue, case .pump(let pump) = content else {
-            return pendingOffset < pending.count || !awaitsContinue
+        guard writing.pendingOffset == writing.pending.count, !writing.awaitsContinue,
+            case .pump(let pump) = writing.content
+        else {
+            return writing.pendingOffset < writing.pending.count || !writing.awaitsContinue
         }
-        pending.removeAll(keepingCapacity: true)
-        pendingOffset = 0
-        switch pump.readPiece(
-            into: &pending, limit: min(Self.pieceByteCount, exchange.sendingAllowance), isChunked: framing == .chunked)
-        {
+        // The pump is the user's stream or file, and is not read during an access to `writing`.
+        var piece: [UInt8] = []
+        swap(&piece, &writing.pending)
+        piece.removeAll(keepingCapacity: true)
+        writing.pendingOffset = 0
+        let supply = pump.readPiece(
+            into: &piece, limit: min(Self.pieceByteCount, exchange.sendingAllowance),
+            isChunked: writing.framing == .chunked)
+        swap(&piece, &writing.pending)
+        switch supply {
         case .bytes(let count):
             // `noteContent` notifies the consumer, which may end the exchange.
             noteContent(count, from: pump, for: exchange)
             return !exchange.isStopped
         case .end:
-            content = .none
+            writing.content = .none
             exchange.didSendAll()
-            guard framing == .chunked else { return false }
-            try ChunkedEncoder.appendEnd(to: &pending)
+            guard writing.framing == .chunked else { return false }
+            try ChunkedEncoder.appendEnd(to: &writing.pending)
             return true
         case .starved: return false
         case .failed(let error): throw error
@@ -102,8 +109,9 @@ extension HTTP1Connection {
     /// `nil` with TLS or chunked framing, for content that is not a file, and while earlier bytes must be written
     /// first.
     private func fileSupply(for exchange: Exchange) -> BodyPump.FileSupply? {
-        guard pendingOffset == pending.count, !awaitsContinue, framing != .chunked, channel.tls == nil,
-            case .pump(let pump) = content
+        guard writing.pendingOffset == writing.pending.count, !writing.awaitsContinue, writing.framing != .chunked,
+            channel.tls == nil,
+            case .pump(let pump) = writing.content
         else { return nil }
         return pump.fileSupply(limit: exchange.sendingAllowance)
     }
@@ -113,7 +121,7 @@ extension HTTP1Connection {
         _ descriptor: Int32, at offset: Int64, _ byteCount: Int, for exchange: Exchange
     ) -> ByteChannel.TransferResult? {
         let outcome = channel.send(file: descriptor, at: offset, byteCount: byteCount)
-        if case .bytes(let count) = outcome, case .pump(let pump) = content {
+        if case .bytes(let count) = outcome, case .pump(let pump) = writing.content {
             pump.skip(count)
             exchange.touch()
             noteContent(count, from: pump, for: exchange)
@@ -123,9 +131,9 @@ extension HTTP1Connection {
 
     /// Hands the unwritten bytes, and content that is in memory, to the channel once.
     private func write(for exchange: Exchange) -> ByteChannel.TransferResult {
-        let outcome = pending.withUnsafeBytes { pending in
-            let head = UnsafeRawBufferPointer(rebasing: pending[pendingOffset...])
-            guard !awaitsContinue, case .data(let data, let sent) = content else {
+        let outcome = writing.pending.withUnsafeBytes { pending in
+            let head = UnsafeRawBufferPointer(rebasing: pending[writing.pendingOffset...])
+            guard !writing.awaitsContinue, case .data(let data, let sent) = writing.content else {
                 return channel.send(head, UnsafeRawBufferPointer(start: nil, count: 0))
             }
             return data.withUnsafeBytes { bytes in
@@ -141,27 +149,27 @@ extension HTTP1Connection {
         exchange.didSend(count, expected: pump.byteCount)
         // Once a known length is reached, the content has ended: the response may come before another read of the pump
         // reports the end.
-        guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
-        content = .none
+        guard writing.framing != .chunked, exchange.sending.byteCount == pump.byteCount else { return }
+        writing.content = .none
         exchange.didSendAll(of: pump)
     }
 
     /// Counts bytes that the kernel has accepted.
     private func took(_ count: Int, for exchange: Exchange) {
         exchange.touch()
-        hasWritten = true
-        let ofHead = min(count, headRest)
-        headRest -= ofHead
-        exchange.report.requestHeaderByteCount += Int64(ofHead)
-        let ofPending = min(count, pending.count - pendingOffset)
-        pendingOffset += ofPending
-        if pendingOffset == pending.count, awaitsContinue {
+        writing.hasWritten = true
+        let ofHead = min(count, writing.headRest)
+        writing.headRest -= ofHead
+        exchange.reports.current.requestHeaderByteCount += Int64(ofHead)
+        let ofPending = min(count, writing.pending.count - writing.pendingOffset)
+        writing.pendingOffset += ofPending
+        if writing.pendingOffset == writing.pending.count, writing.awaitsContinue {
             exchange.continueDeadline = context.now + origin.pool.parts.continueTime
             exchange.setTimer()
         }
-        guard case .data(let data, let sent) = content, count > ofPending else { return }
+        guard case .data(let data, let sent) = writing.content, count > ofPending else { return }
         let ofContent = count - ofPending
-        content = .data(data, sentByteCount: sent + ofContent)
+        writing.content = .data(data, sentByteCount: sent + ofContent)
         exchange.didSend(ofContent, expected: Int64(data.count))
         if sent + ofContent == data.count { exchange.didSendAll() }
     }

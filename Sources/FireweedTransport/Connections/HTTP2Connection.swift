@@ -97,7 +97,7 @@ final class HTTP2Connection: Connection {
         let id = try session.submit(fields, hasContent: written.framing != .none && written.framing != .length(0))
         streams[id] = stream
         stream.begin(id, content, written)
-        exchange.report.requestStart = exchange.moment(context.now)
+        exchange.reports.current.requestStart = exchange.reports.moment(context.now)
         if let observer = origin.pool.wireObserver { observer.didSend(head: fields.headText) }
         // A PING tells a slow peer, which answers, from a dead peer. If the exchange times out and nothing has been
         // received, the connection is retired.

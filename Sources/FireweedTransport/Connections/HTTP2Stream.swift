@@ -100,7 +100,7 @@ final class HTTP2Stream {
     func sentHead(_ byteCount: Int) {
         guard let exchange else { return }
         exchange.touch()
-        exchange.report.requestHeaderByteCount += Int64(byteCount)
+        exchange.reports.current.requestHeaderByteCount += Int64(byteCount)
         guard awaitsContinue else { return }
         exchange.continueDeadline = connection.context.now + connection.origin.pool.parts.continueTime
         exchange.setTimer()
@@ -139,8 +139,8 @@ final class HTTP2Stream {
         case .end: hasEnd = true
         case .interim, .head, .content:
             hasBegun = true
-            if exchange.report.responseStart == 0 {
-                exchange.report.responseStart = exchange.moment(connection.context.now)
+            if exchange.reports.current.responseStart == 0 {
+                exchange.reports.current.responseStart = exchange.reports.moment(connection.context.now)
             }
         }
         guard !isHoldingBack, mayTake(item, exchange), !exchange.isStopped else {
@@ -258,10 +258,10 @@ final class HTTP2Stream {
 
     private func took(_ head: ResponseHead, _ byteCount: Int, for exchange: Exchange) throws(TransferFailure) {
         connection.show(head)
-        exchange.report.responseHeaderByteCount += Int64(byteCount)
-        exchange.report.connection = connection.details(protocolName: "h2")
+        exchange.reports.current.responseHeaderByteCount += Int64(byteCount)
+        exchange.reports.current.connection = connection.details(protocolName: "h2")
         if let authentication = exchange.authentication, let target = exchange.target,
-            exchange.discardedByteCount == nil,
+            !exchange.isDiscarding,
             authentication.answer(head, to: exchange.message, target) != .none
         {
             exchange.consumer?.transferDidAnswerChallenge(head)
@@ -318,16 +318,16 @@ final class HTTP2Stream {
         }
         if failure.requiresHTTP1 { exchange.origin?.requireHTTP1() }
         if failure.isUnprocessed {
-            exchange.refusals.note(progress: connection.origin.progress)
-            connection.noteRefusal(count: exchange.refusals.count)
+            exchange.tries.refusals.note(progress: connection.origin.progress)
+            connection.noteRefusal(count: exchange.tries.refusals.count)
         }
         let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused,
-            hasWritten: exchange.report.requestHeaderByteCount > 0, hasAnswer: hasBegun,
-            isRepeated: exchange.wantsNewConnection || exchange.isRepeated && !connection.isClosed,
-            isUnprocessed: failure.isUnprocessed, refusalCount: exchange.refusals.count,
-            tryCount: exchange.earlierReports.count + 1)
-        guard rule.allowsResend, exchange.discardedByteCount == nil else {
+            hasWritten: exchange.reports.current.requestHeaderByteCount > 0, hasAnswer: hasBegun,
+            isRepeated: exchange.tries.wantNewConnection || exchange.tries.isRepeated && !connection.isClosed,
+            isUnprocessed: failure.isUnprocessed, refusalCount: exchange.tries.refusals.count,
+            tryCount: exchange.reports.earlier.count + 1)
+        guard rule.allowsResend, !exchange.isDiscarding else {
             guard failure.isUnprocessed, connection.session.hasSettings, connection.session.streamLimit == 0 else {
                 return false
             }
@@ -352,7 +352,8 @@ final class HTTP2Stream {
 
     /// Detaches the stream from its exchange.
     private func leave(_ exchange: Exchange) {
-        exchange.report.connection = exchange.report.connection ?? connection.details(protocolName: nil)
+        exchange.reports.current.connection =
+            exchange.reports.current.connection ?? connection.details(protocolName: nil)
         self.exchange = nil
         isSending = false
         content = .none

@@ -43,15 +43,15 @@ final class IncomingContent {
 
     /// Decodes and delivers received bytes; false when the discarded rest of a response is too long to be read.
     func take(_ content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) -> Bool {
-        exchange.report.responseBodyByteCount += Int64(content.count)
+        exchange.reports.current.responseBodyByteCount += Int64(content.count)
         exchange.noteReceived(content.count)
-        guard exchange.discardedByteCount == nil else { return exchange.discard(content.count) }
+        guard !exchange.isDiscarding else { return exchange.discard(content.count) }
         if let decoder {
             let rest = try decode(content, with: decoder, for: exchange)
             if let rest { undecoded = Array(content.suffix(rest)) }
         } else {
-            let total = exchange.report.responseDecodedByteCount + Int64(content.count)
-            let received = exchange.report.responseBodyByteCount
+            let total = exchange.reports.current.responseDecodedByteCount + Int64(content.count)
+            let received = exchange.reports.current.responseBodyByteCount
             if let refusal = limits.refusal(decoded: total, received: received) { throw .refused(refusal) }
             exchange.deliver(content)
         }
@@ -78,8 +78,8 @@ final class IncomingContent {
 
     /// Ends the content; throws if a content coding is incomplete.
     func finish(for exchange: Exchange, endedByClose: Bool) throws(TransferFailure) {
-        guard let decoder, exchange.discardedByteCount == nil else { return }
-        try decoder.finish(isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endedByClose)
+        guard let decoder, !exchange.isDiscarding else { return }
+        try decoder.finish(isEmpty: exchange.reports.current.responseBodyByteCount == 0, endedByClose: endedByClose)
     }
 
     /// Decodes piece by piece; returns the number of bytes to be decoded later, or `nil` if none are left.
@@ -87,7 +87,7 @@ final class IncomingContent {
         _ content: UnsafeRawBufferPointer, with decoder: ContentDecoder, for exchange: Exchange
     ) throws(TransferFailure) -> Int? {
         var rest = content
-        while exchange.discardedByteCount == nil {
+        while !exchange.isDiscarding {
             guard exchange.mayReceiveContent, !exchange.isStopped else { return rest.count }
             guard isOwedStep || !context.turn.isOver else {
                 continueLater(for: exchange)

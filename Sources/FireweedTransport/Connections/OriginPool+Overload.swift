@@ -25,10 +25,10 @@ extension Exchange {
     ///
     /// An exchange with a dialer waits for the network, which other time-outs limit.
     var connectionWaitEnd: LoopInstant? {
-        guard let limit = pool?.maximumConnectionWait, stage == .waiting, place != nil, dialer == nil else {
+        guard let limit = pool?.maximumConnectionWait, stage == .waiting, entry.place != nil, entry.dialer == nil else {
             return nil
         }
-        return stageInstant.addingSaturating(limit.nanoseconds)
+        return entry.instant.addingSaturating(limit.nanoseconds)
     }
 
     /// The failure after a wait that was too long.

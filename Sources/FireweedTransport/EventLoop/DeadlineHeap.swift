@@ -16,6 +16,11 @@ class DeadlineEntry {
 /// An entry whose deadline moves often (a transfer with an idle time-out) need not change the heap each time: when it
 /// is called too early, it sets its current deadline again.
 final class DeadlineHeap {
+    // SAFETY: `nodes` is used only on the loop's thread, and calls nothing outside of this file. Debug builds, in which
+    // the tests run, check the exclusive access.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     private var nodes = Nodes()
 
     /// The earliest moment.

@@ -13,7 +13,9 @@ protocol IdleConnectionHolder: AnyObject {
 /// Limits the descriptors of idle connections, and frees descriptors when none is left, for all pools of the process.
 ///
 /// Idle connections keep at most a quarter of the descriptors that the process may have (RLIMIT_NOFILE). When a call
-/// finds no descriptor, all pools close their idle connections, and the call is repeated once.
+/// finds no descriptor, all pools close their idle connections, and the call is repeated once. The last descriptors are
+/// not for connections: files of authorities are read while connections wait, and libdispatch ends a process in which
+/// it cannot open a file.
 package enum Descriptors {
     private struct State {
         var loops: [EventLoop] = []
@@ -31,11 +33,16 @@ package enum Descriptors {
 
     // MARK: The budget
 
-    /// Adds a pool that runs on a loop.
-    static func addHolder(on loop: EventLoop) {
+    /// The number of descriptors that the process may have now.
+    private static var processLimit: Int {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        idleLimit.store(Int(clamping: limit.rlim_cur / 4), ordering: .relaxed)
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Adds a pool that runs on a loop.
+    static func addHolder(on loop: EventLoop) {
+        idleLimit.store(processLimit / 4, ordering: .relaxed)
         state.withLock { state in
             if state.forkCount != ForkCount.current {
                 state = State(forkCount: ForkCount.current)
@@ -85,6 +92,22 @@ package enum Descriptors {
     static var aheadLimit: Int { min(32, max(1, idleLimit.load(ordering: .relaxed) / 8)) }
 
     // MARK: Exhaustion
+
+    /// The number of descriptors that are not for connections: 16, or a sixteenth of a low limit.
+    private static func reserve(of limit: Int) -> Int { max(2, min(16, limit / 16)) }
+
+    /// Opens a socket with `call`, but none of the last descriptors.
+    ///
+    /// Returns -1 and sets `errno` as the call does, to EMFILE when only the last descriptors are left.
+    static func makeSocket(_ call: () -> Int32) -> Int32 {
+        let descriptor = call()
+        guard descriptor >= 0 else { return descriptor }
+        let limit = processLimit
+        guard descriptor >= limit - reserve(of: limit) else { return descriptor }
+        Glibc.close(descriptor)
+        errno = EMFILE
+        return -1
+    }
 
     /// Makes every pool of the process close its idle connections, and then calls `done`, on any thread; if no
     /// connection is idle, returns false and does not call `done`.

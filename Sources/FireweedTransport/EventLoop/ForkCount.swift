@@ -15,7 +15,8 @@ package enum ForkCount {
         return true
     }()
 
-    /// How often the process was forked since the first call of `watch`.
+    /// The number of forks between the process that first called `watch` and this one; 0 in the first process, however
+    /// many children it has.
     package static var current: Int { count.load(ordering: .relaxed) }
 
     /// Begins to count.

@@ -40,14 +40,33 @@ final class LoopContext {
     let deadlines = DeadlineHeap()
     /// Owners of idle connections.
     private var holders: [ObjectIdentifier: any IdleConnectionHolder] = [:]
-    private var endings = ElementQueue<any TurnEnding>()
-    private var continuations = ElementQueue<any NextIteration>()
-    /// Continuations that may take as long as a turn each.
-    private var dearWork = ElementQueue<any NextIteration>()
-    /// Channels that a turn had no time to close.
-    private var closing = ElementQueue<any ClosableChannel>()
+    /// The steps of this loop's handshakes that other threads make.
+    var offloadedSteps = OffloadedSteps()
+
+    /// The work that waits for the loop, and the rest of the current turn's budget.
+    private struct Agenda {
+        var turn: TurnBudget
+        var endings = ElementQueue<any TurnEnding>()
+        var continuations = ElementQueue<any NextIteration>()
+        /// Continuations that may take as long as a turn each.
+        var dearWork = ElementQueue<any NextIteration>()
+        /// Channels that a turn had no time to close.
+        var closing = ElementQueue<any ClosableChannel>()
+    }
+
+    // SAFETY: the loop's thread alone uses the agenda, and what waits is taken from it before it is called. Debug
+    // builds, in which the tests run, check the exclusive access.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    private var agenda: Agenda
+
     /// The rest of the current turn's budget.
-    var turn: TurnBudget
+    var turn: TurnBudget {
+        _read { yield agenda.turn }
+        _modify { yield &agenda.turn }
+    }
+
     /// The read buffer of all connections of the loop; only the pages that were used take memory.
     ///
     /// Its content is valid until the loop's next call of a connection. The buffer lives as long as the process, as
@@ -71,7 +90,7 @@ final class LoopContext {
         self.loop = loop
         let now = Self.monotonicNow()
         self.now = now
-        turn = TurnBudget(start: now)
+        agenda = Agenda(turn: TurnBudget(start: now))
         sockets = SocketRegistry(poller: poller)
     }
 
@@ -87,8 +106,8 @@ final class LoopContext {
     ///
     /// Reports are delivered together, because a batch wakes a sleeping thread once.
     func atEndOfTurn(_ ending: any TurnEnding) {
-        endings.append(ending)
-        if endings.count >= Self.endingLimit, !turn.isOver { endTurn() }
+        agenda.endings.append(ending)
+        if agenda.endings.count >= Self.endingLimit, !turn.isOver { endTurn() }
     }
 
     /// Delivers waiting reports: up to 16 in any case, and more while the turn has time.
@@ -96,7 +115,7 @@ final class LoopContext {
     /// A report may add others.
     func endTurn() {
         var owed = Self.endingLimit
-        while owed > 0 || !turn.isOver, let ending = endings.popFirst() {
+        while owed > 0 || !turn.isOver, let ending = agenda.endings.popFirst() {
             watched(ending) { ending.turnEnds() }
             owed -= 1
             turn.noteCost(TurnBudget.callCost)
@@ -105,13 +124,13 @@ final class LoopContext {
 
     /// Calls `continuation` after the sockets of this turn; from inside such a call, in the next turn.
     func continueAfterSockets(_ continuation: any NextIteration) {
-        continuations.append(continuation)
+        agenda.continuations.append(continuation)
     }
 
     /// Runs waiting continuations in their order: at least one, and more while the turn has time.
     func runContinuations() {
-        var count = continuations.count
-        while count > 0, let next = continuations.popFirst() {
+        var count = agenda.continuations.count
+        while count > 0, let next = agenda.continuations.popFirst() {
             watched(next) { next.continueWork() }
             count -= 1
             turn.noteCost(TurnBudget.callCost)
@@ -123,17 +142,20 @@ final class LoopContext {
     ///
     /// Each turn makes one such call: a poll takes less time than any of them, and sockets wait for one at most.
     func continueWithDearWork(_ continuation: any NextIteration) {
-        dearWork.append(continuation)
+        agenda.dearWork.append(continuation)
     }
+
+    /// Whether more dear work waits, here or on other threads, which get on with theirs.
+    var isBusy: Bool { (offloadedSteps.count > 0 || !agenda.dearWork.isEmpty) && offloadedSteps.getOn(at: now) }
 
     /// Runs one waiting piece of work of `continueWithDearWork`, and then closes waiting channels.
     func runDearWork() {
-        if let next = dearWork.popFirst() {
+        if let next = agenda.dearWork.popFirst() {
             watched(next) { next.continueWork() }
             turn.noteCost(TurnBudget.costOfLook)
         }
-        while !closing.isEmpty {
-            closing.popFirst()?.close()
+        while !agenda.closing.isEmpty {
+            agenda.closing.popFirst()?.close()
             turn.noteCost(TurnBudget.callCost)
             if turn.isOver { return }
         }
@@ -141,15 +163,15 @@ final class LoopContext {
 
     /// Closes a channel now, or in a later turn if this one is over.
     func close(_ channel: any ClosableChannel) {
-        if turn.isOver { return closing.append(channel) }
+        if turn.isOver { return agenda.closing.append(channel) }
         channel.close()
         turn.noteCost(TurnBudget.callCost)
     }
 
     /// Closes waiting channels; false when there is none.
     func finishClosing() -> Bool {
-        guard !closing.isEmpty else { return false }
-        while let channel = closing.popFirst() { channel.close() }
+        guard !agenda.closing.isEmpty else { return false }
+        while let channel = agenda.closing.popFirst() { channel.close() }
         return true
     }
 
@@ -207,7 +229,8 @@ final class LoopContext {
 
     /// How long the loop may sleep, in milliseconds as epoll_wait(2) counts them: -1 for no limit.
     func sleepMilliseconds() -> Int32 {
-        guard continuations.isEmpty, dearWork.isEmpty, closing.isEmpty, endings.isEmpty else { return 0 }
+        guard agenda.continuations.isEmpty, agenda.dearWork.isEmpty, agenda.closing.isEmpty, agenda.endings.isEmpty
+        else { return 0 }
         guard let earliest = deadlines.first else { return -1 }
         guard earliest > now else { return 0 }
         // The time is rounded up: waking a little late costs nothing, and waking early costs a turn.

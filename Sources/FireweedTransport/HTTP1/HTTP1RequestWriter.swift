@@ -121,12 +121,16 @@ package struct HTTP1RequestWriter {
     }
 
     /// The head of the last GET without its request target: the next GET to the same host usually has the same fields.
-    private struct LastGET {
+    private final class LastGET: Sendable {
         let block: FieldBlock
         let target: RequestTarget
         /// The bytes from the space before `HTTP/1.1` to the empty line.
         let rest: [UInt8]
         let written: Written
+
+        init(block: FieldBlock, target: RequestTarget, rest: [UInt8], written: Written) {
+            (self.block, self.target, self.rest, self.written) = (block, target, rest, written)
+        }
     }
 
     /// Appends the framing fields, `Expect`, `Connection` and the empty line.

@@ -113,7 +113,7 @@ public struct Proxy: Sendable, Hashable {
     }
 
     /// Whether the environment has a variable that names a proxy.
-    static var isInEnvironment: Bool {
+    package static var isInEnvironment: Bool {
         (variableNames(isSecure: false) + variableNames(isSecure: true)).contains { getenv($0) != nil }
     }
 

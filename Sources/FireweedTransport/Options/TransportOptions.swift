@@ -57,6 +57,10 @@ public struct TransportOptions: Sendable {
     package var configuredProxies: ConfiguredProxies?
     /// Values that override the environment's proxy variables; an empty value is treated as not set.
     package var proxyVariables: [String: String] = [:]
+    /// `Proxy.alwaysTunnels` of proxies in variables.
+    package var tunnelsByVariables = false
+    /// `Proxy.authentication` of proxies in variables; `nil` for the default.
+    package var authenticationByVariables: AuthenticationSchemes?
     /// The path of a Unix-domain socket to send every request through, whatever the URL's host.
     ///
     /// Default: `nil`.

@@ -24,7 +24,10 @@ struct ProxyChoice {
         if let proxy = options.proxy { return proxy.scheme == nil || proxy.isBypassed(for: target) ? nil : proxy }
         if let configured = options.configuredProxies { return try configured.proxy(for: target) }
         let choice = ProxyChoice { [variable] name in options.proxyVariables[name] ?? variable(name) }
-        return try choice.environmentProxy(for: target)
+        var proxy = try choice.environmentProxy(for: target)
+        if options.tunnelsByVariables { proxy?.alwaysTunnels = true }
+        if let schemes = options.authenticationByVariables { proxy?.authentication = schemes }
+        return proxy
     }
 
     /// Returns the proxy in the first variable that is set; `nil` if none is set, or if `no_proxy` contains the host.
@@ -91,6 +94,11 @@ extension TransportOptions {
     /// Whether messages may need a proxy; false for most sessions, which then skip the choice of a proxy.
     package var mayHaveProxy: Bool {
         proxy != nil || configuredProxies != nil || !proxyVariables.isEmpty || Proxy.isInEnvironment
+    }
+
+    /// Returns the host of the proxy for a URL; `nil` for a direct connection, and if the proxy cannot be used.
+    package func proxyHost(for url: URL) -> String? {
+        try? ProxyChoice().proxy(for: RequestTarget(url.absoluteString), self)?.host
     }
 
     /// Returns the proxy for a URL as text, without its password; `nil` for a direct connection.

@@ -37,7 +37,7 @@ final class KeyLog {
 
 /// OpenSSL's key log callback: writes a line to the file.
 ///
-/// OpenSSL calls it inside methods of `TLSStream`, on the loop's thread or on a signing thread (`HandshakeSignature`).
+/// OpenSSL calls it inside methods of `TLSStream`, on the loop's thread or on another one (`OffloadedStep`).
 /// `TLSClient` keeps the log alive longer than any connection.
 private func writeKeyLog(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
     guard let ssl, let line, let owner = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), KeyLog.index) else { return }

@@ -37,7 +37,7 @@ enum RecordBIO {
 
 /// The BIO's read callback: passes received bytes of TLS records to OpenSSL.
 ///
-/// Runs inside methods of `TLSStream`, on the loop's thread or on a signing thread (`HandshakeSignature`).
+/// Runs inside methods of `TLSStream`, on the loop's thread or on another one (`OffloadedStep`).
 private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)
@@ -54,7 +54,7 @@ private func readRecords(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CC
 
 /// The BIO's write callback: stores TLS records from OpenSSL, to be sent.
 ///
-/// Runs inside methods of `TLSStream`, on the loop's thread or on a signing thread (`HandshakeSignature`).
+/// Runs inside methods of `TLSStream`, on the loop's thread or on another one (`OffloadedStep`).
 private func writeRecords(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let bio, let bytes, count > 0, let stream = RecordBIO.stream(of: bio) else { return -1 }
     fw_bio_clear_retry(bio)

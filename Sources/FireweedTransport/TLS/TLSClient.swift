@@ -112,15 +112,19 @@ extension TLSVersion {
     }
 }
 
-// OpenSSL calls these functions inside methods of `TLSStream`, on the loop's thread or on a signing thread
-// (`HandshakeSignature`). The `SSL` holds an unretained pointer to the stream.
+// OpenSSL calls these functions inside methods of `TLSStream`, on the loop's thread or on another one
+// (`OffloadedStep`). The `SSL` holds an unretained pointer to the stream.
 
 /// Verifies the certificate chain that the peer sent; after `.hold`, OpenSSL calls this function again.
 private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let context, let ssl = fw_ssl_of_verification(context).map({ OpaquePointer($0) }),
-        let handshake = TLSStream.of(ssl)?.handshake
+        let stream = TLSStream.of(ssl)
     else { return 0 }
-    switch OpenSSLError.discarding({ handshake.verify(PeerEvidence(of: context, on: ssl)) }) {
+    let answer = OpenSSLError.discarding {
+        let evidence = { PeerEvidence(of: context, on: ssl) }
+        return stream.isOffLoop ? stream.answerAboutPeer(evidence) : stream.handshake?.verify(evidence()) ?? .refuse
+    }
+    switch answer {
     case .proceed:
         X509_STORE_CTX_set_error(context, X509_V_OK)
         return 1
@@ -136,10 +140,10 @@ private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) 
 /// Chooses the client certificate that the server requested; after `.hold`, OpenSSL calls this function again.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let stream = TLSStream.of(ssl) else { return 0 }
-    // The signing thread asks nothing, since `TLSHandshake` has already answered on the loop's thread.
-    if stream.isSigning { return 1 }
-    guard let handshake = stream.handshake else { return 0 }
-    switch OpenSSLError.discarding({ handshake.identityWanted() }) {
+    let answer = OpenSSLError.discarding {
+        stream.isOffLoop ? stream.answerAboutIdentity() : stream.handshake?.identityWanted() ?? .refuse
+    }
+    switch answer {
     case .proceed: return 1
     case .hold: return -1
     case .refuse: return 0
@@ -148,7 +152,7 @@ private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) 
 
 /// Stores a session that the server issued for resumption; the result 0 leaves the reference with OpenSSL.
 private func sessionMade(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
-    guard let ssl, let session else { return 0 }
-    TLSStream.of(ssl)?.resumption.keep(session)
+    guard let ssl, let session, let copy = OwnedSession(copyOf: session) else { return 0 }
+    TLSStream.of(ssl)?.take(copy)
     return 0
 }

@@ -18,9 +18,9 @@ protocol TLSHandshakeOwner: AnyObject {
 /// Performs the handshake over a connected channel.
 ///
 /// The handshake is held while a rule that may wait decides, while the files of a client identity are read, and while
-/// another thread signs with this identity. A rule that does not wait decides inside the handshake, on the loop's
-/// thread. While the handshake is held, the socket is not in the epoll set: if the peer closes the connection, we
-/// notice when the handshake continues.
+/// another thread makes a step: one that signs slowly, or any step while the loop has more such work. A rule that does
+/// not wait decides inside the handshake, on the loop's thread. While the handshake is held, the socket is not in the
+/// epoll set: if the peer closes the connection, we notice when the handshake continues.
 final class TLSHandshake {
     /// The answer to an OpenSSL callback.
     enum Answer: Equatable {
@@ -32,8 +32,8 @@ final class TLSHandshake {
         case verdict
         /// The files of the client identity are being read.
         case identity
-        /// Another thread computes the client's signature, or the peer's messages before the signature have not
-        /// arrived.
+        /// The next step signs slowly, so that another thread makes it, once the peer's messages before the signature
+        /// have arrived.
         case signature
     }
 
@@ -58,8 +58,10 @@ final class TLSHandshake {
     private var identity: LoadedIdentity?
     /// Why the handshake is held; if it is not held, why the next hold will begin.
     private var hold = Hold.verdict
-    /// The signature that another thread is computing.
-    private var signature: HandshakeSignature?
+    /// The step that another thread makes.
+    private var offloaded: OffloadedStep?
+    /// Whether OpenSSL has to be called although no records have come.
+    private var isCallDue = true
 
     /// Makes a handshake over a channel whose socket is registered with epoll as edge-triggered.
     ///
@@ -123,7 +125,7 @@ final class TLSHandshake {
     func abandon() {
         isOver = true
         stream = nil
-        signature?.cancel()
+        offloaded?.cancel()
     }
 
     // MARK: The handshake
@@ -138,14 +140,19 @@ final class TLSHandshake {
 
     private func drive() {
         guard !isOver, !isHeld, let stream else { return }
-        if hold == .signature {
-            if stream.gatherRecords() { beHeld() }
+        if hold == .signature || context.isBusy {
+            if stream.gatherRecords() || isCallDue { offload(stream) }
             return
         }
-        switch stream.shakeHands() {
+        isCallDue = false
+        take(stream.shakeHands(), of: stream)
+    }
+
+    private func take(_ step: TLSStream.HandshakeStep, of stream: TLSStream) {
+        switch step {
         case .done: finish(stream)
         case .wantsRecords: flightIsMade(by: stream)
-        case .held: beHeld()
+        case .held: beHeld(by: stream)
         case .failed(let errors): fail(errors, of: stream)
         }
     }
@@ -156,7 +163,7 @@ final class TLSHandshake {
         guard gate.isProvisional, stream.hasUnsentRecords else { return }
         switch answer(to: .flight(status: PeerEvidence.stapledStatus(of: stream.ssl))) {
         case .proceed: release(stream)
-        case .hold: beHeld()
+        case .hold: beHeld(by: stream)
         case .refuse: fail(OpenSSLError(entries: []), of: stream)
         }
     }
@@ -299,20 +306,32 @@ final class TLSHandshake {
 
     // MARK: Holding
 
-    private func beHeld() {
-        isHeld = true
-        context.sockets.willClose(channel.descriptor)
+    private func beHeld(by stream: TLSStream) {
         switch hold {
         case .verdict: wasHeld = true
         case .identity: break
-        case .signature: sign()
+        case .signature:
+            stream.answer(.identity, .proceed)
+            return offload(stream)
         }
+        leaveSocket()
     }
 
-    /// Ends a hold for the identity or for the signature.
-    private func endHold() {
+    private func leaveSocket() {
+        guard !isHeld else { return }
+        isHeld = true
+        context.sockets.willClose(channel.descriptor)
+    }
+
+    private func returnToSocket() {
         isHeld = false
         context.sockets.watchEdges(of: channel.descriptor, for: self)
+    }
+
+    /// Calls OpenSSL again after a hold.
+    private func endHold() {
+        returnToSocket()
+        isCallDue = true
         driveSoon()
     }
 
@@ -323,27 +342,40 @@ final class TLSHandshake {
         endHold()
     }
 
-    /// Starts the signing step on another thread.
-    private func sign() {
-        guard let stream else { return }
+    // MARK: Steps on another thread
+
+    /// Lends the stream to another thread, which makes the next step.
+    private func offload(_ stream: TLSStream) {
+        leaveSocket()
+        isCallDue = false
         let reply = HandshakeReply(self)
-        let signature = HandshakeSignature(of: stream, by: client)
-        self.signature = signature
-        signature.make(on: context.loop) { reply.handshake?.take($0) }
+        let step = OffloadedStep(of: stream, by: client)
+        offloaded = step
+        step.make(in: context) { reply.handshake?.offloadedStepIsMade($0) }
     }
 
-    private func take(_ signature: TLSStream.Signature) {
+    private func offloadedStepIsMade(_ step: TLSStream.HandshakeStep) {
         guard !isOver, let stream else { return }
-        self.signature = nil
-        switch signature {
-        case .made: hold = .verdict
-        case .wantsRecords: break
-        case .failed(let errors):
-            // Sends our alert before the connection is closed.
-            stream.flush()
-            return fail(errors, of: stream)
-        }
-        endHold()
+        offloaded = nil
+        stream.storeNewSessions()
+        if let question = stream.takeQuestion() { return answer(question, of: stream) }
+        returnToSocket()
+        // Our alert is among these records when the step has failed.
+        stream.flush()
+        if hold == .signature, stream.hasMadeRecords { hold = .verdict }
+        take(step, of: stream)
+    }
+
+    /// Answers what a callback has asked on another thread.
+    private func answer(_ question: TLSStream.Question, of stream: TLSStream) {
+        let answer =
+            switch question {
+            case .peer(let evidence): verify(evidence)
+            case .identity: identityWanted()
+            }
+        guard answer != .hold else { return beHeld(by: stream) }
+        stream.answer(question, answer)
+        offload(stream)
     }
 
     /// Called when the awaited verdict has arrived.
@@ -351,8 +383,8 @@ final class TLSHandshake {
         _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) {
         guard !isOver, isHeld, let stream else { return }
-        isHeld = false
-        context.sockets.watchEdges(of: channel.descriptor, for: self)
+        returnToSocket()
+        isCallDue = true
         guard take(outcome, about: evidence, until: end) == .proceed else {
             // OpenSSL calls the verifier again, receives the refusal, and sends an alert to the peer.
             if !stream.holdsRecords { return driveSoon() }

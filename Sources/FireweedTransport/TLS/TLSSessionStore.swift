@@ -86,8 +86,8 @@ final class TLSResumption {
     }
 
     /// Stores a session that the server issued; does nothing if there is no verdict on the peer.
-    func keep(_ session: OpaquePointer) {
-        guard let expiry, let copy = OwnedSession(copyOf: session) else { return }
-        store.add(TLSSessionStore.Entry(session: copy, expiry: expiry), for: key)
+    func keep(_ session: OwnedSession) {
+        guard let expiry else { return }
+        store.add(TLSSessionStore.Entry(session: session, expiry: expiry), for: key)
     }
 }

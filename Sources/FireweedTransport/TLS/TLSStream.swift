@@ -20,12 +20,12 @@ final class TLSStream {
         case failed(OpenSSLError)
     }
 
-    /// The result of the signing step.
-    enum Signature {
-        case made
-        /// A message of the peer that precedes our signature has not arrived.
-        case wantsRecords
-        case failed(OpenSSLError)
+    /// A question of an OpenSSL callback on another thread.
+    ///
+    /// Only the loop's thread can answer it.
+    enum Question {
+        case peer(PeerEvidence)
+        case identity
     }
 
     let ssl: OpaquePointer
@@ -40,8 +40,20 @@ final class TLSStream {
     /// Whether our records are kept back until the peer is trusted.
     var holdsRecords = false
 
-    /// Whether another thread is signing; until it has finished, only that thread may use the stream.
-    private(set) var isSigning = false
+    // MARK: Steps on another thread
+
+    /// Whether another thread makes a step of the handshake; until it has finished, only that thread may use the
+    /// stream.
+    private(set) var isOffLoop = false
+    /// The question with which the last step on another thread was held.
+    private var question: Question?
+    /// Whether the last step on another thread has made records.
+    private(set) var hasMadeRecords = false
+    /// The answers for the next step on another thread.
+    private var peerAnswer: TLSHandshake.Answer?
+    private var identityAnswer: TLSHandshake.Answer?
+    /// The sessions that the server issued during steps on another thread.
+    private var newSessions: [OwnedSession] = []
 
     // MARK: Received records
 
@@ -50,8 +62,8 @@ final class TLSStream {
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// Between calls: the record bytes that OpenSSL has not read; usually empty.
     private var kept: [UInt8] = []
-    /// Whether `refill` does not read from the channel below in this call: the channel has no bytes now, or another
-    /// thread signs.
+    /// Whether `refill` does not read from the channel below in this call: the channel has no bytes now, or the call is
+    /// on another thread.
     private var isDrained = false
     /// Whether `isDrained` is only inferred from a short read.
     private var isAssumedDrained = false
@@ -136,22 +148,25 @@ final class TLSStream {
     /// Makes the next step of the handshake.
     func shakeHands() -> HandshakeStep {
         withRecords(limit: .max) {
-            let result = SSL_do_handshake(ssl)
             defer { flush() }
-            guard result != 1 else {
-                framingByteCount = 0
-                return .done
-            }
-            switch SSL_get_error(ssl, result) {
-            case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wantsRecords
-            case SSL_ERROR_WANT_RETRY_VERIFY, SSL_ERROR_WANT_X509_LOOKUP: return .held
-            default: return .failed(OpenSSLError.drain())
-            }
+            return handshakeStep(after: SSL_do_handshake(ssl))
         }
     }
 
-    /// Reads the available bytes of the handshake into `kept`, for `sign()`; returns false if there are none and the
-    /// channel has not ended.
+    private func handshakeStep(after result: Int32) -> HandshakeStep {
+        guard result != 1 else {
+            framingByteCount = 0
+            return .done
+        }
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wantsRecords
+        case SSL_ERROR_WANT_RETRY_VERIFY, SSL_ERROR_WANT_X509_LOOKUP: return .held
+        default: return .failed(OpenSSLError.drain())
+        }
+    }
+
+    /// Reads the available bytes of the handshake into `kept`, for `shakeHandsOffLoop()`; returns false if there are
+    /// none and the channel has not ended.
     ///
     /// Keeps at most as many bytes as the loop's record buffer can hold.
     /// No more is kept than `withRecords` has room for.
@@ -174,27 +189,60 @@ final class TLSStream {
         return true
     }
 
-    /// Makes the handshake step in which the client signs, from the records in `kept`.
+    /// Makes the next step of the handshake on another thread than the loop's, from the records in `kept`; the records
+    /// that it makes are not sent yet.
     ///
-    /// Called on another thread than the loop's, while the handshake is held. Does not sign if messages of the peer
-    /// that precede the signature are missing.
-    func sign() -> Signature {
+    /// A callback that has no answer from the loop's thread holds the step, and sets `question`.
+    func shakeHandsOffLoop() -> HandshakeStep {
         let (records, unsentCount) = (kept, unsent.count)
-        (isSigning, isDrained) = (true, true)
+        (isOffLoop, isDrained) = (true, true)
         ERR_clear_error()
-        let (result, code) = records.withUnsafeBytes { bytes in
+        let step = records.withUnsafeBytes { bytes in
             arrived = bytes
-            let result = SSL_do_handshake(ssl)
+            let step = handshakeStep(after: SSL_do_handshake(ssl))
             kept = Array(arrived)
             arrived = UnsafeRawBufferPointer(start: nil, count: 0)
-            return (result, SSL_get_error(ssl, result))
+            return step
         }
-        isSigning = false
-        switch code {
-        case SSL_ERROR_NONE where result == 1, SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
-            return unsent.count > unsentCount ? .made : .wantsRecords
-        default: return .failed(OpenSSLError.drain())
+        hasMadeRecords = unsent.count > unsentCount
+        isOffLoop = false
+        return step
+    }
+
+    /// Returns the loop's answer about the peer; without one, asks for it.
+    func answerAboutPeer(_ evidence: () -> PeerEvidence) -> TLSHandshake.Answer {
+        if let answer = peerAnswer.take() { return answer }
+        question = .peer(evidence())
+        return .hold
+    }
+
+    /// Returns the loop's answer about the identity, which holds for all further steps; without one, asks for it.
+    func answerAboutIdentity() -> TLSHandshake.Answer {
+        if let identityAnswer { return identityAnswer }
+        question = .identity
+        return .hold
+    }
+
+    /// Takes the question of the last step on another thread.
+    func takeQuestion() -> Question? { question.take() }
+
+    /// Answers a question, for the next step on another thread.
+    func answer(_ question: Question, _ answer: TLSHandshake.Answer) {
+        switch question {
+        case .peer: peerAnswer = answer
+        case .identity: identityAnswer = answer
         }
+    }
+
+    /// Stores a session that the server issued; during a step on another thread, keeps it for `storeNewSessions()`.
+    func take(_ session: OwnedSession) {
+        if isOffLoop { newSessions.append(session) } else { resumption.keep(session) }
+    }
+
+    /// Stores the sessions of the steps on another thread.
+    func storeNewSessions() {
+        for session in newSessions { resumption.keep(session) }
+        newSessions = []
     }
 
     /// The failure of the channel below, which is then the cause of a failed handshake.

@@ -93,7 +93,7 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
     /// The transport applies the session's trust rules inside the TLS handshake (`Transport.evaluateServers(with:)`).
     ///
     /// A session with a `ServerTrustManager` is invalid on a transport without this ability: every request fails with
-    /// `MissingAbility.serverTrust`.
+    /// `AFError.sessionInvalidated(error:)`, which contains `MissingAbility.serverTrust`.
     public static let serverTrust = TransportAbilities(rawValue: 2)
 }
 

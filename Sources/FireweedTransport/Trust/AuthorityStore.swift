@@ -117,6 +117,16 @@ extension AuthorityStore {
             self.authorities = authorities
             version = authorities.fileVersion
         }
+
+        /// Whether the source has a version, or needs none.
+        ///
+        /// A store without its version would be found again after the files have changed.
+        var isKnown: Bool {
+            switch authorities {
+            case .system, .certificates: true
+            case .file, .folder: version != nil
+            }
+        }
     }
 
     private struct Stores {
@@ -152,6 +162,10 @@ extension AuthorityStore {
             throw error
         }
         return made.withLock { made in
+            guard source.isKnown else {
+                made.latest[authorities] = .success(store)
+                return store
+            }
             if made.all.count >= limit {
                 made.all = made.all.filter { $0.key.authorities == .system }
                 made.latest = made.latest.filter { $0.key == .system }
@@ -182,7 +196,8 @@ extension CertificateAuthorities {
     /// once, and `.certificates`.
     var fileVersion: FileVersion? {
         switch self {
-        case .file(let url), .folder(let url): FileVersion(url)
+        case .file(let url): FileVersion(url)
+        case .folder(let url): FileVersion(folder: url)
         case .system, .certificates: nil
         }
     }
@@ -193,13 +208,14 @@ extension CertificateAuthorities {
     /// The digest of the certificates that were read last, independent of their paths; `nil` if `areOfMachine`.
     ///
     /// This property reads a file only if it was never read; a changed file is read again by new connections and by
-    /// ``prepare()``. All authorities that cannot be read have the same digest.
+    /// ``prepare()``. Authorities that cannot be read have a
+    /// digest of their own, since nothing says that they are the same as others.
     package var contentDigest: Data? {
         if areOfMachine { return nil }
         do throws(TrustFailure) {
             return try AuthorityStore.latest(for: self).digest
         } catch {
-            return Data(Digest.sha256(Data("unreadable".utf8)))
+            return Data(Digest.sha256(Data("unreadable \(self)".utf8)))
         }
     }
 }

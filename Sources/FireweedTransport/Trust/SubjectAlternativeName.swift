@@ -56,7 +56,8 @@ extension ParsedCertificate {
 
     func isValid(forHost host: String) -> Bool {
         let host = CanonicalHost.withoutZone(CanonicalHost.text(of: host))
-        // OpenSSL treats a leading dot as "any subdomain", and a length of zero as "up to the NUL".
+        // OpenSSL treats a leading dot as "any subdomain", and a length of zero as "NUL-terminated". A NUL inside the
+        // name would end it for the C functions that read an address.
         guard !host.isEmpty, !host.hasPrefix("."), !host.utf8.contains(0) else { return false }
         if Self.isAddress(host) { return X509_check_ip_asc(x509, host, 0) == 1 }
         let flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS

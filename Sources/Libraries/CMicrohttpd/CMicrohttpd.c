@@ -71,7 +71,8 @@ struct MHD_Daemon *fw_start_daemon(int socket, unsigned int threads, void *owner
         MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_LIMIT, 20000u,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)128 * 1024, MHD_OPTION_URI_LOG_CALLBACK, target, owner,
         MHD_OPTION_NOTIFY_COMPLETED, completed, owner, MHD_OPTION_NOTIFY_CONNECTION, connection, owner,
-        MHD_OPTION_NONCE_NC_SIZE, 1000u, MHD_OPTION_DIGEST_AUTH_RANDOM, (size_t)8, "fireweed", MHD_OPTION_ARRAY, tls,
+        // libmicrohttpd does not notice the end of some clients that leave in the middle of a request.
+        MHD_OPTION_CONNECTION_TIMEOUT, 300u, MHD_OPTION_NONCE_NC_SIZE, 1000u, MHD_OPTION_DIGEST_AUTH_RANDOM, (size_t)8, "fireweed", MHD_OPTION_ARRAY, tls,
         MHD_OPTION_END);
 }
 

@@ -262,6 +262,47 @@ struct DialingTests {
         }
     }
 
+    @Test("an address that refuses does not hide that another one lacked a descriptor")
+    func exhaustedForOneAddress() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        let isFirst = Mutex(true)
+        var parts = EngineParts()
+        parts.openSocket = { family, type in
+            let fails = isFirst.withLock { isFirst in
+                defer { if family == AF_INET { isFirst = false } }
+                return isFirst && family == AF_INET
+            }
+            guard !fails else {
+                errno = EMFILE
+                return -1
+            }
+            return socket(family, type, 0)
+        }
+        parts.freeDescriptors = { done in
+            done()
+            return true
+        }
+        try await EngineStage.play(parts: parts, { $0.addressOverrides = ["two.example": ["127.0.0.1", "::1"]] }) {
+            stage in
+            let url = try #require(URL(string: "http://two.example:\(server.port)/"))
+            let transfer = try await stage.end(url)
+            #expect(transfer.code == nil, "\(transfer.failureText)")
+        }
+    }
+
+    @Test("the last descriptors are not for sockets")
+    func reserve() {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        for distance in [1, 2, 16, 17] {
+            let descriptor = Descriptors.makeSocket {
+                fcntl(0, F_DUPFD_CLOEXEC, Int32(clamping: limit.rlim_cur) - Int32(distance))
+            }
+            #expect((descriptor < 0 && errno == EMFILE) == (distance <= 16))
+            if descriptor >= 0 { close(descriptor) }
+        }
+    }
+
     @Test("without an idle connection the error names what is missing, and the next request works")
     func exhaustedAlone() async throws {
         let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])

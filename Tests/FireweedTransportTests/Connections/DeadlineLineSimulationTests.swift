@@ -44,7 +44,7 @@ private struct OverloadedOrigin {
         var message = RequestMessage(url: "http://a.test/")
         message.deadlineNanoseconds = now + 500 * Self.millisecond
         guard let exchange = transport.makeTransfer(of: message, for: consumer) as? Exchange else { return }
-        (exchange.number, exchange.place, exchange.entryTurn) = (number, number, turn)
+        (exchange.entry.number, exchange.entry.place, exchange.entry.turn) = (number, number, turn)
         line.enter(exchange, number: number, at: now)
     }
 

@@ -73,14 +73,14 @@ struct DeadlineLineTests {
                 DeadlineLineTests.now + $0 * DeadlineLineTests.millisecond
             }
             let exchange = try #require(transport.makeTransfer(of: message, for: consumer) as? Exchange)
-            (exchange.number, exchange.place, exchange.entryTurn) = (number, number, turn)
+            (exchange.entry.number, exchange.entry.place, exchange.entry.turn) = (number, number, turn)
             line.enter(exchange, number: number, at: DeadlineLineTests.now)
             (entered[number], numbers[ObjectIdentifier(exchange)]) = (exchange, number)
         }
 
         /// Removes the exchange that entered with a number.
         mutating func leave(_ number: Int) {
-            if let place = entered[number]?.place { line.leave(place) }
+            if let place = entered[number]?.entry.place { line.leave(place) }
         }
 
         /// The next one that comes out in turn 2: its number, negative where the exchange is refused.
@@ -170,7 +170,7 @@ struct DeadlineLineTests {
     func last(order: TransportOptions.WaitingOrder) throws {
         var stage = Stage { $0.waitingOrder = order }
         for number in 1...6 { try stage.enter(number, number.isMultiple(of: 2) ? 500 : nil) }
-        let removed = (0..<7).map { _ in stage.line.removeLast()?.number }
+        let removed = (0..<7).map { _ in stage.line.removeLast()?.entry.number }
         #expect(removed == (order == .oldestFirst ? [6, 5, 4, 3, 2, 1, nil] : [1, 2, 3, 4, 5, 6, nil]))
     }
 

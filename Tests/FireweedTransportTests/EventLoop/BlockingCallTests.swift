@@ -38,13 +38,15 @@ struct BlockingCallTests {
         ("FileBodyReader.swift", "/dev/null", "the null device, which waits for nothing"),
         ("FileDestination.swift", "/proc/self/", "the kernel's own folder, which waits for nothing"),
         ("FileVersion.swift", "stat($0", "files of authorities, which a loop reads"),
+        ("FileVersion.swift", "fstatat(", "the same"),
+        ("FileVersion.swift", "opendir(", "the same"),
         ("KeyLog.swift", "O_APPEND", "opened once for each transport and loop, by programs that log TLS secrets"),
     ]
 
     @Test("pass the gate, each of them, in the function that makes it")
     func everyCall() throws {
         let calls =
-            /(?:^|[^.\w])(?:Glibc\.)?(?:open\([^\n]*O_|getaddrinfo\(\w|fsync\(|pread\(|l?stat\((?!\)))|\bsqlite3_(?:step|open_v2|exec|close_v2)\(|\w\.open\(\)|\.read\([^\n]*maxLength:/
+            /(?:^|[^.\w])(?:Glibc\.)?(?:open\([^\n]*O_|getaddrinfo\(\w|fsync\(|pread\(|l?stat\((?!\))|fstatat\(|opendir\()|\bsqlite3_(?:step|open_v2|exec|close_v2)\(|\w\.open\(\)|\.read\([^\n]*maxLength:/
         let declaration =
             /\bfunc \S|\binit[?(<]|\bdeinit\b|^ *(?:(?:static|private|package|public) )*(?:var|let) \w+: [^=\n]*(?:= )?\{$/
         let sources = Repository.root.appending(path: "Sources")

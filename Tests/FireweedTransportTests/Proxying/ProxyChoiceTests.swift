@@ -85,6 +85,17 @@ struct ProxyChoiceTests {
         }
     }
 
+    @Test("the host that a URL's bytes go to first is the proxy's, but not for a host that is reached directly")
+    func proxyHost() throws {
+        var options = TransportOptions()
+        options.proxy = Proxy("http://proxy.test:3128")
+        options.proxy?.bypassedHosts = ["direct.test"]
+        let urls = try ["http://far.test/", "https://direct.test/"].map { try #require(URL(string: $0)) }
+        #expect(urls.map(options.proxyHost) == ["proxy.test", nil])
+        options.proxy = Proxy.none
+        #expect(options.proxyHost(for: urls[0]) == nil)
+    }
+
     @Test("credentials of a variable are unescaped, and SOCKS schemes are kept apart")
     func details() throws {
         let proxy = try #require(try chosen("http://a/", ["all_proxy": "SOCKS4A://u%40:p%3a@[::1]:9"]))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("The engine's connections over TLS", .timeLimit(.minutes(TestTimeouts.minutes)))
+@Suite("The engine's connections over TLS", OnBothThreads(), .timeLimit(.minutes(TestTimeouts.minutes)))
 struct EngineSecureConnectionTests {
     @Test("the report names what was agreed on", arguments: [true, false])
     func report(isLimitedToTLS12: Bool) async throws {

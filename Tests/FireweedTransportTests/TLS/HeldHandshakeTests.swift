@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Handshakes that are held", .timeLimit(.minutes(TestTimeouts.minutes)))
+@Suite("Handshakes that are held", OnBothThreads(), .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HeldHandshakeTests {
     @Test("the loop runs meanwhile, and the verdict counts", arguments: [true, false], [true, false])
     func verdict(isLimitedToTLS12: Bool, accepts: Bool) async throws {

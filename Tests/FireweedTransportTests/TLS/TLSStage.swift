@@ -18,6 +18,9 @@ enum TLSStage {
         }
     }
 
+    /// Whether handshakes find their loop busy, so that another thread makes their steps.
+    @TaskLocal static var isBusy = false
+
     /// Plays on a transport that trusts the test certificates' root.
     static func play(
         limit: Int = 6, _ change: (inout TransportOptions) -> Void = { _ in },
@@ -29,7 +32,31 @@ enum TLSStage {
             {
                 $0.certificateAuthorities = .certificates([root])
                 change(&$0)
-            }, body)
+            }
+        ) { stage in
+            guard isBusy else { return try await body(stage) }
+            let loop = try #require(stage.transport.executor as? EventLoop)
+            let entry = await withCheckedContinuation { continuation in
+                loop.post { context in
+                    context.offloadedSteps.areForced = true
+                    continuation.resume(returning: context.offloadedSteps.begin(at: context.now))
+                }
+            }
+            defer { loop.post { $0.offloadedSteps.end(entry, at: $0.now) } }
+            try await body(stage)
+        }
+    }
+}
+
+/// Runs each test of a suite twice: the steps of its handshakes are made on the loop's thread, then on other threads.
+struct OnBothThreads: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await function()
+        try await TLSStage.$isBusy.withValue(true, operation: function)
     }
 }
 

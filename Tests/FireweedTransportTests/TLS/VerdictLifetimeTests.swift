@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Lifetime of trust verdicts", .timeLimit(.minutes(TestTimeouts.minutes)))
+@Suite("Lifetime of trust verdicts", OnBothThreads(), .timeLimit(.minutes(TestTimeouts.minutes)))
 struct VerdictLifetimeTests {
     @Test("a session is not resumed after the end of its verdict", arguments: [true, false], [true, false])
     func ended(mayWait: Bool, isLimitedToTLS12: Bool) async throws {

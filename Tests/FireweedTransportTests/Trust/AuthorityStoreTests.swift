@@ -81,7 +81,23 @@ struct AuthorityStoreTests {
         try FileManager.default.removeItem(at: file)
         #expect(authorities.contentDigest == digests[2], "not looked at")
         #expect(throws: TrustFailure.self) { try authorities.prepare() }
-        #expect(authorities.contentDigest == CertificateAuthorities.file(folder.file("missing")).contentDigest)
+        let unreadable = authorities.contentDigest
+        #expect(!digests.contains(unreadable ?? Data()) && unreadable == authorities.contentDigest)
+        #expect(unreadable != CertificateAuthorities.file(folder.file("missing")).contentDigest)
+    }
+
+    @Test("a file of a folder that is written in place is read again")
+    func replacedInFolder() throws {
+        let testCertificates = try TestCertificates.shared
+        let folder = try TemporaryFolder()
+        let file = folder.file("root.pem")
+        try testCertificates.root.pem.write(to: file, atomically: false, encoding: .utf8)
+        let first = try AuthorityStore.shared(for: .folder(folder.url)).digest
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: Data(testCertificates.intermediate.pem.utf8))
+        try handle.close()
+        #expect(try AuthorityStore.shared(for: .folder(folder.url)).digest != first)
     }
 
     @Test("authorities are told apart by their certificates, in any order and from any place")

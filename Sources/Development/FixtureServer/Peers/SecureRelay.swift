@@ -68,7 +68,7 @@ public final class SecureRelay: Sendable {
         guard let descriptor = ServerSocket.connect(to: controlPort) else {
             throw ServerError(description: "the relay has ended")
         }
-        // The relay closes the control connection when it has closed the clients' connections: this waits for its end.
+        // The relay closes this connection last: reading to its end waits until the clients' connections are closed.
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         _ = handle.contentToEnd()
     }

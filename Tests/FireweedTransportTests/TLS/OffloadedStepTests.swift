@@ -1,4 +1,4 @@
-// Signatures of client identities, which are made on other threads than the loops'.
+// Steps of TLS handshakes on other threads than the loops': slow signatures, and many handshakes at once.
 
 import FixtureServer
 import Foundation
@@ -6,8 +6,8 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Signatures of client identities", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct HandshakeSignatureTests {
+@Suite("Steps of TLS handshakes on other threads", OnBothThreads(), .timeLimit(.minutes(TestTimeouts.minutes)))
+struct OffloadedStepTests {
     private let certificates: TestCertificates
     private let identity: ClientIdentity
 
@@ -25,12 +25,12 @@ struct HandshakeSignatureTests {
             clientAuthority: clients ?? certificates.root.certificate)
     }
 
-    /// The CPU time of the threads that sign, in nanoseconds.
-    private static var signingTime: Int {
+    /// The CPU time of the threads for handshakes, in nanoseconds.
+    private static var offLoopTime: Int {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         let times = tasks.compactMap { task -> Int? in
             let folder = "/proc/self/task/\(task)"
-            guard let name = try? String(contentsOfFile: "\(folder)/comm", encoding: .utf8), name == "fireweed-sign\n",
+            guard let name = try? String(contentsOfFile: "\(folder)/comm", encoding: .utf8), name == "fireweed-tls\n",
                 let times = try? String(contentsOfFile: "\(folder)/schedstat", encoding: .utf8)
             else { return nil }
             return times.split(separator: " ").first.flatMap { Int($0) }
@@ -41,7 +41,7 @@ struct HandshakeSignatureTests {
     @Test("a key of RSA signs on a thread of its own, and the handshake goes on", arguments: [true, false])
     func signed(isLimitedToTLS12: Bool) async throws {
         let peer = try peer(isLimitedToTLS12: isLimitedToTLS12)
-        var (time, known) = (0, Self.signingTime)
+        var (time, known) = (0, Self.offLoopTime)
         // A signature takes half a millisecond at least; the rest of the step takes hundredths of one. A thread whose
         // time is gone has ended, which a slow machine sees.
         for round in 0..<100 where round < 5 || time < 10_000_000 {
@@ -51,7 +51,7 @@ struct HandshakeSignatureTests {
                 #expect(transfer.code == nil, "\(transfer.failureText)")
                 #expect(transfer.record.content == Data("hello".utf8))
             }
-            let now = Self.signingTime
+            let now = Self.offLoopTime
             time += max(0, now - known)
             known = now
         }
@@ -112,6 +112,48 @@ struct HandshakeSignatureTests {
                 }
             }
         }
+    }
+
+    @Test("many handshakes at once leave the loop to other work, and each ends by itself", arguments: [true, false])
+    func manyAtOnce(isLimitedToTLS12: Bool) async throws {
+        let peer = try SecurePeer(TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
+        let known = Self.offLoopTime
+        try await TLSStage.play(limit: 40) { stage in
+            let transfers = (0..<40).map { _ in stage.transfer(peer.url()) }
+            for transfer in transfers { transfer.start() }
+            for transfer in transfers {
+                try await transfer.end()
+                #expect(transfer.code == nil, "\(transfer.failureText)")
+            }
+        }
+        #expect(Self.offLoopTime != known)
+    }
+
+    @Test("the other threads get a few steps until it is known how they get on")
+    func trial() {
+        var steps = OffloadedSteps()
+        let entries = (0..<8).map { _ in
+            #expect(steps.getOn(at: 5))
+            return steps.begin(at: 5)
+        }
+        #expect(!steps.getOn(at: 5))
+        steps.end(entries[0], at: 9)
+        for _ in 0..<1000 { _ = steps.begin(at: 9) }
+        #expect(steps.getOn(at: 9))
+    }
+
+    @Test(
+        "the other threads get on while steps end, each in a short time, and slow ones are remembered for a second",
+        arguments: [
+            (8, 1, 0, true), (9, 1, 0, false), (15, 2, 0, true), (17, 2, 0, false), (1, 1, 20, true),
+            (1, 1, 21, false), (9, 1, 999, false), (9, 1, 1000, true),
+        ])
+    func gettingOn(milliseconds: LoopInstant, place: Int, later: LoopInstant, isSo: Bool) {
+        let end = 7 + milliseconds * 1_000_000
+        var steps = OffloadedSteps()
+        let entries = (0..<3).map { _ in steps.begin(at: 7) }
+        steps.end(entries[place - 1], at: end)
+        #expect(steps.count == 2 && steps.getOn(at: end + later * 1_000_000) == isSo)
     }
 
     @Test("a server that refuses the signed certificate is the failure", arguments: [true, false])
