@@ -50,8 +50,8 @@ package struct JSONTape: Sendable {
             content.withMemoryRebound(to: UInt8.self) { content in
                 guard var document = Document(content, self) else { return nil }
                 let value = try? document.value(type, 0)
-                // A type has kept a decoder, and if that decoder failed later, Foundation could no longer decode: so
-                // refuse now.
+                // A type has kept its decoder. If that decoder had to be refused after this call, it would be too late
+                // for `JSONDecoder` to take over, so `JSONDecoder` decodes now.
                 guard isKnownUniquelyReferenced(&document) else {
                     document.keepContent()
                     return nil

@@ -70,8 +70,8 @@ public struct DataTask<Value>: Sendable {
     /// - `explicitlyCancelled`: the request or the awaiting Swift task was cancelled.
     /// - `serverTrustEvaluationFailed(reason:)`: an evaluator of the session does not trust the server.
     /// - `invalidURL(url:)`, `parameterEncodingFailed(reason:)`, `parameterEncoderFailed(reason:)`,
-    ///   `createURLRequestFailed(error:)`, `requestAdaptationFailed(error:)`: the request could not be made, and
-    ///   nothing was sent.
+    ///   `createURLRequestFailed(error:)`: the request could not be made, and nothing was sent.
+    /// - `requestAdaptationFailed(error:)`: an adapter failed, and the request, or this try of it, was not sent.
     /// - `requestRetryFailed(retryError:originalError:)`: a retrier failed.
     /// - `sessionDeinitialized`, `sessionInvalidated(error:)`: the session ended before the request.
     nonisolated(nonsending) public var value: Value {

@@ -9,14 +9,14 @@ import Foundation
 /// This is the innermost link, since a stored response needs no route.
 struct ConnectivityLink: Link {
     private let watch = ConnectivityWatch()
-    /// The proxy's host, which every message goes to; `nil` without a proxy.
-    private let proxyHost: String?
+    /// Returns the host of the proxy for a URL; `nil` for a direct connection.
+    private let proxyHost: (@Sendable (URL) -> String?)?
     private let clock: any SessionClock
 
     /// Returns `nil` for a transport over a Unix socket, which needs no route.
     init?(_ options: TransportOptions, clock: any SessionClock = SystemClock()) {
         guard options.unixSocketPath == nil else { return nil }
-        proxyHost = options.proxy?.host
+        proxyHost = options.mayHaveProxy ? { @Sendable url in options.proxyHost(for: url) } : nil
         self.clock = clock
     }
 
@@ -46,9 +46,9 @@ struct ConnectivityLink: Link {
         return .again(exchange.message)
     }
 
-    /// The host that a request to this URL needs a route to: the proxy if there is one.
+    /// The host that a request to this URL needs a route to: that of the proxy, if the URL has one.
     private func subject(for url: URL) -> RouteSubject {
-        let proxyURL = proxyHost.flatMap { $0.isEmpty ? nil : URL(string: "http://\($0)/") }
+        let proxyURL = proxyHost?(url).flatMap { URL(string: "http://\($0)/") }
         return .of(proxyURL ?? url)
     }
 

@@ -72,17 +72,15 @@ struct RedirectLink: Link {
     ) -> Decision {
         guard let chosen else { return .pass }
         if let obstacle = next.obstacle, chosen.url == proposed.url { return .fail(obstacle) }
-        // On Linux, `==` of two requests ignores header fields, so they are compared here.
-        guard chosen != proposed || chosen.allHTTPHeaderFields != proposed.allHTTPHeaderFields else {
-            return .again(next.message)
-        }
+        if Redirection.isSame(chosen, proposed) { return .again(next.message) }
         do {
             return .again(
                 try Redirection.message(
                     for: chosen, replacing: next.message, credentialFieldNames: credentialFieldNames(of: handler),
                     settings: settings))
         } catch {
-            let reason = (error as? RequestSyntaxError)?.errorDescription ?? "It has no URL of HTTP."
+            let hasNoURL = (error as? URLError)?.code == .unsupportedURL
+            let reason = hasNoURL ? "It has no URL of HTTP." : error.localizedDescription
             let detail = "the redirect handler's request cannot be sent: \(reason)"
             return .fail(.exchange(.badURL, detail: detail, engineCode: 0))
         }

@@ -160,8 +160,8 @@ package enum FileInstaller {
         // Making a hard link fails if the target exists (link(2)). When the link is made, the old name is removed.
         if link(source, target) == 0 { return unlink(source) == 0 }
         guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { return false }
-        // A hard link cannot be made here. The code tests for the target, although another process may create it before
-        // the rename.
+        // The file cannot be linked here, and a rename replaces its target. So the target is looked for first; a
+        // target that another process creates after that is replaced.
         guard access(target, F_OK) != 0 else {
             errno = EEXIST
             return false

@@ -120,6 +120,7 @@ enum TemporaryFolders {
 
     /// The last change of the folder or its file, in seconds since 1970.
     private static func lastChange(in folder: Int32, _ status: stat) -> Int {
+        BlockingCall.check("stat")
         var file = stat()
         let hasFile = fstatat(folder, content, &file, AT_SYMLINK_NOFOLLOW) == 0
         return max(status.st_mtim.tv_sec, hasFile ? file.st_mtim.tv_sec : 0)

@@ -103,6 +103,30 @@ enum Redirection {
         return request
     }
 
+    /// Whether a redirect handler's request is the proposed one.
+    ///
+    /// On Linux, `==` of two requests ignores header fields and content.
+    static func isSame(_ request: URLRequest, _ proposed: URLRequest) -> Bool {
+        request == proposed && request.allHTTPHeaderFields == proposed.allHTTPHeaderFields
+            && request.httpBody == proposed.httpBody && request.httpBodyStream === proposed.httpBodyStream
+    }
+
+    /// Returns the content for a redirect handler's request: its own, if it has any.
+    ///
+    /// Content in memory is in the proposed request, so a request without it is sent without content. Other content,
+    /// such as a file, is not in the proposed request, and is sent again.
+    private static func content(of record: RequestRecord, replacing proposed: OutgoingMessage) -> MessageContent {
+        if let data = record.existing?.httpBody { return .data(data) }
+        if record.existing?.httpBodyStream != nil { return record.body }
+        if case .data = proposed.body { return .none }
+        return hasBecomeBodyless(record.method, after: proposed) ? .none : proposed.body
+    }
+
+    /// Whether a handler has changed the method to one that has no content.
+    private static func hasBecomeBodyless(_ method: String?, after proposed: OutgoingMessage) -> Bool {
+        ["GET", "HEAD"].contains(method) && method != proposed.method
+    }
+
     /// Makes the message for the request that a redirect handler has chosen instead of `proposed`.
     ///
     /// The handler's request is sent as it is. A request with none of the session's fields was not derived from
@@ -112,12 +136,16 @@ enum Redirection {
         for request: URLRequest, replacing proposed: OutgoingMessage, credentialFieldNames: [String],
         settings: SessionSettings
     ) throws -> OutgoingMessage {
+        var request = request
+        if hasBecomeBodyless(request.httpMethod, after: proposed), case .data(let data) = proposed.body,
+            request.httpBody == data
+        {
+            request.httpBody = nil
+        }
         let record = try RequestRecord(request)
         let schemes = proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes
         guard record.hasScheme(of: schemes) else { throw URLError(.unsupportedURL) }
         try record.validate(schemes: schemes)
-        let body: MessageContent =
-            request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
         let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
         var next = proposed
         next.url = proposed.webSocket == nil ? record.url.withLowercasedScheme : WebSocketURL.onTheWire(record.url)
@@ -136,7 +164,7 @@ enum Redirection {
         let names = HTTPHeaders(Array(own))
         next.fields = FieldBlock(
             shared.filter { names[$0.name] == nil } + own.map { Field(name: $0.name, value: $0.value) })
-        next.body = body
+        next.body = content(of: record, replacing: proposed)
         next.urlRequest = request
         next.challenge = nil
         next.digest = nil

@@ -36,8 +36,8 @@ public final class FleetCache: AsyncResponseStore {
         /// An identifier of the user whose private responses are kept; `nil`, the default, keeps no private responses.
         ///
         /// Keys contain only its SHA-256. Caches with different partitions never see each other's private responses;
-        /// responses that are not private are shared by all. An unsafe method removes the private responses of its own
-        /// partition only.
+        /// responses that are not private are shared by all. A request with an unsafe method removes the shared
+        /// responses of its URL, and of the private ones only those of its own partition.
         public var partition: String?
         /// Maximum bytes of one response, content and head together; 1 MiB by default.
         public var maximumEntryByteCount = 1 << 20

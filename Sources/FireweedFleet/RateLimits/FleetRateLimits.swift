@@ -79,14 +79,14 @@ package struct FleetRateLimits: RateLimitBackend {
     ///
     /// Keys: the moment of the next slot, ignoring bursts, and the pause. Arguments: the interval between slots; how
     /// much earlier than its slot a request may go; the longest wait, or -1 for no limit; the number of slots; the
-    /// moment of the next slot that this process knows, and how far away it was in the server's reply. A stored moment
-    /// later than the end of its key's life is ignored, since this script never stores such a moment.
+    /// moment of the next slot that this process knows, and how far away it was in the reply that named it. A stored
+    /// moment later than the end of its key's life is ignored, since this script never stores such a moment.
     ///
     /// The reply has for each slot whether it was taken (1 or 0), the wait and the moment; then the server's time and
     /// the moment of the next slot.
     ///
-    /// If the server lost the key, new slots begin after the slot that this process knows. If the server's clock was
-    /// set back, this slot is at most as far away as it was in that reply.
+    /// If the server lost the key, the next slot is the one that this process knows, less the tolerance. In case the
+    /// server's clock was set back, that slot counts as no further away than in the reply that named it.
     private static let reservation = RESPScript(
         """
         local time = redis.call('TIME')

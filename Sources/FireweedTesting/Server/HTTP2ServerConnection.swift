@@ -10,8 +10,9 @@ import Synchronization
 
 /// Reads requests on the connection's thread, and answers each request on a separate thread.
 package final class HTTP2ServerConnection: @unchecked Sendable {
-    // SAFETY: the session and the streams are touched only under the lock, also by nghttp2's callbacks, which run
-    // inside calls to nghttp2. Bytes are read on the connection's thread, and written under the lock.
+    // SAFETY: `session`, `streams` and `events` are touched only under the lock, also by nghttp2's callbacks, which run
+    // inside calls to nghttp2. Bytes are read on the connection's thread, and written under the lock. For the state of
+    // one stream, see `HTTP2ServerStream`.
     private let lock = Mutex(())
     private var session: OpaquePointer?
     private var streams: [Int32: HTTP2ServerStream] = [:]

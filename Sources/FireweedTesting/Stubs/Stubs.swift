@@ -127,7 +127,8 @@ public final class Stubs: Sendable {
             }
             guard let parameters = StubMatch.parameters(of: entry.stub, for: request) else { continue }
             guard let callIndex = entry.use() else {
-                // Another thread's request has just used up this stub, so the next stub of the order can answer.
+                // The stub is used up. In an order, another thread has just done that, as the test above shows, so the
+                // next stub of the order can answer.
                 if let order { passed.remove(order) }
                 continue
             }

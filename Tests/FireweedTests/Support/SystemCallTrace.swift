@@ -11,12 +11,15 @@ struct SystemCall {
     /// Empty for a call that did not return.
     let result: String
 
-    /// The file that the call names: a path in quotes, or the path of its first descriptor where that is a file's.
+    /// The file that the call names: a path in quotes, in the folder of the descriptor before it where it is
+    /// relative, or the path of the first descriptor where that is a file's.
     var path: String? {
-        if let quoted = arguments.firstMatch(of: #/"([^"]*)"/#)?.output.1, !quoted.isEmpty, !usesDescriptor {
-            return String(quoted)
+        let descriptor = arguments.prefixMatch(of: #/(?:AT_FDCWD|\d+)<(/[^>]*)>/#)?.output.1
+        guard let quoted = arguments.firstMatch(of: #/"([^"]*)"/#)?.output.1, !quoted.isEmpty, !usesDescriptor else {
+            return descriptor.map(String.init)
         }
-        return arguments.prefixMatch(of: #/\d+<(/[^>]*)>/#).map { String($0.output.1) }
+        guard let descriptor, !quoted.hasPrefix("/") else { return String(quoted) }
+        return "\(descriptor)/\(quoted)"
     }
 
     /// Whether bytes in quotes are content, not a path.

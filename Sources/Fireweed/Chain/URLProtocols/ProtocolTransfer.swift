@@ -37,7 +37,7 @@ final class ProtocolTransfer: Sendable {
     /// The exchange to perform, with its time limits.
     struct Order: Sendable {
         let type: URLProtocol.Type
-        /// The request in the canonical form of the class.
+        /// The request, as `type.canonicalRequest(for:)` returned it.
         let request: URLRequest
         let cachedResponse: CachedURLResponse?
         /// The longest time without a report of the protocol, in seconds; zero or less, and 1e9 or more, mean no limit.

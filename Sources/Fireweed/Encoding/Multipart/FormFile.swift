@@ -11,6 +11,25 @@ enum FormFile {
         let reason: AFError.MultipartEncodingFailureReason
     }
 
+    /// A file, or the target of a symbolic link, whatever its name.
+    struct Identity: Sendable, Equatable {
+        private let device: dev_t
+        private let inode: ino_t
+        let byteCount: UInt64
+
+        /// Examines the file at a URL; `nil` if that is not possible.
+        init?(_ file: URL) {
+            BlockingCall.check("stat")
+            var status = stat()
+            guard stat(file.path, &status) == 0 else { return nil }
+            (device, inode, byteCount) = (status.st_dev, status.st_ino, UInt64(max(0, status.st_size)))
+        }
+
+        static func == (left: Identity, right: Identity) -> Bool {
+            left.device == right.device && left.inode == right.inode
+        }
+    }
+
     /// Returns the length of a file, or of the target of a symbolic link; `nil` if the attributes have no length.
     ///
     /// Throws ``Refusal`` unless it is a regular file: folders, pipes, devices and sockets have no length. Throws

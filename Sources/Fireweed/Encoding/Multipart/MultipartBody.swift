@@ -93,7 +93,13 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
     private static func reader(of part: MultipartPart) throws -> any BodyReader {
         switch part.content {
         case .data: throw CocoaError(.fileReadUnknown)  // data is pending at once and needs no reader
-        case .file(let url):
+        case .file(let url, let identity):
+            // A file that replaces another one of another length would be cut off.
+            if let identity, let present = FormFile.Identity(url), present != identity,
+                present.byteCount != part.byteCount
+            {
+                throw AFError.UnexpectedInputStreamLength(bytesExpected: part.byteCount, bytesRead: present.byteCount)
+            }
             do {
                 return try FileBodyReader(opening: url)
             } catch {
@@ -113,7 +119,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
             text += Data(head(of: parts, at: index, boundary).utf8)
             switch part.content {
             case .data(let data): text += data
-            case .file(let url):
+            case .file(let url, _):
                 pieces += [.bytes(text), .file(url)]
                 text = Data()
             case .stream:

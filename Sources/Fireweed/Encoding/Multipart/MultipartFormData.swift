@@ -67,12 +67,17 @@ open class MultipartFormData {
         append(.data(data), UInt64(data.count), MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
     }
 
+    /// Adds a part in memory, with header fields of your own.
+    package func append(_ data: Data, _ fields: HTTPHeaders) {
+        append(.data(data), UInt64(data.count), fields)
+    }
+
     /// Adds a part with a file, under the file's own name.
     ///
     /// The media type follows from the name's extension. The file is read when the form is encoded or sent; a file that
     /// the kernel generates (`/proc`) is read by this call. This call fixes the length: bytes that are added later are
-    /// not sent, and a file that has become shorter makes encoding the form fail with `.inputStreamReadFailed(error:)`
-    /// around an `AFError.UnexpectedInputStreamLength`.
+    /// not sent. A file that has become shorter, or was replaced by one of another length, makes encoding the form fail
+    /// with `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`.
     ///
     /// - Parameters:
     ///   - fileURL: the file, whose name has an extension; a file without an extension needs
@@ -91,9 +96,9 @@ open class MultipartFormData {
     /// Adds a part with a file, under another name.
     ///
     /// The file is read when the form is encoded or sent; a file that the kernel generates (`/proc`) is read by this
-    /// call. This call fixes the length: bytes that are added later are not sent, and a file that has become shorter
-    /// makes encoding the form fail with `.inputStreamReadFailed(error:)` around an
-    /// `AFError.UnexpectedInputStreamLength`.
+    /// call. This call fixes the length: bytes that are added later are not sent. A file that has become shorter, or
+    /// was replaced by one of another length, makes encoding the form fail with `.inputStreamReadFailed(error:)` around
+    /// an `AFError.UnexpectedInputStreamLength`.
     ///
     /// - Parameters:
     ///   - fileURL: the file. A file that is missing, or not a regular file, makes encoding the form fail with
@@ -102,6 +107,11 @@ open class MultipartFormData {
     ///   - fileName: the file name that is sent to the server.
     ///   - mimeType: the media type of the part.
     public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
+        append(fileURL, MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
+    }
+
+    /// Adds a part with a file, and header fields of your own; otherwise like `append(_:withName:fileName:mimeType:)`.
+    package func append(_ fileURL: URL, _ fields: HTTPHeaders) {
         guard fileURL.isFileURL else { return fail(.bodyPartURLInvalid(url: fileURL)) }
         var isFolder: ObjCBool = false
         guard fileManager.fileExists(atPath: fileURL.path, isDirectory: &isFolder) else {
@@ -113,11 +123,10 @@ open class MultipartFormData {
             guard let size = try FormFile.byteCount(of: fileURL, attributes) else {
                 return fail(.bodyPartFileSizeNotAvailable(at: fileURL))
             }
-            let fields = MultipartHeader.fields(name: name, fileName: fileName, type: mimeType)
             if let data = try FormFile.contentOfKernelFile(fileURL, byteCount: size) {
                 append(.data(data), UInt64(data.count), fields)
             } else {
-                append(.file(fileURL), size, fields)
+                append(.file(fileURL, FormFile.Identity(fileURL)), size, fields)
             }
         } catch let reason as FormFile.Refusal {
             fail(reason.reason)
@@ -193,9 +202,12 @@ open class MultipartFormData {
     }
 
     /// Returns a reader of the encoded form; throws the failure of the first append that failed.
-    func body() throws -> MultipartBody {
+    func body() throws -> MultipartBody { try bodies()() }
+
+    /// Returns a maker of readers of the form as it is now; throws like `body()`.
+    func bodies() throws -> @Sendable () -> MultipartBody {
         if let failure { throw failure }
-        return MultipartBody(parts: parts, boundary: boundary)
+        return { [parts, boundary] in MultipartBody(parts: parts, boundary: boundary) }
     }
 
     /// Returns the form as content for several messages: each message reads the form from its start.

@@ -6,7 +6,8 @@ import Foundation
 struct MultipartPart: Sendable {
     enum Content: Sendable {
         case data(Data)
-        case file(URL)
+        /// A file, and which one it was when it was added.
+        case file(URL, FormFile.Identity?)
         case stream(OneShotStream)
     }
 

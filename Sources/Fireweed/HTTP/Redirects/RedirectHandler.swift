@@ -23,8 +23,14 @@ public protocol RedirectHandler: Sendable {
     /// returns this request unchanged ends the attempt with `URLError.unsupportedURL` or
     /// `.redirectToNonExistentLocation`.
     ///
+    /// Content in memory, such as a short form, is the `httpBody` of `request`, and is not sent if the handler removes
+    /// it. Content of a file, of a stream or of a form above its memory threshold is not in `request`: it is sent again
+    /// unless the handler gives the request other content. A request that the handler makes a GET or a HEAD has no
+    /// content unless the handler gives it some.
+    ///
     /// A changed `request` is sent as it is. A new request, which has none of the session's fields, gets the session's
     /// fields that it does not set itself, except the fields in ``credentialFieldNames``.
+    /// Its `timeoutInterval` and `cachePolicy` are ignored: those of the first request are for all its messages.
     ///
     /// - Parameters:
     ///   - task: the task that is redirected.

@@ -26,10 +26,10 @@ final class SharedRateLimits: Sendable {
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "fireweed.shared-rate-limits")
 
-    /// If a slot is at least this far away, the process asks the backend for a pause again shortly before the slot,
-    /// since a server may have requested a pause from another process.
+    /// If a slot is at least this far away, the process asks the backend, shortly before the slot, whether a pause has
+    /// begun: a server may have requested one from another process.
     private static let longWait = Duration.milliseconds(100)
-    /// How long before the slot the process asks for a pause.
+    /// The time before the slot at which the process asks whether a pause has begun.
     private static let lead = Duration.milliseconds(50)
     /// How often a slot is replaced because this process was late for it.
     private static let lossLimit = 2

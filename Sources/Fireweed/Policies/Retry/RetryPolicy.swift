@@ -142,7 +142,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     ///
     /// - Parameters:
     ///   - request: the request that failed.
-    ///   - error: its error; a `URLError`, or an ``AFError`` around one.
+    ///   - error: its error. Only a `URLError`, or one inside an ``AFError``, is compared with the retryable codes.
     /// - Returns: whether the request may be retried.
     open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
         let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code

@@ -147,7 +147,7 @@ extension FileReceiver {
                 file.url, to: target, replacing: options.contains(.removePreviousFile),
                 newMode: file.hasSidecar ? FileMode.ofNewFiles : nil)
         } catch {
-            // The content is complete, so the file stays at the place that the error names.
+            // The content is complete, so the file is kept, at the error's `source`.
             file.owner?.keep()
             content.withLock { $0.unmoved = file.owner }
             let cause = (error as? FileFailure)?.cocoaError ?? error

@@ -70,7 +70,7 @@ public protocol AsyncAuthenticator: Authenticator {
     ///   - credential: the credential that has expired or was refused.
     ///   - session: the session whose request needs the credential.
     /// - Returns: the new credential.
-    /// - Throws: the error with which every waiting request ends.
+    /// - Throws: an error, with which every waiting request ends; an ``AFError`` of adapting or retrying contains it.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 }
 

@@ -252,17 +252,18 @@ extension MessageContent {
 
 extension String {
     /// Whether the text of a URL has this lower-case scheme; faster than `URL.scheme`, which makes a string each time.
-    func hasScheme(_ scheme: String) -> Bool {
-        var (text, rest) = (utf8[...], scheme.utf8[...])
-        while let byte = rest.popFirst() {
-            // Bit 5 is the case of an ASCII letter, and the given schemes have only letters.
-            guard let own = text.popFirst(), own | 0x20 == byte else { return false }
+    func hasScheme(_ scheme: String, ignoringCase: Bool = true) -> Bool {
+        // Bit 5 is the case of an ASCII letter, and the given schemes have only letters.
+        let caseBit: UInt8 = ignoringCase ? 0x20 : 0
+        var text = utf8.makeIterator()
+        for byte in scheme.utf8 {
+            guard let own = text.next(), own | caseBit == byte else { return false }
         }
-        return text.first == UInt8(ascii: ":")
+        return text.next() == UInt8(ascii: ":")
     }
 
     /// Whether a URL's text begins with `http:` or `https:` in lower case.
-    var hasUsualScheme: Bool { hasPrefix("http:") || hasPrefix("https:") }
+    var hasUsualScheme: Bool { hasScheme("http", ignoringCase: false) || hasScheme("https", ignoringCase: false) }
 }
 
 extension URL {

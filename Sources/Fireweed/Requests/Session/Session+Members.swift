@@ -74,11 +74,10 @@ extension Session {
         if let completion { queue.async(execute: completion) }
     }
 
-    /// Waits until every response that has come so far is in the session's store; for programs that end after a
-    /// request.
+    /// Waits until every response that has come so far is in the session's store, and on its disk if it has one; for
+    /// programs that end after a request, or before what is stored is removed.
     ///
-    /// Responses are stored after their requests have ended. Returns immediately when the session has no cache; the
-    /// configuration's `urlCache` may still be writing to its disk.
+    /// Responses are stored after their requests have ended. Returns immediately when the session has no cache.
     public func flushResponseStore() async {
         guard let cache = core.cache else { return }
         await withCheckedContinuation { continuation in cache.flush { continuation.resume() } }

@@ -1,7 +1,7 @@
 // A request whose content is delivered as it comes.
 
 import Dispatch
-import FireweedTransport
+package import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Synchronization
@@ -58,6 +58,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         /// The value of ``DataStreamRequest/data``: the content of a response with a status from 400 on; `nil` for
         /// other responses.
         public let data: Data?
+        package let head: ResponseHead?
     }
 
     /// Stops a stream.
@@ -103,7 +104,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     var completion: Completion {
         let context = responseContext
         return Completion(
-            request: context.request, response: context.response, metrics: context.metrics, error: error, data: data)
+            request: context.request, response: context.response, metrics: context.metrics, error: error, data: data,
+            head: context.head)
     }
 
     func add(_ sink: any StreamSink) -> Self {

@@ -113,7 +113,9 @@ final class EventSource: Sendable {
         if request.headers["Accept"] == nil { request.headers.add(name: "Accept", value: "text/event-stream") }
         if request.headers["Cache-Control"] == nil { request.headers.add(name: "Cache-Control", value: "no-cache") }
         let id = lastEventID
-        if !id.isEmpty { request.headers.update(name: "Last-Event-ID", value: id) }
+        // A server may send an ID with a control character, which no field can have.
+        let field = Field(name: "Last-Event-ID", value: id)
+        if !id.isEmpty, field.isSendable { request.headers.update(name: field.name, value: field.value) }
         return request
     }
 }

@@ -226,7 +226,7 @@ struct WebSocketLifecycle: Sendable {
         isClosed = false
     }
 
-    /// Ends sending; returns the messages that still wait.
+    /// Ends sending, and drops the listeners; returns the messages that still wait.
     mutating func end() -> [Send] {
         isOver = true
         channel = nil

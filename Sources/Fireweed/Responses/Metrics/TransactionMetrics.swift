@@ -6,7 +6,7 @@ public import FoundationNetworking
 
 /// The metrics of one exchange.
 ///
-/// All values come from the transport; an event that did not happen is `nil`.
+/// The time of an event that did not happen is `nil`, and its count of bytes is 0.
 public struct TransactionMetrics: Sendable {
     /// Where a response came from.
     public enum ResourceFetchType: Int, Sendable {

@@ -102,8 +102,11 @@ final class CacheQuery: Sendable {
         if case .none = message.body { false } else { true }
     }
 
-    /// Credentials that are not among the fields, as text.
-    var credentials: String? { message.credentials.map { "\($0.user):\($0.password)" } }
+    /// Credentials that are not among the fields, as text: those of the message, else those of its URL.
+    var credentials: String? {
+        if let credentials = message.credentials { return "\(credentials.user):\(credentials.password)" }
+        return url.user.map { "\($0):\(url.password ?? "")" }
+    }
 
     /// Whether a stored response may answer: a GET or HEAD without content, conditions and range.
     var isAnswerable: Bool {

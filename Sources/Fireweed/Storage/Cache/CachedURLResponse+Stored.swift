@@ -77,6 +77,11 @@ final class OwnCachedURLResponse: CachedURLResponse, @unchecked Sendable {
             response: other.response, data: other.data, userInfo: other.userInfo,
             storagePolicy: .allowedInMemoryOnly)
     }
+
+    /// Whether both have the same stored response.
+    func isCopy(of other: OwnCachedURLResponse) -> Bool {
+        stored.head.identifier == other.stored.head.identifier
+    }
 }
 
 extension CachedURLResponse {

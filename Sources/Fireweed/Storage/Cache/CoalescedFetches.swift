@@ -30,7 +30,7 @@ final class CoalescedFetches: Sendable {
             url = query.key.text
             fields = query.fields.fields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
                 .filter { line in !Self.tracingFields.contains(String(line.prefix { $0 != ":" })) }
-            credentials = query.credentials ?? query.url.user.map { "\($0):\(query.url.password ?? "")" }
+            credentials = query.credentials
             certificate = query.certificate
             policy = query.policy
             self.idleTimeout = idleTimeout

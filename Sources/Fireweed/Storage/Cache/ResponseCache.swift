@@ -18,10 +18,11 @@ final class ResponseCache: Sendable {
     let backing: CacheBacking
     /// The clock of time limits.
     let clock: any SessionClock
-    private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
-    private let writes = Mutex(PendingWrites())
-    /// The number of invalidations: read for every request, without the lock.
-    private let invalidationCount = Atomic(0)
+    /// The writer, which the sessions of a ``ResponseStore`` share; an asynchronous store keeps the order between
+    /// sessions itself.
+    private let writer: StoreWriter
+    /// Keeps the writer known to later sessions with the same store.
+    private let sharedStore: SharedStore?
     /// The part of stored responses' keys that comes from the session and not from requests.
     let scope: CacheScope
     /// The session's own fields, which most requests send unchanged, and their parsed meaning.
@@ -37,20 +38,19 @@ final class ResponseCache: Sendable {
         clock: any SessionClock = SystemClock(),
         now: @escaping @Sendable () -> Date
     ) {
-        self.backing =
-            switch backing {
-            case .direct(let store): .direct(store)
-            case .remote(let store): .remote(AsyncStoreCalls(store, clock: clock, queue: queue))
-            }
+        switch backing {
+        case .direct(let shared):
+            (self.backing, writer, sharedStore) = (.direct(shared.store), shared.writer, shared)
+            separatesCookies = shared.store.separatesCookies
+        case .remote(let store):
+            self.backing = .remote(AsyncStoreCalls(store, clock: clock, queue: queue))
+            (writer, sharedStore) = (StoreWriter(), nil)
+            separatesCookies = store.separatesCookies
+        }
         self.sharedFields = sharedFields
         self.scope = scope
         self.now = now
         self.clock = clock
-        separatesCookies =
-            switch backing {
-            case .direct(let store): store.separatesCookies
-            case .remote(let store): store.separatesCookies
-            }
         sharedFacts = CacheQuery.CacheDirectives(sharedFields.fields[...])
         neutralCount = sharedFacts == CacheQuery.CacheDirectives() ? sharedFields.fields.count : 0
     }
@@ -58,12 +58,12 @@ final class ResponseCache: Sendable {
     convenience init(
         store: any ResponseStore, sharedFields: FieldBlock, now: @escaping @Sendable () -> Date
     ) {
-        self.init(.direct(store), sharedFields: sharedFields, now: now)
+        self.init(.direct(.of(store)), sharedFields: sharedFields, now: now)
     }
 
     /// The store behind a cache, synchronous or asynchronous.
     enum Backing {
-        case direct(any ResponseStore)
+        case direct(SharedStore)
         case remote(any AsyncResponseStore)
     }
 
@@ -76,9 +76,9 @@ final class ResponseCache: Sendable {
         _ configuration: URLSessionConfiguration
     ) -> Backing? {
         if let asyncStore { return .remote(asyncStore) }
-        if let store { return .direct(store) }
+        if let store { return .direct(.of(store)) }
         guard let cache = configuration.urlCache, cache.memoryCapacity > 0 || cache.diskCapacity > 0 else { return nil }
-        return .direct(URLCacheStore(cache))
+        return .direct(.of(cache))
     }
 
     var maximumEntryByteCount: Int {
@@ -123,13 +123,16 @@ final class ResponseCache: Sendable {
         _ stored: StoredResponse, by answer: ResponseHead, to request: CacheQuery, requestTime: Date,
         responseTime: Date
     ) -> StoredResponse {
-        var stored = stored
-        stored.head = RevalidationRules.freshened(
+        var fresh = stored
+        fresh.head = RevalidationRules.freshened(
             stored.head, by: answer, requestTime: requestTime, responseTime: responseTime)
-        // The updated `Cache-Control` may forbid storing the response (RFC 9111 §5.2.2.5).
-        let isForbidden = CacheControl(stored.head.response.value(of: "Cache-Control")).noStore
-        write(isForbidden ? .remove : .updateHead(stored.head), for: request.key.text)
-        return stored
+        // The updated `Cache-Control` may forbid storing the response (RFC 9111 §5.2.2.5). A response that answers
+        // fewer requests now is stored again when it is received the next time.
+        let isForbidden =
+            CacheControl(fresh.head.response.value(of: "Cache-Control")).noStore
+            || stored.head.variant.isNarrowed(by: fresh.head.response, to: request)
+        write(isForbidden ? .remove : .updateHead(fresh.head), for: request.key.text)
+        return fresh
     }
 
     /// Updates a stored response with a response to HEAD (RFC 9111 §4.3.5), or a 304 to the client's own conditions
@@ -165,13 +168,13 @@ final class ResponseCache: Sendable {
 
     /// The present moment; `revision` comes from the look-up before the request.
     func moment(after revision: UInt64?) -> Moment {
-        Moment(time: now(), invalidationCount: invalidationCount.load(ordering: .acquiring), revision: revision)
+        Moment(time: now(), invalidationCount: writer.invalidationCount.load(ordering: .acquiring), revision: revision)
     }
 
     /// The rule that chooses among the store's responses and the pending writes of the request's key.
     func selection(for request: CacheQuery) -> StoreSelection {
         let key = request.key.text
-        return StoreSelection(request, key: key, pending: writes.withLock { $0[key] } ?? .none)
+        return StoreSelection(request, key: key, pending: writer.writes.withLock { $0[key] } ?? .none)
     }
 
     /// Stores the response to a request that was sent at this moment; every later look-up finds it.
@@ -179,7 +182,7 @@ final class ResponseCache: Sendable {
     /// A response that may be older than an invalidation of its key is not stored.
     func save(_ response: StoredResponse, for key: CacheKey, sentAt moment: Moment) {
         let key = key.text
-        let accepted = writes.withLock { writes -> PendingWrites.Write? in
+        let accepted = writer.writes.withLock { writes -> PendingWrites.Write? in
             guard !writes.invalidations.contains(key, since: moment.invalidationCount) else { return nil }
             return writes.add(.store(response, revision: moment.revision), for: key)
         }
@@ -190,9 +193,9 @@ final class ResponseCache: Sendable {
     /// that are not stored yet.
     func invalidate(_ keys: [CacheKey]) {
         for key in keys.map(\.text) {
-            let isWaiting = writes.withLock { writes in
+            let isWaiting = writer.writes.withLock { writes in
                 writes.invalidations.add(key)
-                invalidationCount.store(writes.invalidations.count, ordering: .releasing)
+                writer.invalidationCount.store(writes.invalidations.count, ordering: .releasing)
                 return writes[key] != nil
             }
             if isWaiting || mayHold(key) { write(.remove, for: key) }
@@ -202,31 +205,36 @@ final class ResponseCache: Sendable {
     /// Calls `completion` when all changes that were requested so far are written.
     func flush(_ completion: @escaping @Sendable () -> Void) {
         // The completion runs after the look-ups on `queue`, since a look-up may cause a write.
-        queue.async { self.writeQueue.async(execute: completion) }
+        queue.async { [writer, backing] in
+            writer.queue.async {
+                guard case .direct(let store as URLCacheStore) = backing else { return completion() }
+                store.afterDiskWrites(completion)
+            }
+        }
     }
 
     private func write(_ write: PendingWrites.Write, for key: String) {
-        begin(writes.withLock { $0.add(write, for: key) }, for: key)
+        begin(writer.writes.withLock { $0.add(write, for: key) }, for: key)
     }
 
     private func begin(_ write: PendingWrites.Write, for key: String) {
         if case .store = write, case .direct(let store) = backing { store.expectResponse(for: key) }
-        writeQueue.async { self.performNextWrite() }
+        writer.queue.async { self.performNextWrite() }
     }
 
     /// Performs the next write; called on the write queue.
     private func performNextWrite() {
-        guard let (key, write, hasFailedBefore) = writes.withLock({ $0.next() }) else { return }
+        guard let (key, write, hasFailedBefore) = writer.writes.withLock({ $0.next() }) else { return }
         // An error of the store must not fail a request, so the error is only noted.
         switch backing {
         case .direct(let store):
             let hasFailed = nil == (try? write.perform(on: store, for: key, hasFailedBefore: hasFailedBefore))
-            writes.withLock { $0.finish(key, hasFailed: hasFailed) }
+            writer.writes.withLock { $0.finish(key, hasFailed: hasFailed) }
         case .remote(let calls):
             call(calls) {
                 try await write.perform(on: $0, for: key, hasFailedBefore: hasFailedBefore)
             } completion: {
-                self.writes.withLock { [hasFailed = $0 == nil] in $0.finish(key, hasFailed: hasFailed) }
+                self.writer.writes.withLock { [hasFailed = $0 == nil] in $0.finish(key, hasFailed: hasFailed) }
             }
         }
     }
@@ -234,7 +242,7 @@ final class ResponseCache: Sendable {
     /// Changes an asynchronous store, after all writes that were requested so far.
     func change(_ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void) {
         guard case .remote(let calls) = backing else { return }
-        writeQueue.async { self.call(calls, work) { _ in } }
+        writer.queue.async { self.call(calls, work) { _ in } }
     }
 
     /// Changes an asynchronous store; called on the write queue, which is suspended until the change has ended.
@@ -242,10 +250,10 @@ final class ResponseCache: Sendable {
         _ calls: AsyncStoreCalls, _ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void,
         completion: @escaping @Sendable (Void?) -> Void
     ) {
-        writeQueue.suspend()
-        calls.call(within: calls.changeLimit, work) { [writeQueue] result in
+        writer.queue.suspend()
+        calls.call(within: calls.changeLimit, work) { [writer] result in
             completion(result)
-            writeQueue.resume()
+            writer.queue.resume()
         }
     }
 

@@ -46,6 +46,15 @@ extension ResponseVariant {
         credentials = control.isPublic ? Data() : Self.credentials(of: request)
     }
 
+    /// Whether a stored response answers fewer requests since the response to this request has updated its head: it has
+    /// become private, or varies by other fields.
+    func isNarrowed(by head: ResponseHead, to request: CacheQuery) -> Bool {
+        let control = CacheControl(head.value(of: "Cache-Control"))
+        guard let updated = ResponseVariant(of: head, to: request, control: control) else { return true }
+        let wasForAll = credentials?.isEmpty == true
+        return wasForAll && updated.credentials?.isEmpty != true || !updated.names.allSatisfy(names.contains)
+    }
+
     /// True when the stored response may answer this request.
     func matches(_ request: CacheQuery) -> Bool {
         guard names.isEmpty || Self.selection(of: names, in: request.fields) == selection else { return false }
@@ -64,9 +73,7 @@ extension ResponseVariant {
 
     private static func credentials(of request: CacheQuery) -> Data? {
         var parts = request.userFields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
-        if let user = request.credentials ?? request.url.user.map({ "\($0):\(request.url.password ?? "")" }) {
-            parts.append("user \(user)")
-        }
+        if let user = request.credentials { parts.append("user \(user)") }
         if let certificate = request.certificate { parts.append("certificate \(certificate.base64EncodedString())") }
         let cookies = request.separatesCookies ? cookies(in: request.fields) : []
         if !cookies.isEmpty { parts.append("cookies \(cookies.joined(separator: ";"))") }

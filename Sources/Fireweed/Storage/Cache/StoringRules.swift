@@ -10,10 +10,14 @@ package enum StoringRules {
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
+    /// Partial content, answers to validations, and challenges: the same request with credentials must reach the
+    /// origin.
+    private static let unstorableStatuses: Set<Int> = [206, 304, 401, 407]
+
     /// Whether RFC 9111 §3 allows storing the response, even if no later request could use it.
     static func mayStore(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
-            head.status != 206, head.status != 304
+            !unstorableStatuses.contains(head.status)
         else { return false }
         return control.mustUnderstand ? understoodStatuses.contains(head.status) : !control.noStore
     }

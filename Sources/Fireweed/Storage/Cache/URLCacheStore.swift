@@ -10,8 +10,9 @@ import Synchronization
 /// Foundation's cache on Linux keeps one response for each host and path, whatever the scheme, query and method. So the
 /// response that it returns for one URL may belong to another: this is checked here, and counts as a miss. A look-up
 /// that finds nothing takes most of a millisecond, and a write to the disk some milliseconds. So misses are remembered
-/// for a second, during which responses that other code stores are not found. The disk is written in the background,
-/// while the memory has the response immediately.
+/// for a second, during which responses that other code stores are not found; a subclass is asked each time. The disk
+/// is written in the background, while the memory has the response immediately. If the responses that wait for the disk
+/// fill the memory, the next response is written to the disk at once.
 final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // SAFETY: `URLCache` synchronises itself; everything else here is a `let` or behind the lock.
     private let cache: URLCache
@@ -27,7 +28,6 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         var changeCount = 0
         /// Responses that are still to be written to the disk; the last of each key.
         var unwritten = UnwrittenResponses()
-        var isWriting = false
         /// Whether the cache had responses since everything was removed.
         var isFilled = false
     }
@@ -127,6 +127,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // MARK: Misses
 
     private func noteMiss(of key: String, since changeCount: Int) {
+        // A subclass may find responses elsewhere.
+        guard type(of: cache) == URLCache.self else { return }
         // The usage is not computed once the cache has had responses: Foundation adds the sizes of all files in the
         // folder.
         let isFilled = state.withLock(\.isFilled)
@@ -150,37 +152,34 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
             state.withLock { $0.unwritten.remove(key) }
             return replace(by: response, for: request, key: key)
         }
-        guard cache.memoryCapacity > response.data.count * 2 else {
+        // While responses wait for the disk, the memory must not evict them.
+        let waiting = state.withLock(\.unwritten.byteCount)
+        guard cache.memoryCapacity > (waiting + response.data.count) * 2 else {
+            state.withLock { $0.unwritten.remove(key) }
             replace(by: response, for: request, key: key)
             folder?.closeFiles()
             return
         }
         replace(by: OwnCachedURLResponse(inMemory: response), for: request, key: key)
-        let isWriting = state.withLock { state in
-            state.unwritten.add(response, for: key)
-            defer { state.isWriting = true }
-            return state.isWriting
-        }
-        if !isWriting { disk.async { self.write() } }
+        state.withLock { $0.unwritten.add(response, for: key) }
+        disk.async { Self.changing.withLock { _ in self.writeNext() } }
     }
 
-    private func write() {
-        while Self.changing.withLock({ _ in writeNext() }) {}
+    /// Calls `completion` when all responses that were stored so far are on the disk.
+    func afterDiskWrites(_ completion: @escaping @Sendable () -> Void) {
+        disk.async(execute: completion)
     }
 
-    /// Writes the response that has waited longest; false when there is none.
-    private func writeNext() -> Bool {
-        let next = state.withLock { state in
-            let next = state.unwritten.next()
-            if next == nil { state.isWriting = false }
-            return next
-        }
-        guard let (key, response) = next else { return false }
-        if let request = Self.request(for: key) {
+    /// Writes the response that has waited longest, if there is one; called with `changing` held.
+    private func writeNext() {
+        guard let (key, response) = state.withLock({ $0.unwritten.next() }) else { return }
+        // A response that is no longer in the memory was removed by other code, or evicted: it must not come back.
+        if let request = Self.request(for: key),
+            (cachedResponse(for: request, key) as? OwnCachedURLResponse)?.isCopy(of: response) == true
+        {
             replace(by: response, for: request, key: key)
             folder?.closeFiles()
         }
-        return true
     }
 
     /// The replacements of this process, since sessions share caches.
@@ -214,20 +213,25 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
 /// The last response of each key that is still to be written, in order of arrival.
 private struct UnwrittenResponses {
-    private var responses: [String: (number: Int, response: CachedURLResponse)] = [:]
+    private var responses: [String: (number: Int, response: OwnCachedURLResponse)] = [:]
     private var order: [(key: String, number: Int)] = []
     private var first = 0
     private var count = 0
+    private(set) var byteCount = 0
 
-    mutating func add(_ response: CachedURLResponse, for key: String) {
+    mutating func add(_ response: OwnCachedURLResponse, for key: String) {
         count += 1
+        remove(key)
+        byteCount += response.data.count
         responses[key] = (count, response)
         order.append((key, count))
     }
 
-    mutating func remove(_ key: String) { responses[key] = nil }
+    mutating func remove(_ key: String) {
+        byteCount -= responses.removeValue(forKey: key)?.response.data.count ?? 0
+    }
 
-    mutating func next() -> (key: String, response: CachedURLResponse)? {
+    mutating func next() -> (key: String, response: OwnCachedURLResponse)? {
         while first < order.count {
             let (key, number) = order[first]
             first += 1
@@ -235,6 +239,7 @@ private struct UnwrittenResponses {
             guard responses[key]?.number == number, let (_, response) = responses.removeValue(forKey: key) else {
                 continue
             }
+            byteCount -= response.data.count
             return (key, response)
         }
         (order, first) = ([], 0)

@@ -70,6 +70,19 @@ struct FormFileTests {
         #expect(error?.localizedDescription.contains("3 bytes were read where 6 were announced") == true)
     }
 
+    @Test("a file that is replaced by a longer one is an error, and not cut off")
+    func replaced() throws {
+        let (file, other) = (folder.file("first"), folder.file("other"))
+        try Data("abc".utf8).write(to: file)
+        let form = MultipartFormData()
+        form.append(file, withName: "f", fileName: "f", mimeType: "text/plain")
+        #expect(try form.encode() == form.encode())
+        try Data("abcdef".utf8).write(to: other)
+        #expect(rename(other.path, file.path) == 0)
+        let error = #expect(throws: AFError.self) { try form.encode() }
+        #expect(error?.localizedDescription.contains("6 bytes were read where 3 were announced") == true)
+    }
+
     @Test("a pipe and a device, which have no length, are errors, and nothing waits for them")
     func withoutLength() throws {
         let pipe = folder.file("pipe")

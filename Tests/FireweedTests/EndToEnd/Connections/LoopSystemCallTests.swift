@@ -118,4 +118,20 @@ struct LoopSystemCallTests {
             #expect(LoopJudge.waitingCalls(of: trace, on: ["10"]).count == (isFound ? 1 : 0))
         }
     }
+
+    @Test(
+        "the file of a call is told",
+        arguments: [
+            (#"openat(AT_FDCWD</work>, "/etc/hosts", O_RDONLY) = 3</etc/hosts>"#, "/etc/hosts"),
+            (#"openat(AT_FDCWD</work>, "hosts", O_RDONLY) = 3</work/hosts>"#, "/work/hosts"),
+            (#"newfstatat(3</etc/hosts>, "", {st_mode=S_IFREG|0644, ...}, AT_EMPTY_PATH) = 0"#, "/etc/hosts"),
+            (#"newfstatat(3</etc/ssl>, "a.pem", {st_mode=S_IFREG|0644, ...}, 0) = 0"#, "/etc/ssl/a.pem"),
+            (#"access("/etc/hosts", R_OK) = -1 ENOENT (No such file or directory)"#, "/etc/hosts"),
+            (#"write(4</tmp/keys>, "/etc/hosts", 10) = 10"#, "/tmp/keys"),
+            (#"read(3<socket:[17]>, "GET /a", 4096) = 6"#, nil),
+            ("clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=0, tv_nsec=1}, NULL) = 0", nil),
+        ])
+    func path(call: String, path: String?) {
+        #expect(SystemCallTrace("10 \(call)\n").calls.map(\.path) == [path])
+    }
 }

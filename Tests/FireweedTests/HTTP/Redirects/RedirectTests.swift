@@ -80,6 +80,83 @@ struct RedirectTests {
         #expect(try await request.serializingDecodable(Anything.self).value.args == ["changed": "1"])
     }
 
+    @Test("a handler's request sends its own content, in memory or as a stream", arguments: [true, false])
+    func contentOfHandler(isStream: Bool) async throws {
+        let target = server.url("/anything")
+        let request = session.request(server.url("/redirect/1"), method: .post, parameters: ["first": "1"])
+            .redirect(
+                using: .modify { _, _, _ in
+                    var request = URLRequest(url: target)
+                    request.httpMethod = "POST"
+                    let content = Data("second".utf8)
+                    if isStream {
+                        request.httpBodyStream = InputStream(data: content)
+                    } else {
+                        request.httpBody = content
+                    }
+                    return request
+                })
+        #expect(try await request.serializingDecodable(Anything.self).value.data == "second")
+    }
+
+    @Test(
+        "a handler may remove the content or replace it, and nothing else is sent then",
+        arguments: [
+            (nil, false, ""), (Data(), false, ""), (Data("other".utf8), false, "other"), (nil, true, ""),
+        ] as [(Data?, Bool, String)])
+    func changedContent(content: Data?, isNew: Bool, expected: String) async throws {
+        let target = server.url("/anything").absoluteString
+        let request = session.upload(
+            Data("secret".utf8), to: server.url("/redirect-to?url=\(target)&status_code=307"), method: .post
+        ).redirect(
+            using: .modify { _, proposed, _ in
+                var request = proposed
+                if isNew { request = URLRequest(url: server.url("/anything")) }
+                request.httpMethod = "POST"
+                request.httpBody = content
+                return request
+            })
+        #expect(try await request.serializingDecodable(Anything.self).value.data == expected)
+    }
+
+    @Test("a message that a handler makes a GET has no content", arguments: [nil, "other"])
+    func methodOfData(content: String?) async throws {
+        let target = server.url("/anything").absoluteString
+        let url = server.url("/redirect-to?url=\(target)&status_code=307")
+        let request = session.upload(Data("secret".utf8), to: url, method: .post).redirect(
+            using: .modify { _, proposed, _ in
+                var request = proposed
+                request.httpMethod = "GET"
+                if let content { request.httpBody = Data(content.utf8) }
+                return request
+            })
+        if content == nil {
+            let seen = try await request.serializingDecodable(Anything.self).value
+            #expect(seen.method == "GET" && seen.data.isEmpty)
+        } else {
+            // As with every GET, content of its own is refused.
+            #expect(await request.serializingData().response.error != nil && server.requests.count == 1)
+        }
+    }
+
+    @Test("content of a file stays with a message whose method a handler changes", arguments: ["POST", "GET"])
+    func methodOfFile(method: String) async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("file")
+        try Data("content".utf8).write(to: file)
+        let target = server.url("/anything").absoluteString
+        let request = session.upload(
+            file, to: server.url("/redirect-to?url=\(target)&status_code=302"), method: .put
+        ).redirect(
+            using: .modify { _, proposed, _ in
+                var request = proposed
+                request.httpMethod = method
+                return request
+            })
+        let seen = try await request.serializingDecodable(Anything.self).value
+        #expect(seen.method == method && seen.data == (method == "GET" ? "" : "content"))
+    }
+
     @Test("a redirect out of HTTP is refused", arguments: ["file:///etc/passwd", "ftp://127.0.0.1/"])
     func otherSchemes(target: String) async {
         let request = session.request(server.url("/redirect-to?url=\(target)"))

@@ -220,6 +220,91 @@ final class CachePartitionTests: Sendable {
         }
     }
 
+    // MARK: Updates
+
+    /// A session whose origin gives a first answer, and then a 304 or an answer to HEAD with other fields.
+    private func session(first: [String: String], later: [String: String], status: Int) -> Session {
+        let transport = ScriptedTransport { [self] message in
+            let number = sent.add(1, ordering: .relaxed).newValue
+            let fields = (number == 1 ? first : later).map { Field(name: $0.key, value: $0.value) }
+            let head = ResponseHead(status: number == 1 ? 200 : status, fields: fields)
+            return [.head(head)] + (number == 1 ? [.content(Data("first".utf8))] : [])
+        }
+        return Session(
+            transport: transport, configuration: .af.ephemeral, options: SessionOptions(responseStore: store))
+    }
+
+    @Test(
+        "a response that a later answer narrows answers nobody, until it is received again",
+        arguments: [HTTPMethod.get, .head], ["Cache-Control", "Vary"])
+    func narrowed(method: HTTPMethod, name: String) async throws {
+        let later = name == "Vary" ? ["Vary": "Accept-Language"] : ["Cache-Control": "private, max-age=300"]
+        let session = session(
+            first: ["Cache-Control": "public, max-age=60", "ETag": "\"1\""],
+            later: later.merging(["X-User": "alice", "ETag": "\"1\""]) { $1 }, status: method == .get ? 304 : 200)
+        let url = "https://a.test/"
+        _ = try await answer(session, url, ["X-Api-Key": "nobody"])
+        var request = URLRequest(url: try #require(URL(string: url)), cachePolicy: .reloadRevalidatingCacheData)
+        request.method = method
+        request.headers = ["X-Api-Key": "alice", "Accept-Language": "de"]
+        let own = await session.request(request).serializingData(emptyResponseCodes: [200]).response
+        #expect(own.response?.value(forHTTPHeaderField: "X-User") == "alice")
+        await session.flushResponseStore()
+        let headers: HTTPHeaders = ["X-Api-Key": "bob", "Accept-Language": "fr"]
+        let other = await session.request(url, headers: headers).serializingData().response
+        #expect(other.metrics?.responseSource == .network)
+    }
+
+    @Test("a challenge is not stored, whatever its lifetime", arguments: [401, 407])
+    func challenge(status: Int) async throws {
+        let transport = ScriptedTransport { _ in
+            [.head(ResponseHead(status: status, fields: [Field(name: "Cache-Control", value: "max-age=600")]))]
+        }
+        let session = Session(
+            transport: transport, configuration: .af.ephemeral, options: SessionOptions(responseStore: store))
+        for _ in 1...2 {
+            let request = session.request("https://a.test/")
+            let response = await request.serializingData(emptyResponseCodes: [status]).response
+            await session.flushResponseStore()
+            #expect(response.response?.statusCode == status && response.metrics?.responseSource == .network)
+        }
+    }
+
+    @Test("a change that one session makes is known to all sessions with the same URLCache")
+    func sharedInvalidation() async throws {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+        let server = try FixtureServer.start()
+        let (came, goOn) = (EventLog<String>(), EventLog<String>())
+        for path in ["/other", "/r", "/slow"] {
+            server.route(path) { [self] request in
+                let number = sent.add(1, ordering: .relaxed).newValue
+                let isSlow = path == "/slow" && number == 4
+                if isSlow { came.note(path) }
+                return FixtureResponse(
+                    fields: [("Cache-Control", "max-age=600")],
+                    body: .pieces(byteCount: 1) { piece in
+                        if isSlow, goOn.events.isEmpty { return .wait(0.01) }
+                        return piece == 0 || isSlow ? .bytes(Data("\(number)".utf8)) : .end
+                    })
+            }
+        }
+        let sessions = (0..<2).map { _ in Session(configuration: configuration) }
+        func url(_ path: String) -> String { server.url(path).absoluteString }
+        // A miss of the first session is remembered while the second one stores a response.
+        #expect(try await answer(sessions[0], url("/other"), method: .delete) == "1")
+        #expect(try await answer(sessions[1], url("/r")) == "2")
+        #expect(try await answer(sessions[0], url("/r"), method: .put) == "3")
+        // A response that is older than a change is not stored, even if another session asked for it.
+        async let old = answer(sessions[0], url("/slow"))
+        _ = try await came.first { $0 == "/slow" }
+        #expect(try await answer(sessions[1], url("/slow"), method: .put) == "5")
+        goOn.note("/slow")
+        #expect(try await old == "4")
+        #expect(try await answer(sessions[1], url("/slow")) == "6")
+        #expect(try await answer(sessions[1], url("/r")) == "7")
+    }
+
     // MARK: Trust
 
     private static func manager(_ evaluator: any ServerTrustEvaluating) -> ServerTrustManager {

@@ -9,6 +9,20 @@ import Testing
 
 @Suite("URLCache as a store", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct URLCacheStoreTests {
+    /// A session over a cache, whose origin's responses may be stored and have content of this length.
+    private func session(
+        _ cache: URLCache, byteCount: Int, asked: @escaping @Sendable (String) -> Void = { _ in }
+    ) -> Session {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = cache
+        let transport = ScriptedTransport { message in
+            asked(message.url)
+            let fields = [Field(name: "Cache-Control", value: "max-age=86400")]
+            return [.head(ResponseHead(status: 200, fields: fields)), .content(Data(count: byteCount))]
+        }
+        return Session(transport: transport, configuration: configuration)
+    }
+
     @Test("responses that are stored again and again are removed when the memory is full, and the process lives")
     func repeatedStores() async {
         await #expect(processExitsWith: .success) {
@@ -34,15 +48,9 @@ struct URLCacheStoreTests {
     @Test("a response answers while it is being written to the disk")
     func lookDuringWrite() async throws {
         let folder = try TemporaryFolder()
-        let configuration = URLSessionConfiguration.af.ephemeral
-        configuration.urlCache = URLCache(memoryCapacity: 64 << 20, diskCapacity: 64 << 20, diskPath: folder.url.path)
+        let cache = URLCache(memoryCapacity: 64 << 20, diskCapacity: 64 << 20, diskPath: folder.url.path)
         let asked = ProtectedList<String>()
-        let transport = ScriptedTransport { message in
-            asked.append(message.url)
-            let fields = [Field(name: "Cache-Control", value: "max-age=86400")]
-            return [.head(ResponseHead(status: 200, fields: fields)), .content(Data(count: 40_000))]
-        }
-        let session = Session(transport: transport, configuration: configuration)
+        let session = session(cache, byteCount: 40_000) { asked.append($0) }
         let urls = (0..<100).map { "http://h.example/\($0)" }
         for url in urls {
             for _ in 0..<30 { _ = try await session.request(url).serializingData().value }
@@ -87,22 +95,54 @@ struct URLCacheStoreTests {
         #expect(response.metrics?.responseSource == .network)
     }
 
-    @Test("misses ask for the usage of a disk with responses once")
-    func usageOfDisk() async throws {
-        /// Counts the questions for the usage, which Foundation answers by a walk through the folder.
-        final class CountingCache: URLCache, @unchecked Sendable {
-            let questions = ProtectedList<Int>()
-            override var currentDiskUsage: Int {
-                questions.append(1)
-                return 1
+    @Test("a burst that is longer than the memory reaches the disk")
+    func burst() async throws {
+        let folder = try TemporaryFolder()
+        let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 64 << 20, diskPath: folder.url.path)
+        let session = session(cache, byteCount: 50_000)
+        for number in 0..<40 { _ = try await session.request("http://h.example/\(number)").serializingData().value }
+        await session.flushResponseStore()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).count == 40)
+    }
+
+    @Test("what the app removes after a flush does not come back, in the memory or on the disk")
+    func removalByTheApp() async throws {
+        let folder = try TemporaryFolder()
+        let cache = URLCache(memoryCapacity: 64 << 20, diskCapacity: 64 << 20, diskPath: folder.url.path)
+        let session = session(cache, byteCount: 100_000)
+        let urls = (0..<40).map { "http://h.example/\($0)" }
+        for url in urls { _ = try await session.request(url).serializingData().value }
+        await session.flushResponseStore()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).count == urls.count)
+        cache.removeAllCachedResponses()
+        await session.flushResponseStore()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+        let response = await session.request(urls[0]).serializingData().response
+        #expect(response.metrics?.responseSource == .network)
+    }
+
+    @Test("a subclass that keeps responses itself is asked each time")
+    func subclass() async throws {
+        final class OwnCache: URLCache, @unchecked Sendable {
+            // SAFETY: the responses are behind a lock, and `URLCache` synchronises itself.
+            let responses = Mutex<[URL: CachedURLResponse]>([:])
+            override func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
+                request.url.flatMap { url in responses.withLock { $0[url] } }
             }
         }
+        let cache = OwnCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
         let configuration = URLSessionConfiguration.af.ephemeral
-        let cache = CountingCache(memoryCapacity: 0, diskCapacity: 1 << 20, diskPath: try TemporaryFolder().url.path)
         configuration.urlCache = cache
-        let transport = ScriptedTransport { _ in [.head(ResponseHead(status: 200, fields: [])), .content(Data([1]))] }
+        let transport = ScriptedTransport { _ in
+            [.head(ResponseHead(status: 200, fields: [])), .content(Data("network".utf8))]
+        }
         let session = Session(transport: transport, configuration: configuration)
-        for number in 0..<20 { _ = try await session.request("http://h.example/\(number)").serializingData().value }
-        #expect(cache.questions.all.count == 1)
+        let url = try #require(URL(string: "http://h.example/"))
+        #expect(try await session.request(url).serializingString().value == "network")
+        let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [:]))
+        cache.responses.withLock { $0[url] = CachedURLResponse(response: head, data: Data("own".utf8)) }
+        var request = URLRequest(url: url)
+        request.cachePolicy = .returnCacheDataDontLoad
+        #expect(try await session.request(request).serializingString().value == "own")
     }
 }
