@@ -166,6 +166,10 @@ struct CURLCommandTests {
         let put = try run(["--curl", "PUT", url("/303"), "a=b"])
         #expect(put.code == 0 && put.errors.contains("curl repeats PUT"), "\(put.errors)")
         #expect(try run(["--curl", "--no-follow", "PUT", url("/303"), "a=b"]).errors.isEmpty)
+        server.route("/302") { _ in FixtureResponse(status: 302, fields: [("Location", "/anything")]) }
+        let moved = try run(["--curl", "PUT", url("/302"), "a=b"]).output
+        #expect(try run(["-c", moved], program: URL(fileURLWithPath: "/bin/sh")).code == 0)
+        #expect(server.requests.last?.method == "PUT" && server.requests.last?.body.isEmpty == false)
     }
 
     @Test("--from-curl takes routes, addresses, rates and schemes over, and the user of a proxy")

@@ -6,33 +6,13 @@ import Testing
 @testable import FireweedCLI
 
 @Suite("--from-curl, option by option", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct CURLTransferTests {
+struct CURLTransferTests: CURLSuite {
     let server: FixtureServer
     let folder: TemporaryFolder
 
     init() throws {
         server = try FixtureServer.start()
         folder = try TemporaryFolder()
-    }
-
-    private func run(_ options: String, _ path: String = "/anything", environment: [String: String] = [:]) throws
-        -> CommandResult
-    {
-        try command("curl \(options) '\(url(path))'", environment: environment)
-    }
-
-    private func command(_ text: String, environment: [String: String] = [:]) throws -> CommandResult {
-        try Command.run(["--from-curl", text], in: folder.url, environment: environment)
-    }
-
-    private func url(_ path: String) -> String { server.url(path).absoluteString }
-
-    private func write(_ text: String, _ name: String) throws {
-        try Data(text.utf8).write(to: folder.file(name))
-    }
-
-    private func read(_ name: String) -> String? {
-        FileManager.default.contents(atPath: folder.file(name).path).map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test(
@@ -98,6 +78,18 @@ struct CURLTransferTests {
         ] { #expect(body.contains(part), "\(part) in \(body)") }
     }
 
+    @Test(
+        "only the first character of a part's value makes it a file, and spaces before names and texts do not count",
+        arguments: [
+            ("f= @a.txt", "@a.txt"), ("f= <b>x", "<b>x"), ("f= (x", "(x"), ("f=@ a.txt", "text"), ("f=< a.txt", "text"),
+        ])
+    func spaces(field: String, content: String) throws {
+        try write("text", "a.txt")
+        #expect(try run("-F '\(field)'").code == 0)
+        let body = String(decoding: server.requests.last?.body ?? Data(), as: UTF8.self)
+        #expect(body.contains("\r\n\r\n\(content)\r\n--"), "\(body)")
+    }
+
     @Test("Digest, NTLM, netrc files and the user of the URL choose the credentials")
     func credentials() throws {
         let guarded = "/digest-auth/auth/us/pw"
@@ -124,6 +116,12 @@ struct CURLTransferTests {
         #expect(server.requests.last?.field("Cookie") == "a=1")
         #expect(read("out")?.contains("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\n") == true, "\(read("out") ?? "")")
         #expect(try command("curl -c out '\(url("/cookies/set?b=2"))' --next '\(url("/get"))'").code == 0)
+        // A part without -b and -c neither sends nor loses cookies.
+        let (get, last) = (url("/get"), url("/cookies"))
+        let set = url("/cookies/set?a=1")
+        #expect(try command("curl -sS -c out '\(set)' --next -sS '\(get)' --next -sS -c out2 '\(last)'").code == 0)
+        #expect(server.requests.suffix(2).map { $0.field("Cookie") } == [nil, "a=1"])
+        #expect(read("out2")?.contains("\ta\t1\n") == true)
     }
 
     @Test("several URLs, globs and --next are sent in their order, each with its own output")
@@ -241,6 +239,13 @@ struct CURLTransferTests {
         #expect(try command("curl -s -U pu:pp http://x.example/get", environment: proxy).code == 0)
         let basic = "Basic \(Data("pu:pp".utf8).base64EncodedString())"
         #expect(server.requests.last?.field("Proxy-Authorization") == basic)
+        // A user in the proxy's URL counts before -U.
+        let known = ["http_proxy": "http://of:url@127.0.0.1:\(server.port)"]
+        let own = "Basic \(Data("of:url".utf8).base64EncodedString())"
+        #expect(try command("curl -s -U pu:pp http://x.example/get", environment: known).code == 0)
+        #expect(server.requests.last?.field("Proxy-Authorization") == own)
+        #expect(try command("curl -s -U pu:pp -x \(known["http_proxy"] ?? "") http://x.example/get").code == 0)
+        #expect(server.requests.last?.field("Proxy-Authorization") == own)
         // In curl's order: the variable of the scheme in either case, then that for all schemes.
         let both = ["HTTPS_PROXY": "http://127.0.0.1:1", "all_proxy": "http://127.0.0.1:\(server.port)"]
         let count = server.requests.count
@@ -252,6 +257,16 @@ struct CURLTransferTests {
         #expect(try run("--speed-limit 1 -y 60").code == 0)
         #expect(try run("-Y 100").code == 64)
         #expect(try run("-y 0 -Y 0").code == 0)
+    }
+
+    @Test("options of a proxy are for that of the environment too, and for none if there is none")
+    func proxyOptions() throws {
+        let proxy = try HTTPProxyServer(user: "user", password: "secret")
+        let environment = ["http_proxy": "http://127.0.0.1:\(proxy.port)"]
+        let result = try run("-sS -p --proxy-anyauth -U user:secret", environment: environment)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(proxy.requests.last?.contains("CONNECT 127.0.0.1:\(server.port) ") == true, "\(proxy.requests)")
+        #expect(try run("-sS -p --proxy-basic").code == 0)
     }
 
     @Test(
@@ -307,7 +322,7 @@ struct CURLTransferTests {
         arguments: [
             ("curl --http3 h.example", "--http3"), ("curl -0 h.example", "-0"), ("curl -k -Q x h.example", "-Q"),
             ("curl -F 'a=@f;encoder=base64' h.example", "encoder="), ("curl -w '%{nope}' h.example", "%{nope}"),
-            ("curl --preproxy socks5://a:1 h.example", "--preproxy"), ("curl -p h.example", "--proxytunnel"),
+            ("curl --preproxy socks5://a:1 h.example", "--preproxy"),
             ("curl -T a -T b h.example", "-T"),
             ("curl -I -d a h.example", "-I"), ("curl ftp://h.example", "ftp"),
             ("curl ^\"https://h.example/^\" ^\n -H ^\"a: b^\"", "cmd.exe"),
@@ -363,43 +378,6 @@ struct CURLTransferTests {
         #expect(try sent("curl -T one \(a) \(b)") == ["PUT /anything/a one", "GET /anything/b "])
         let refused = try command("curl -T one -T two \(a)")
         #expect(refused.code == 64 && refused.errors.contains("no URL for -T two"), "\(refused.errors)")
-    }
-
-    @Test("--post301, --post302 and --post303 keep the method and the content", arguments: [301, 302, 303])
-    func keptPOST(status: Int) throws {
-        server.route("/moved") { _ in FixtureResponse(status: status, fields: [("Location", "/anything")]) }
-        for (option, method, content) in [("", "GET", ""), (" --post\(status)", "POST", "a=b")] {
-            #expect(try run("-L -d a=b\(option)", "/moved").code == 0)
-            let last = try #require(server.requests.last)
-            #expect(last.method == method && String(decoding: last.body, as: UTF8.self) == content)
-            #expect((last.field("Content-Type") == "application/x-www-form-urlencoded") == (method == "POST"))
-        }
-    }
-
-    @Test("--location-trusted takes credentials to other hosts, and -L does not")
-    func trustedRedirects() throws {
-        let other = try FixtureServer.start()
-        let away = "/redirect-to?url=\(other.url("/anything").absoluteString)"
-        let basic = "Basic dTpw"
-        for (options, field) in [
-            ("-L -u u:p", nil), ("--location-trusted -u u:p", basic), ("-L -H 'Authorization: x'", nil),
-            ("--location-trusted -H 'Authorization: x'", "x"), ("--location-trusted --oauth2-bearer t", "Bearer t"),
-        ] as [(String, String?)] {
-            #expect(try run(options, away).code == 0)
-            #expect(other.requests.last?.field("Authorization") == field, "\(options)")
-        }
-        #expect(try run("--location-trusted --digest -u u:p", away).code == 64)
-    }
-
-    @Test("a Location with spaces and other letters is escaped as curl does it")
-    func locations() throws {
-        let base = try #require(URL(string: "http://h/a/b?c"))
-        for (location, target) in [
-            ("/x y?p q", "http://h/x%20y?p+q"), ("é", "http://h/a/%c3%a9"), ("http://o/a/../b c", "http://o/b%20c"),
-        ] {
-            #expect(CURLLocation.url(location, from: base)?.absoluteString == target)
-        }
-        #expect(CURLLocation.url("/x?y=%20", from: base) == nil)
     }
 
     @Test("--resolve with * is for every host, --retry sends a POST again, and cookies are in curl's order")

@@ -55,8 +55,15 @@ struct CheckTests {
         let url = server.url("/redirect/1").absoluteString
         let result = try run("-q", url, "-w", #"%{http_code} %{num_redirects} %header{content-type} %{method}\n"#)
         #expect(text(result) == "200 1 application/json GET\n")
+        #expect(text(try run("-q", "POST", url, "a=1", "-w", "%{method}")) == "GET")
         let refused = try run("-q", "http://127.0.0.1:1/", "-w", "%{http_code} %{exitcode}")
         #expect(text(refused) == "000 6")
+        let format = ["-w", "%{exitcode} %{errormsg}"]
+        let missing = server.url("/status/404").absoluteString
+        let unsaved = try Command.run([missing, "-o", "file"] + format, in: folder.url)
+        #expect(unsaved.code == 1 && text(unsaved) == "1 nothing was saved: the status is 404; --any-status saves it")
+        let unmet = try Command.run(["-q", missing, "--expect", "status==200"] + format, in: folder.url)
+        #expect(unmet.code == 5 && text(unmet) == "5 expected status==200, but the status is 404")
     }
 
     @Test("--quiet prints failures alone, and -m how long it took")
@@ -83,6 +90,20 @@ struct CheckTests {
         #expect(silent.code == 2 && silent.errors == "fireweed: nothing came for 0.2 s (--timeout)\n")
         let whole = try run("--max-time", "0.3", server.url("/drip?bytes=100&duration=100").absoluteString)
         #expect(whole.code == 2 && whole.errors.contains("longer than 0.3 s (--max-time)"), "\(whole.errors)")
+    }
+
+    @Test("standard error that cannot be written loses its texts, and nothing else")
+    func fullErrors() throws {
+        for (arguments, code) in [(["--check-status", "/status/404"], 4), (["-v", "--timing", "/get"], 0)] {
+            let process = Process()
+            process.executableURL = RunningCommand.program
+            process.arguments = ["-I"] + arguments.map { $0.hasPrefix("/") ? server.url($0).absoluteString : $0 }
+            process.standardOutput = FileHandle(forWritingAtPath: "/dev/null")
+            process.standardError = FileHandle(forWritingAtPath: "/dev/full")
+            try process.start()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == code, "\(arguments)")
+        }
     }
 
     @Test("standard output that cannot be written is an error that is said")

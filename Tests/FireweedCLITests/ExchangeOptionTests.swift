@@ -87,6 +87,34 @@ struct ExchangeOptionTests {
         #expect(ContinuousClock.now - start >= .milliseconds(800))
     }
 
+    @Test(
+        "a Retry-After of more than a minute is waited for by a curl command, and natively within --retry-delay",
+        arguments: [
+            (["--retry", "1"], "not tried again: the server asks to wait for longer than a minute"),
+            (["--retry", "1", "--retry-delay", "100"], "retry 1 of 1 in 100.0 s"),
+            (["--from-curl", "curl --retry 1"], "retry 1 of 1 in 7"),
+        ])
+    func longDelay(options: [String], told: String) async throws {
+        server.route("/busy") { _ in .text("", status: 503, fields: [("Retry-After", "70")]) }
+        let url = server.url("/busy").absoluteString
+        let isCURL = options.first == "--from-curl"
+        let arguments = isCURL ? [options[0], "\(options[1]) \(url)"] : options + [url]
+        let running = try RunningCommand(arguments, hasInput: false)
+        #expect(await running.read(until: told).contains(told))
+        running.process.terminate()
+    }
+
+    @Test(
+        "--retry-delay is the least delay, whatever Retry-After says",
+        arguments: ["0", "Sun, 06 Nov 1994 08:49:37 GMT"])
+    func leastDelay(value: String) throws {
+        server.route("/soon") { [attempts] _ in
+            attempts.next() <= 1 ? .text("", status: 503, fields: [("Retry-After", value)]) : .text("there you are")
+        }
+        let result = try run("--retry", "1", "--retry-delay", "0.3", server.url("/soon").absoluteString)
+        #expect(result.code == 0 && result.errors.contains("retry 1 of 1 in 0.3 s"), "\(result.errors)")
+    }
+
     @Test("without --retry, and for a POST, there is one attempt")
     func noRetry() throws {
         let url = failing(9)

@@ -46,6 +46,32 @@ struct FetchOptionTests {
         #expect(server.requests.suffix(2).map { $0.field("Authorization") } == ["own", "Bearer token"])
     }
 
+    @Test("repeated fields are judged one by one, as they are for a single request", arguments: [[], ["fetch"]])
+    func repeatedFields(command: [String]) throws {
+        server.route("/twice") { _ in .text("", fields: [("A", "1"), ("A", "2")]) }
+        for (expectation, isMet) in [("header.a==2", true), ("header.a!=1", false), ("header.a==1, 2", false)] {
+            let result = try Command.run(command + [url("/twice"), "--expect", expectation], in: folder.url)
+            #expect((result.code == 0) == isMet, "\(expectation): \(result.errors)")
+        }
+    }
+
+    @Test("an expectation that does not hold is told beside a selection that finds nothing")
+    func selectionOfAnError() throws {
+        let result = try run("--select", "p", "--expect", "status==200", url("/status/404"))
+        let error = try records(result).first?["error"] as? String
+        #expect(error?.hasPrefix("expected status==200, but the status is 404; ") == true, "\(result)")
+    }
+
+    @Test("fetch --save asks for nothing that it cannot save: a link without a target is in the way")
+    func link() throws {
+        let taken = folder.file("d/0000001-get")
+        try FileManager.default.createDirectory(at: folder.file("d"), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(at: taken, withDestinationURL: folder.file("elsewhere"))
+        let result = try run("--save", "d", url("/get"))
+        #expect(try (records(result).first?["error"] as? String)?.contains("is there already") == true)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("fetch --session sends what a session has for an origin, and keeps its cookies")
     func session() throws {
         let keep = ["--session", "./s", "-a", "u:p", url("/basic-auth/u/p"), "X-Kept:1"]

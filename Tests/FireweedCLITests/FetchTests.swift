@@ -92,6 +92,15 @@ struct FetchTests {
         for (error, word) in zip(errors, words) { #expect(error.contains(word), "\(error)") }
     }
 
+    @Test("a GET may have content", arguments: [[], ["--save", "saved"]] as [[String]])
+    func contentOfGET(options: [String]) throws {
+        let line = #"{"url": "\#(url("anything"))", "method": "GET", "body": {"a": 1}}"#
+        let result = try Command.run(["fetch"] + options, in: folder.url, input: line)
+        #expect(result.code == 0, "\(result.output)")
+        let last = try #require(server.requests.last)
+        #expect(last.method == "GET" && last.body == Data(#"{"a": 1}"#.utf8))
+    }
+
     @Test("lines are told apart however they come, and one that is too long does not fill the memory")
     func lines() {
         var splitter = FetchLineSplitter()
@@ -234,17 +243,36 @@ struct FetchTests {
         #expect(piped.code == 64 && piped.errors.contains("fireweed fetch"))
     }
 
-    @Test("--retry tries again, and the record has the last answer")
-    func retries() throws {
+    @Test("--retry tries again, and the record has the last answer", arguments: [[], ["--save", "saved"]])
+    func retries(options: [String]) throws {
         let counter = EventLog<Int>()
         server.route("/busy") { _ in
             counter.note(1)
             return counter.events.count < 3 ? .text("no", status: 503) : .text("yes")
         }
-        let arguments = ["fetch", "--retry", "5", "--retry-delay", "0.01", url("busy")]
-        let records = try records(Command.run(arguments, in: folder.url).output)
-        #expect(records[1]?["status"] as? Int == 200 && records[1]?["attempts"] as? Int == 3)
-        #expect(records[1]?["body"] as? String == "yes")
+        let arguments = ["fetch", "--retry", "5", "--retry-delay", "0.01", url("busy")] + options
+        let record = try #require(try records(Command.run(arguments, in: folder.url).output)[1])
+        #expect(record["status"] as? Int == 200 && record["attempts"] as? Int == 3)
+        let content = try (record["file"] as? String).map { String(decoding: try file($0), as: UTF8.self) }
+        #expect(content ?? record["body"] as? String == "yes")
+    }
+
+    @Test(
+        "a status that --retry leaves is a result: its content is kept and expectations apply",
+        arguments: ["GET", "POST"], [[], ["--save", "saved"]])
+    func statusThatStays(method: String, options: [String]) throws {
+        server.route("/busy") { _ in .text("no", status: 503) }
+        let arguments = ["--retry", "2", "--retry-delay", "0.01", "--expect", "status==200"] + options
+        let line = "{\"url\": \"\(url("busy"))\", \"method\": \"\(method)\"}\n"
+        let result = try Command.run(["fetch"] + arguments, in: folder.url, input: line)
+        let record = try #require(try records(result.output)[1])
+        #expect(result.code == 1 && record["status"] as? Int == 503)
+        #expect(record["attempts"] as? Int == (method == "GET" ? 3 : 1))
+        #expect(record["error"] as? String == "expected status==200, but the status is 503")
+        let file = record["file"] as? String
+        #expect((file == nil) == options.isEmpty)
+        let content = try file.map { String(decoding: try self.file($0), as: UTF8.self) }
+        #expect(content ?? record["body"] as? String == "no")
     }
 
     @Test("no more requests run at an origin than --per-host says, and other origins are not held back")

@@ -80,7 +80,7 @@ struct JSONTests {
     }
 
     private static let document =
-        #"{"items":[{"id":7,"name":"a\"b"},{"id":8,"name":"c"}],"a b":{"x":true},"big":9007199254740992}"#
+        #"{"items":[{"id":7,"name":"a\"b"},{"id":8,"name":"c"}],"a b":{"x":true},"big":9007199254740992,"nil":null,"t":["a b",1.0]}"#
 
     @Test(
         "a path selects values",
@@ -108,19 +108,51 @@ struct JSONTests {
             (#"json["a b"].x==true"#, nil), ("json.items[].id>6", nil), ("time<5s", nil),
             ("time<400ms", "it took 0.500 s"), ("header.content-length<100", nil),
             ("header.content-length>100", "it is 24"), ("json.big==9007199254740993", "it is 9007199254740992"),
+            ("json.items[0].id==7.0000000000000000001", "it is 7"),
+            (#"json.items[1]=={"name":"c", "id":8.0}"#, nil), (#"json.items[1]!={"name":"c","id":8}"#, "it is {"),
+            (#"json.items[1]=={"id":8,"name":"c","x":1}"#, "it is {"), (#"json.items[1]=={"id":8}"#, "it is {"),
+            (#"json.items==[{"id":7,"name":"a\u0022b"},{"id":8,"name":"c"}]"#, nil), ("json.items==[]", "it is ["),
+            ("json.items!=[]", nil), ("json.items==x", "it is ["), (#"json["a b"]~=true"#, nil),
+            ("json.nil>0", "it is null"), ("json.nil<0", "it is null"), ("json.items>0", "it is ["),
+            ("json.items[0]>0", "it is {"), ("json.items[1].name>=100", #"it is "c""#), ("json.items[1].name>b", nil),
+            (#"json.items~={"name":"c","id":8}"#, nil), ("json.items~=c", "it is ["), (#"json.t~="a b""#, nil),
+            ("json.t~=a b", nil), ("json.t~=1", nil), ("json.t~=2", "it is ["), ("json.items[1].name~=c", nil),
+            (#"json.items[1].name~="c""#, nil), (#"header.etag=="v1""#, nil), (#"header.etag!="v1""#, "it is"),
+            (#"header.etag=="\"v1\"""#, nil), (#"header.etag~=v"#, nil), ("header.etag>5", "it is"),
+            ("status!=2XX", "the status is 200"), ("status==2XX", nil), ("status~=20", nil),
+            ("header.x-m==b", nil), ("header.x-m!=b", "it is a, b"), ("header.x-m!=c", nil),
         ] as [(String, String?)])
     func expectations(text: String, failure: String?) throws {
         let facts = Expectation.CheckedResponse(
             status: 200,
-            fields: { ["content-type": ["application/json"], "content-length": ["24"]][$0.lowercased()] ?? [] },
-            content: Data(Self.document.utf8), seconds: 0.5)
+            fields: { name in
+                let fields = [
+                    "content-type": ["application/json"], "content-length": ["24"], "x-m": ["a", "b"],
+                    "etag": [#""v1""#],
+                ]
+                return fields[name.lowercased()] ?? []
+            }, text: Self.document, seconds: 0.5)
+        let found = try #require(Expectation(text)).failure(facts)
+        if let failure { #expect(found?.contains(failure) == true, "\(found ?? "")") } else { #expect(found == nil) }
+    }
+
+    @Test(
+        "expectations of lines of JSON hold when they hold for every line",
+        arguments: [
+            ("json.a<3", nil), ("json.a==1", "it is 1, 2"), ("json.b==1", "nothing at .b"), ("json.b!=1", "it is 1"),
+            ("json.b!=2", nil), ("json.c!=2", nil), ("json.c[].x!=2", nil),
+        ]
+            as [(String, String?)])
+    func expectationsOfLines(text: String, failure: String?) throws {
+        let facts = Expectation.CheckedResponse(
+            status: 200, fields: { _ in [] }, text: "{\"a\": 1}\n{\"a\": 2, \"b\": 1}\n", seconds: 0)
         let found = try #require(Expectation(text)).failure(facts)
         if let failure { #expect(found?.contains(failure) == true, "\(found ?? "")") } else { #expect(found == nil) }
     }
 
     @Test(
         "expectations of times and orders of status codes need numbers",
-        arguments: ["time<abc", "time==5x", "time<", "status<4xx", "status>=ok"])
+        arguments: ["time<abc", "time==5x", "time<", "status<4xx", "status>=ok", "status==ok", "status=="])
     func wrongExpectations(text: String) { #expect(Expectation(text) == nil) }
 
     @Test("files of items have parameters, unless a file has them in its name")

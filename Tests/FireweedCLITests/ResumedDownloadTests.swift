@@ -60,14 +60,15 @@ struct ResumedDownloadTests {
         return server.url.appendingPathComponent("big.bin")
     }
 
-    /// Kills a process once the partial file has grown to `byteCount`, or finds it ended.
-    private func kill(_ process: Process, whenPartialHas byteCount: Int) -> Bool {
+    /// Kills a process, or sends it another signal, once the partial file has grown to `byteCount`; false if it has
+    /// ended before.
+    private func kill(_ process: Process, whenPartialHas byteCount: Int, by signal: Int32 = SIGKILL) -> Bool {
         while process.isRunning, size("big.bin.part") < byteCount {
             var moment = pollfd()
             poll(&moment, 0, 1)  // the file of another process is all there is to watch
         }
         let wasRunning = process.isRunning
-        Glibc.kill(process.processIdentifier, SIGKILL)
+        Glibc.kill(process.processIdentifier, signal)
         process.waitUntilExit()
         return wasRunning
     }
@@ -127,6 +128,15 @@ struct ResumedDownloadTests {
         let done = try start(command, ["-c", url])
         done.waitUntilExit()
         #expect(done.terminationStatus == 0 && errors.contains("is there already, complete"))
+    }
+
+    @Test("a signal says that what has come is kept", arguments: [SIGINT, SIGTERM, SIGHUP])
+    func signal(number: Int32) throws {
+        let server = try NginxServer(pauseAfter: 1_000_000)
+        let process = try start(command, ["-c", try makeDocument(server, byteCount: 4_000_000).absoluteString])
+        #expect(kill(process, whenPartialHas: 500_000, by: number))
+        #expect(process.exitCode == 128 + number)
+        #expect(errors.contains("what has come is kept; the same command continues from there"), "\(errors)")
     }
 
     @Test("another version on the server starts the download again, and says so")

@@ -1,3 +1,4 @@
+import Fireweed
 import FixtureServer
 import Foundation
 import Testing
@@ -210,6 +211,27 @@ struct ServeTests {
         let running = try RunningCommand(["serve", "--tls"], in: folder.url, hasInput: false, environment: environment)
         #expect(await running.read(until: ".pem\n").contains("Serving on https://"))
         running.process.terminate()
+    }
+
+    @Test("without a free descriptor every answer is 503: nothing seems unreadable, empty or missing")
+    func descriptors() async throws {
+        try Data("0123456789".utf8).write(to: folder.file("digits"))
+        let (running, url) = try await start("0", ".", "--uploads")
+        defer { running.process.terminate() }
+        // Each answer ends its connection, so each question has its own, which is open before.
+        let sessions = [Session(), Session()]
+        for session in sessions {
+            #expect(try await session.request("\(url)/digits").serializingString().value == "0123456789")
+        }
+        let limit = Process()
+        limit.executableURL = URL(fileURLWithPath: "/usr/bin/prlimit")
+        limit.arguments = ["--pid", "\(running.process.processIdentifier)", "--nofile=3"]
+        try limit.start()
+        limit.waitUntilExit()
+        for (session, path) in zip(sessions, ["/digits", "/"]) {
+            let response = await session.request(url + path).serializingString().response
+            #expect(response.response?.statusCode == 503, "\(path): \(response)")
+        }
     }
 
     @Test("a folder is listed in lines, and for browsers as links; HEAD has the head alone")

@@ -61,22 +61,33 @@ package struct ValuePath: Equatable, Sendable {
     }
 
     /// Returns the values at the path, in order; `nil` when a member or an element of the path does not exist.
-    package func values(in root: JSONNode) -> [JSONNode]? {
+    package func values(in root: JSONNode) -> [JSONNode]? { values(in: root, skippingMissing: false) }
+
+    /// Returns the values at the path, in order, without those members and elements that do not exist.
+    package func presentValues(in root: JSONNode) -> [JSONNode] { values(in: root, skippingMissing: true) ?? [] }
+
+    private func values(in root: JSONNode, skippingMissing: Bool) -> [JSONNode]? {
         var values = [root]
         for step in steps {
             var next: [JSONNode] = []
             for value in values {
                 switch (step, value) {
                 case (.member(let name), _):
-                    guard let member = value.member(name) else { return nil }
+                    guard let member = value.member(name) else {
+                        if skippingMissing { continue }
+                        return nil
+                    }
                     next.append(member)
                 case (.element(let index), .array(let elements)):
                     let place = index < 0 ? elements.count + index : index
-                    guard elements.indices.contains(place) else { return nil }
+                    guard elements.indices.contains(place) else {
+                        if skippingMissing { continue }
+                        return nil
+                    }
                     next.append(elements[place])
                 case (.every, .array(let elements)): next += elements
                 case (.every, .object(let members)): next += members.map(\.value)
-                case (.element, _), (.every, _): return nil
+                case (.element, _), (.every, _): if !skippingMissing { return nil }
                 }
             }
             values = next

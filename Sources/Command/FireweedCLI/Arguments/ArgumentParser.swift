@@ -47,13 +47,17 @@ enum ArgumentParser {
         for use in OptionReader.cancelling(configured + cancelled) { try use.apply(to: &invocation) }
         let command = given.last { $0.option.names.contains("--from-curl") }?.value
         if let command {
-            var all = try CURLReader.invocations(of: command, base: invocation)
+            for use in cancelled where !use.cancels(anyOf: configured + given) { try CURLReader.checkKnows(use) }
+            let ignored = Set(cancelled.flatMap(\.option.names))
+            var all = try CURLReader.invocations(of: command, base: invocation, ignoring: ignored)
+            for index in all.indices {
+                all[index].prepareOutput(for: given)
+                for use in OptionReader.cancelling(given) { try use.apply(to: &all[index]) }
+            }
             invocation = all.removeFirst()
             invocation.following = all
-        }
-        for use in OptionReader.cancelling(given) {
-            try use.apply(to: &invocation)
-            for index in invocation.following.indices { try use.apply(to: &invocation.following[index]) }
+        } else {
+            for use in OptionReader.cancelling(given) { try use.apply(to: &invocation) }
         }
         // `help` is also accepted as a word, as in other commands; for a host named `help`, type a scheme or a path.
         if let topic = try helpTopic(of: words) {
@@ -199,10 +203,20 @@ enum ArgumentParser {
             guard words.isEmpty else {
                 throw UsageError(message: "--from-curl has method, URL and content; \"\(words[0])\" cannot go with it")
             }
+            // `InvocationRules` knows the URLs of one part alone.
+            if invocation.replacesOutput, !invocation.following.isEmpty, let file = invocation.outputFile,
+                !file.isNothingOrStandardOutput
+            {
+                throw UsageError(message: "--output is one file, and there are several URLs; use --download")
+            }
             for other in invocation.following { _ = try InvocationRules.checked(other) }
             return try InvocationRules.checked(invocation)
         }
         var words = words[...]
+        if let first = words.first, ["curl", "wget", "http", "https"].contains(first), words.count > 1 {
+            let hint = first == "curl" ? "; --from-curl has a curl command as one word, in quotes" : ""
+            throw UsageError(message: "\"\(first)\" is a command, and no URL\(hint)")
+        }
         if let first = words.first, words.count > 1, isMethod(first, before: words[words.startIndex + 1]) {
             invocation.method = first.uppercased()
             words = words.dropFirst()

@@ -20,7 +20,8 @@ enum ConfigurationFile {
         guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
             throw UsageError(message: "the configuration file \(path) is not UTF-8 text")
         }
-        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        // Some editors write a byte order mark.
+        let lines = text.trimmingPrefix("\u{FEFF}").split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         return try lines.enumerated().flatMap { number, line in
             let place = "\(path), line \(number + 1)"
             do {

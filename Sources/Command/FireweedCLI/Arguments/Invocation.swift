@@ -93,6 +93,8 @@ struct Invocation: Sendable, Equatable {
     var failsWithContent = false
     var ignoresStandardInput = false
     var isDownload = false
+    /// Whether `--output` and `--download` of the command line replace the files of a curl command.
+    var replacesOutput = false
     var goesOn = false
     var isStreamed = false
     /// The idle time-out in seconds; `nil` for no limit.
@@ -156,6 +158,8 @@ struct Invocation: Sendable, Equatable {
     var keepsSessionUnchanged = false
     var archiveFile: String?
     var retryCount: UInt = 0
+    /// Whether the retries are those of a curl command, which repeats every method, and not of our own `--retry`.
+    var retriesAsCURL = false
     var retryDelay: Double?
     var maximumRetryTime: Double?
     var maximumRedirectCount: Int?
@@ -260,11 +264,22 @@ extension Invocation {
 
     /// Sets the file and the credentials that a curl command gives for one of its URLs.
     private mutating func take(_ curl: CURLTransfer, _ number: Int, _ text: String) throws {
-        outputFile = try curl.file(ofURL: number, text)
-        isDownload = curl.isNamedByResponse(number)
-        if isDownload { outputFile = nil }
+        if !replacesOutput {
+            outputFile = try curl.file(ofURL: number, text)
+            isDownload = curl.isNamedByResponse(number)
+            if isDownload { outputFile = nil }
+        }
         guard authentication == nil, let parsedURL else { return }
         userInfo = try curl.credentials(for: parsedURL, ofURL: userInfo)
+    }
+
+    /// Makes room for the options of the command line that replace those of a curl command.
+    mutating func prepareOutput(for given: [OptionUse]) {
+        func has(_ name: String) -> Bool { given.contains { $0.option.names.contains(name) && !$0.isCancellation } }
+        if has("--output") || has("--download") { (replacesOutput, outputFile, isDownload) = (true, nil, false) }
+        if has("--continue") { savesAnyStatus = false }
+        // A user and a password are no token.
+        if has("--auth"), authenticationType == .bearer { authenticationType = nil }
     }
 
     /// Returns the invocation for one of several URLs, with its own output file; throws `UsageError` for a word that is
@@ -278,7 +293,7 @@ extension Invocation {
 
     /// A file name that `--output` gives to two of the URLs, among the first 100,000; `nil` if there is none.
     var sharedFile: String? {
-        guard curl == nil, let outputFile, !["/dev/null", "-", "/dev/stdout"].contains(outputFile) else { return nil }
+        guard curl == nil || replacesOutput, let outputFile, !outputFile.isNothingOrStandardOutput else { return nil }
         var names: Set<String> = []
         for pattern in urlPatterns {
             for index in 0..<pattern.count where names.count < 100_000 {
@@ -328,4 +343,9 @@ struct AddressRule: Sendable, Equatable {
         }
         return parts.allSatisfy { IPAddress($0) != nil } ? parts : nil
     }
+}
+
+extension String {
+    /// Whether a file's name is one that several responses may be written to.
+    var isNothingOrStandardOutput: Bool { ["/dev/null", "-", "/dev/stdout"].contains(self) }
 }

@@ -162,6 +162,7 @@ enum InvocationRules {
 
     private static func connection(_ invocation: Invocation) -> [(Bool, String)] {
         let type = invocation.authenticationType
+        let isTyped = invocation.curl == nil
         return [
             (
                 invocation.proxy != nil && !invocation.schemeProxies.isEmpty,
@@ -176,13 +177,19 @@ enum InvocationRules {
                 "--insecure and --cacert cannot go together"
             ),
             (
-                (invocation.alwaysTunnels || invocation.proxyAuthentication != nil) && invocation.proxy == nil,
-                "--proxytunnel and --proxy-auth-type need --proxy"
+                (invocation.alwaysTunnels || invocation.proxyAuthentication != nil) && invocation.proxy == nil
+                    && invocation.schemeProxies.isEmpty && !Proxy.isInEnvironment && invocation.curl == nil,
+                "--proxytunnel and --proxy-auth-type need --proxy, or a proxy in the environment"
             ),
-            (invocation.keyFile != nil && invocation.certificateFile == nil, "--key needs --cert"),
-            (invocation.keyPassphrase != nil && invocation.certificateFile == nil, "--cert-key-pass needs --cert"),
+            // curl ignores these options without the option that they belong to.
+            (isTyped && invocation.keyFile != nil && invocation.certificateFile == nil, "--key needs --cert"),
             (
-                (invocation.retryDelay != nil || invocation.maximumRetryTime != nil) && invocation.retryCount == 0,
+                isTyped && invocation.keyPassphrase != nil && invocation.certificateFile == nil,
+                "--cert-key-pass needs --cert"
+            ),
+            (
+                isTyped && (invocation.retryDelay != nil || invocation.maximumRetryTime != nil)
+                    && invocation.retryCount == 0,
                 "--retry-delay and --retry-max-time need --retry"
             ),
             (

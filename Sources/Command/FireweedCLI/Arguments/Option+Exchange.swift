@@ -16,7 +16,8 @@ extension Option {
         Option(
             names: ["--max-time"], group: .exchange, effect: .limit { $0.maximumTime = $1 },
             example: "fireweed --max-time 30 -d api.example/report.pdf",
-            help: "Give up when the whole takes longer; 0, the default, never does.", scope: .anyRequest),
+            help: "Give up when the whole takes longer, each time with --retry; 0, the default, never does.",
+            scope: .anyRequest),
         Option(
             names: ["--follow"], group: .exchange, effect: .flag { $0.followsRedirects = true },
             example: "fireweed --follow api.example/old",
@@ -30,14 +31,18 @@ extension Option {
             example: "fireweed --max-redirects 3 api.example/old",
             help: "Fail at the redirect after so many. Default: 20.", scope: .exchange),
         Option(
-            names: ["--retry"], group: .exchange, effect: .count(0...100) { $0.retryCount = UInt($1) },
+            names: ["--retry"], group: .exchange,
+            effect: .count(0...100) { ($0.retryCount, $0.retriesAsCURL) = (UInt($1), false) },
             example: "fireweed --retry 5 api.example/busy",
-            help: "Try again up to N times after failures that may pass, unless the method could take effect twice.",
+            help: "Try again up to N times after failures that may pass, unless the method could take effect twice or "
+                + "the server asks to wait for longer than a minute.",
             scope: .anyRequest),
         Option(
             names: ["--retry-delay"], group: .exchange, effect: .seconds { $0.retryDelay = $1 },
             example: "fireweed --retry 5 --retry-delay 2 api.example/busy",
-            help: "Wait so long before each retry, instead of longer each time.", scope: .anyRequest),
+            help: "Wait so long before each retry, instead of longer each time; longer if the server says, up to a "
+                + "minute or this delay.",
+            scope: .anyRequest),
         Option(
             names: ["--retry-max-time"], group: .exchange, effect: .seconds { $0.maximumRetryTime = $1 },
             example: "fireweed --retry 20 --retry-max-time 60 api.example/busy",

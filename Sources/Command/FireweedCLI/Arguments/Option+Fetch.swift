@@ -49,7 +49,8 @@ extension Option {
         Option(
             names: ["--save"], group: .fetch, effect: .word("FOLDER") { $0.saveFolder = $1 },
             example: "fireweed fetch --save pages --from urls.txt -o records.jsonl",
-            help: "Save each content in a file of FOLDER, named by the item's number and the URL.", scope: .fetch),
+            help: "Save each content in a file of FOLDER, named by the item's number and the URL. A file that is there "
+                + "is not replaced: another run needs another folder, or --continue.", scope: .fetch),
         Option(
             names: ["--omit-body"], group: .fetch, effect: .flag { $0.omitsContent = true },
             example: "fireweed fetch --omit-body --from urls.txt -o records.jsonl",

@@ -31,6 +31,11 @@ struct OptionUse: Sendable {
         return "\(place): \(message)"
     }
 
+    /// Whether this use of `--no-NAME` takes back one of these uses.
+    func cancels(anyOf uses: [OptionUse]) -> Bool {
+        uses.contains { !$0.isCancellation && $0.option.names == option.names }
+    }
+
     func apply(to invocation: inout Invocation) throws {
         switch option.effect {
         case .flag(let set): set(&invocation)

@@ -146,18 +146,17 @@ struct CURLContent: Sendable, Equatable {
         switch field.source {
         case .text(let text):
             try append(
-                Data(text.utf8), disposition, field, fileName: field.fileName,
+                .data(Data(text.utf8)), disposition, field, fileName: field.fileName,
                 type: field.type ?? field.fileName.flatMap(Self.type(ofFile:)), to: form)
         case .textOfFile(let path):
-            try append(
-                try LocalFile.data(path), disposition, field, fileName: field.fileName, type: field.type, to: form)
+            try append(try .of(path), disposition, field, fileName: field.fileName, type: field.type, to: form)
         case .files(let files) where files.count == 1:
             try append(file: files[0], disposition, field, to: form)
         case .files(let files):
             let inner = MultipartFormData(boundary: Self.boundary())
             for file in files { try append(file: file, "attachment", nil, to: inner) }
             let type = inner.contentType.replacing("multipart/form-data", with: "multipart/mixed")
-            try append(try inner.encode(), disposition, field, fileName: nil, type: type, to: form)
+            try append(.data(try inner.encode()), disposition, field, fileName: nil, type: type, to: form)
         }
     }
 
@@ -168,11 +167,26 @@ struct CURLContent: Sendable, Equatable {
         let type =
             file.type ?? file.fileName.flatMap(Self.type(ofFile:)) ?? Self.type(ofFile: file.path)
             ?? "application/octet-stream"
-        try append(try LocalFile.data(file.path), disposition, field, fileName: name, type: type, to: form)
+        try append(try .of(file.path), disposition, field, fileName: name, type: type, to: form)
+    }
+
+    /// The content of a part.
+    private enum PartContent {
+        case data(Data)
+        case file(URL)
+
+        /// Returns the content of a file, or of standard input for `-`; throws `UsageError`.
+        ///
+        /// A regular file is read as the form is sent, and again when the form is sent again; everything else is read
+        /// now.
+        static func of(_ path: String) throws -> PartContent {
+            guard path != "-", try LocalFile.isRegular(path) else { return .data(try LocalFile.data(path)) }
+            return .file(URL(fileURLWithPath: path, isDirectory: false))
+        }
     }
 
     private func append(
-        _ data: Data, _ disposition: String, _ field: CURLFormField?, fileName: String?, type: String?,
+        _ content: PartContent, _ disposition: String, _ field: CURLFormField?, fileName: String?, type: String?,
         to form: MultipartFormData
     ) throws {
         var headers: HTTPHeaders = [
@@ -184,7 +198,10 @@ struct CURLContent: Sendable, Equatable {
             if halves.count == 2 { headers.add(name: halves[0], value: halves[1]) }
         }
         try RequestPlan.check(headers)
-        form.append(InputStream(data: data), withLength: UInt64(data.count), headers: headers)
+        switch content {
+        case .data(let data): form.append(data, headers)
+        case .file(let file): form.append(file, headers)
+        }
     }
 
     /// Escapes a name for quotes, as browsers do (WHATWG HTML §4.10.21.8), or with backslashes (`--form-escape`).

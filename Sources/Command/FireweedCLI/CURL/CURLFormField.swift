@@ -42,13 +42,13 @@ struct CURLFormField: Equatable {
     init?(_ text: String, _ use: CURLUse) throws {
         guard let literal = CURLFormField(literally: text), case .text(let value) = literal.source else { return nil }
         self = literal
-        var rest = Substring(value).drop { $0 == " " || $0 == "\t" }
+        // `@`, `<` and `(` count only as the first character; spaces before names and texts do not count.
+        var rest = Substring(value)
         switch rest.first {
         case "@":
-            rest = rest.dropFirst()
             var files: [File] = []
             repeat {
-                if rest.first == "," { rest = rest.dropFirst() }
+                rest = rest.dropFirst().drop(while: Self.isBlank)
                 let path = Self.word(&rest, ending: ";,")
                 guard try readParameters(&rest, use, ending: ";,") else { return nil }
                 files.append(File(path: path, type: type, fileName: fileName))
@@ -56,17 +56,20 @@ struct CURLFormField: Equatable {
             } while rest.first == ","
             source = .files(files)
         case "<":
-            rest = rest.dropFirst()
+            rest = rest.dropFirst().drop(while: Self.isBlank)
             source = .textOfFile(path: Self.word(&rest, ending: ";"))
             guard try readParameters(&rest, use, ending: ";") else { return nil }
         case "(":
             throw use.wrongValue("a form within a form cannot be made")
         default:
+            rest = rest.drop(while: Self.isBlank)
             source = .text(Self.word(&rest, ending: ";"))
             guard try readParameters(&rest, use, ending: ";") else { return nil }
         }
         if !rest.isEmpty { return nil }
     }
+
+    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 
     /// Reads `;type=…`, `;filename=…` and `;headers=…`; returns false for another parameter, unless it follows `type=`
     /// and so belongs to the type.

@@ -41,9 +41,16 @@ struct CURLOptions {
         if invocation.compresses, isOfFile {
             return "curl does not compress: the command lacks the content, and has to be given it in compressed form"
         }
-        let isRepeated = ![.get, .head, .post].contains(plan.method)
-        guard invocation.followsRedirects, isRepeated else { return nil }
+        guard invocation.followsRedirects, repeatsMethod else { return nil }
         return "after a 303, curl repeats \(plan.method.rawValue), where fireweed sends GET"
+    }
+
+    /// Whether the method stays the same after a 301 or 302, as with curl's `-X`.
+    private var repeatsMethod: Bool { ![.get, .head, .post].contains(plan.method) }
+
+    private var sendsContent: Bool {
+        if case .none = plan.content { return false }
+        return true
     }
 
     private var options: [[String]] {
@@ -51,6 +58,8 @@ struct CURLOptions {
         if invocation.followsRedirects {
             options.append([invocation.curl?.trustsRedirects == true ? "--location-trusted" : "-L"])
             options.append(["--max-redirs", "\(invocation.maximumRedirectCount ?? 20)"])
+            // With `-X`, curl keeps the method after a 301 or 302, but not the content.
+            if repeatsMethod, sendsContent { options += [["--post301"], ["--post302"]] }
             // Without `-b`, curl does not send cookies that a redirect has set.
             if invocation.curl?.keepsCookies != false { options.append(["-b", ""]) }
         }

@@ -8,29 +8,59 @@ import Glibc
 /// Reads curl commands.
 struct CURLReader {
     private let base: Invocation
+    /// The long names of curl's options that the command line takes back.
+    private let ignored: Set<String>
     private(set) var invocations: [Invocation] = []
     private var invocation: Invocation
     private var transfer = CURLTransfer()
     private var variables = CURLVariables()
     private var configurationDepth = 0
+    private let defaultScheme: Invocation.AuthenticationType?
 
     /// Returns the invocations of a command, one or more for each of the parts that `--next` separates; throws
     /// `UsageError`.
     ///
-    /// The command's options are added to `base`, after curl's own defaults for redirects and time-outs.
-    static func invocations(of command: String, base: Invocation) throws -> [Invocation] {
-        var reader = CURLReader(base)
+    /// The command's options are added to `base`, after curl's own defaults for redirects and time-outs. `ignored` are
+    /// names of our options that the command line takes back.
+    static func invocations(
+        of command: String, base: Invocation, ignoring ignored: Set<String>
+    ) throws -> [Invocation] {
+        var reader = CURLReader(base, ignoring: Set(ignored.flatMap { curlNames[$0] ?? [String($0.dropFirst(2))] }))
         try reader.read(words(of: command))
         try reader.endTransfer(isLast: true)
         return reader.invocations
     }
 
-    private init(_ base: Invocation) {
+    /// curl's names of options that have another name here.
+    private static let curlNames = [
+        "--auth": ["user", "oauth2-bearer"], "--continue": ["continue-at"], "--upload": ["upload-file"],
+        "--output": ["output", "remote-name", "remote-name-all", "remote-header-name"],
+        "--download": ["remote-name", "remote-name-all", "remote-header-name"],
+        "--fail-with-body": ["fail", "fail-with-body"],
+        "--cert-key-pass": ["pass"], "--pin": ["pinnedpubkey"], "--check-status": ["fail"],
+    ]
+
+    /// Throws `UsageError` for an option that `--no-NAME` takes back, and that no curl command can have.
+    static func checkKnows(_ use: OptionUse) throws {
+        let names = use.option.names.filter { $0.hasPrefix("--") }
+        guard
+            !names.contains(where: { name in
+                (curlNames[name] ?? [String(name.dropFirst(2))]).contains { CURLRow.exactly($0) != nil }
+            })
+        else { return }
+        throw UsageError(message: "\(use.written) takes back nothing of a curl command; leave the option out there")
+    }
+
+    private init(_ base: Invocation, ignoring ignored: Set<String>) {
+        self.ignored = ignored
         var base = base
         // curl's defaults: redirects only with `-L`, at most 50 of them, and no time-out.
         base.followsRedirects = false
         base.maximumRedirectCount = 50
         base.timeout = nil
+        // The scheme of the defaults is that of their credentials, not of the command's.
+        defaultScheme = base.authenticationType
+        base.authenticationType = nil
         (self.base, invocation) = (base, base)
     }
 
@@ -39,6 +69,11 @@ struct CURLReader {
     private static func words(of command: String) throws -> [[UInt8]] {
         let command = withoutFence(command)
         try refuseOtherShells(command)
+        if let scalar = outsideQuotes(command).unicodeScalars.first(where: invisible.contains) {
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            throw UsageError(
+                message: "the command has an invisible character, U+\(code); type a blank there, or nothing")
+        }
         let home = getenv("HOME").map { String(cString: $0) }
         var tokens: ArraySlice<ShellToken>
         do { tokens = try ShellWords.tokens(of: command, home: home)[...] } catch let error as CURLParsingError {
@@ -73,11 +108,17 @@ struct CURLReader {
         }
     }
 
+    /// Characters of web pages and files that look like nothing, or like a blank: a byte order mark, spaces without a
+    /// line break, without width.
+    private static let invisible: Set<Unicode.Scalar> = ["\u{FEFF}", "\u{A0}", "\u{200B}", "\u{202F}", "\u{2060}"]
+
     /// Returns the command without the lines of Markdown's code fence around it.
     private static func withoutFence(_ command: String) -> String {
         var lines = command.trimmingCharacters(in: .whitespacesAndNewlines).split(
             omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        guard lines.count > 2, lines[0].hasPrefix("```"), lines[lines.count - 1] == "```" else { return command }
+        guard lines.count > 2, ["```", "~~~"].contains(lines[0].prefix(3)),
+            lines[lines.count - 1].trimmingPrefix(while: \.isWhitespace) == lines[0].prefix(3)
+        else { return command }
         lines.removeFirst()
         lines.removeLast()
         return lines.joined(separator: "\n")
@@ -214,6 +255,7 @@ struct CURLReader {
     }
 
     private mutating func apply(_ row: CURLRow, _ use: CURLUse) throws {
+        guard !ignored.contains(row.name) else { return }
         try row.effect(&invocation, &transfer, use)
     }
 
@@ -221,6 +263,11 @@ struct CURLReader {
         // A `--next` without a URL since the previous part ends no part: its options apply to the next. A last part
         // without a URL is dropped, unless it is the only one.
         if transfer.urls.isEmpty, !isLast || !invocations.isEmpty { return }
+        if invocation.authenticationType == nil, invocation.authentication == base.authentication,
+            invocation.authentication != nil
+        {
+            invocation.authenticationType = defaultScheme
+        }
         for part in try transfer.parts() { try invocations.append(part.applied(to: invocation)) }
         (invocation, transfer) = (base, CURLTransfer())
     }

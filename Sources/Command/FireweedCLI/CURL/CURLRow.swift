@@ -98,10 +98,13 @@ struct CURLRow: Sendable {
 
     /// Returns the row with a long name; as in curl, an unambiguous prefix is enough.
     static func named(_ name: String) -> CURLRow? {
-        if let exact = all.first(where: { $0.name == name }) { return exact }
+        if let exact = exactly(name) { return exact }
         let candidates = name.isEmpty ? [] : all.filter { $0.name.hasPrefix(name) }
         return candidates.count == 1 ? candidates[0] : nil
     }
+
+    /// Returns the row with exactly this long name.
+    static func exactly(_ name: String) -> CURLRow? { all.first { $0.name == name } }
 
     static func lettered(_ letter: Character) -> CURLRow? { all.first { $0.letter == letter } }
 }

@@ -108,7 +108,8 @@ extension CURLRow {
             invocation.print = transfer.isVerbose ? "Hhb" : isOn ? "hb" : transfer.isHead ? "h" : nil
             invocation.showsAll = isOn || transfer.isVerbose
         },
-        // `HeadPrinter.tells` sends the heads to standard error.
+        // The request's head goes to standard error, and without `-i` the responses' heads too
+        // (`HeadPrinter.errorParts`).
         .flag("verbose", "v") { invocation, transfer, isOn in
             invocation.print = isOn ? "Hhb" : transfer.includesHeads ? "hb" : nil
             invocation.showsAll = isOn || transfer.includesHeads
@@ -143,7 +144,10 @@ extension CURLRow {
         // For curl, a negative number means no limit. Here it becomes 10,000, the most that `--max-redirects` accepts.
         .own("max-redirs", nil, "--max-redirects") { Int($0).map { $0 < 0 ? "10000" : "\(min($0, 10_000))" } ?? $0 },
         .own("max-time", "m", "--max-time"), .own("connect-timeout", nil, "--connect-timeout"),
-        .own("retry", nil, "--retry") { Int($0).map { "\(min($0, 100))" } ?? $0 },
+        .value("retry") { invocation, _, use in
+            guard let count = Int(try use.text), count >= 0 else { throw use.wrongValue() }
+            (invocation.retryCount, invocation.retriesAsCURL) = (UInt(min(count, 100)), true)
+        },
         // For curl, 0 means increasing delays (`--retry-delay`) or no time limit (`--retry-max-time`). Both are the
         // defaults here, so 0 is left out.
         .own("retry-delay", nil, "--retry-delay") { Double($0) == 0 ? nil : $0 },
@@ -151,6 +155,8 @@ extension CURLRow {
         .flag("parallel", "Z") { $0.parallelCount = $2 ? max(50, $0.parallelCount) : 1 },
         .own("parallel-max", nil, "--parallel"),
         .own("proto", nil, "--proto"), .own("limit-rate", nil, "--limit-rate"),
+        // Without ALPN no server chooses HTTP/2.
+        .flag("alpn") { invocation, _, isOn in if !isOn { invocation.httpVersion = .http1Only } },
         .flag("http1.1") { $0.httpVersion = $2 ? .http1Only : .automatic },
         .flag("http2") { invocation, _, _ in invocation.httpVersion = .automatic },
         .flag("http2-prior-knowledge") { invocation, _, _ in invocation.httpVersion = .http2 },
@@ -214,7 +220,7 @@ extension CURLRow {
         ignored([
             ("buffer", "N"), ("progress-bar", "#"),
             ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
-            ("tcp-nodelay", nil), ("alpn", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
+            ("tcp-nodelay", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
             ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
             // For other protocols and other TLS libraries.
             ("ssl", nil), ("ssl-reqd", nil), ("ssl-no-revoke", nil), ("ssl-revoke-best-effort", nil),

@@ -47,7 +47,8 @@ extension CURLTransfer {
             last[key] = (last[key]?.index ?? index, cookie)
         }
         let ranked = last.values.map { index, cookie in
-            (cookie, rank: (cookie.path.count, cookie.domain.count, cookie.name.count, index))
+            let domain = cookie.domain.trimmingPrefix(".")
+            return (cookie, rank: (cookie.path.count, domain.count, cookie.name.count, index))
         }
         // Cookies with equally long paths are sent in the order of creation, so the rank becomes the creation time.
         return ranked.sorted { $0.rank > $1.rank }.enumerated().compactMap { index, ranked in
@@ -72,19 +73,62 @@ extension CURLTransfer {
     /// The parts of the first message that messages after a redirect may repeat.
     struct FirstMessage: Sendable {
         let isPOST: Bool
-        /// The content, if it is in memory.
-        let content: Data?
+        private let content: RepeatedContent
         let headers: HTTPHeaders
         /// `USER:PASSWORD`, or a token.
         let secret: String?
 
         init(_ plan: RequestPlan, _ invocation: Invocation) {
             isPOST = plan.method == .post
-            content = if case .data(let data, _) = plan.content { data } else { nil }
+            content =
+                switch plan.content {
+                case .none: .none
+                case .data(let data, let type): .data(data, type: type)
+                case .file(let file, let type): .file(file, type: type)
+                case .input, .stream: .unrepeatable
+                case .multipart(let form):
+                    (try? form.streams()).map { .form($0, type: form.sentContentType) } ?? .unrepeatable
+                }
             headers = plan.headers
             // Credentials in one of several URLs are only for that URL.
             secret = invocation.authentication ?? (invocation.urlCount > 1 ? nil : invocation.userInfo)
         }
+
+        /// Gives the content again to a request that has none.
+        func repeatContent(in request: inout URLRequest) {
+            switch content {
+            case .none: return
+            case .data(let data, let type):
+                request.httpBody = data
+                if !type.isEmpty { request.headers.add(.contentType(type)) }
+            case .file(let file, let type):
+                request.httpBodyStream = InputStream(url: file)
+                if let size = LocalFile.status(file.path)?.st_size {
+                    request.headers.add(name: "Content-Length", value: String(size))
+                }
+                if !type.isEmpty { request.headers.add(.contentType(type)) }
+            case .form(let streams, let type):
+                let (stream, byteCount) = streams()
+                request.httpBodyStream = stream
+                request.headers.add(name: "Content-Length", value: String(byteCount))
+                request.headers.add(.contentType(type))
+            case .unrepeatable: request.httpBodyStream = DescriptorStream.spent
+            }
+            // The first message's type replaces the one set above; its coding is repeated.
+            for name in ["Content-Type", "Content-Encoding"] {
+                if let value = headers[name] { request.headers.update(name: name, value: value) }
+            }
+        }
+    }
+
+    /// Content that a message after a redirect may repeat.
+    private enum RepeatedContent: Sendable {
+        case none
+        case data(Data, type: String)
+        case file(URL, type: String)
+        case form(MultipartFormData.Streams, type: String)
+        /// Content that was read once and is gone: a message that needs it fails.
+        case unrepeatable
     }
 
     /// Returns the message that curl would send after a redirect.
@@ -96,27 +140,29 @@ extension CURLTransfer {
     /// - Returns: the message to send.
     func redirected(_ request: URLRequest, from response: HTTPURLResponse, _ first: FirstMessage) -> URLRequest {
         var request = request
-        if let base = response.url, let location = response.value(forHTTPHeaderField: "Location"),
-            let url = CURLLocation.url(location, from: base)
+        if let base = response.url, let text = response.value(forHTTPHeaderField: "Location"),
+            let url = CURLLocation.url(Self.first(of: text, from: base, to: request.url), from: base)
         {
             request.url = url
         }
+        let (status, proposed) = (response.statusCode, request.httpMethod)
+        // With `-X` the method stays, but curl drops the content of `-d` and `-F` after a 301, 302 or 303 (unless
+        // `--post301` etc.), and that of `-T` after a 303.
+        let keepsContent =
+            content.upload == nil
+            ? !(301...303).contains(status) || statusesThatKeepPOST.contains(status) : status != 303
         if let method {
             request.httpMethod = method
-            // With `-X` the method stays, but curl drops the content after a 301, 302 or 303 (unless `--post301` etc.).
-            if !content.pieces.isEmpty, (301...303).contains(response.statusCode),
-                !statusesThatKeepPOST.contains(response.statusCode)
-            {
-                request.httpBody = Data()  // `nil` would send the same content again
-                for name in ["Content-Type", "Content-Length", "Transfer-Encoding"] { request.headers[name] = nil }
-            }
-        }
-        if method == nil, statusesThatKeepPOST.contains(response.statusCode), first.isPOST,
-            let content = first.content
-        {
+        } else if first.isPOST, statusesThatKeepPOST.contains(status) {
             request.httpMethod = "POST"
-            request.httpBody = content
-            request.headers["Content-Type"] = first.headers["Content-Type"]
+        }
+        if !content.isEmpty, !keepsContent {
+            // Without `httpBody`, content that is not in memory would be sent again (`RedirectHandler`).
+            let isSentAgain = request.httpBody == nil && proposed != "GET" && request.httpMethod == proposed
+            request.httpBody = isSentAgain ? Data() : nil
+            for name in ["Content-Type", "Content-Length", "Transfer-Encoding"] { request.headers[name] = nil }
+        } else if request.httpMethod != proposed {
+            first.repeatContent(in: &request)
         }
         if updatesReferer, let url = response.url {
             let text = URLShorthand.withoutUserInfo(url.absoluteString).url
@@ -124,6 +170,13 @@ extension CURLTransfer {
         }
         if trustsRedirects { addCredentials(to: &request, first) }
         return request
+    }
+
+    /// Returns the first of several `Location` fields, whose values are joined in `text`; `target` is where it leads.
+    private static func first(of text: String, from base: URL, to target: URL?) -> String {
+        guard let comma = text.firstRange(of: ", ") else { return text }
+        let first = String(text[..<comma.lowerBound])
+        return RedirectRules.target(of: first, from: base) == target ? first : text
     }
 
     private func addCredentials(to request: inout URLRequest, _ first: FirstMessage) {

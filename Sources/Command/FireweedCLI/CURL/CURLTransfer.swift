@@ -54,7 +54,7 @@ struct CURLTransfer: Sendable, Equatable {
     var lowestSpeed: Int?
     var lowSpeedSeconds: Int?
     private var proxyText: String?
-    /// The URL of a proxy, with user and password of `--proxy-user`, which replace those in the URL; empty for `-x ''`,
+    /// The URL of a proxy, with user and password of `--proxy-user` if the URL has none; empty for `-x ''`,
     /// which disables proxies.
     var proxy: String? {
         get {
@@ -201,11 +201,12 @@ enum CURLProxy {
         return "\(full[..<start])\(authority):\(port)\(full[authority.endIndex...])"
     }
 
+    /// Adds a user and a password to a proxy's URL that has none.
     static func adding(user: String, to proxy: String) -> String {
+        let start = CURLScheme.end(of: proxy)?.upperBound ?? proxy.startIndex
+        guard !proxy[start...].contains("@") else { return proxy }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
-        let start = CURLScheme.end(of: proxy)?.upperBound ?? proxy.startIndex
-        let rest = proxy[start...].lastIndex(of: "@").map { proxy[proxy.index(after: $0)...] } ?? proxy[start...]
-        return "\(proxy[..<start])\(parts.joined(separator: ":"))@\(rest)"
+        return "\(proxy[..<start])\(parts.joined(separator: ":"))@\(proxy[start...])"
     }
 }

@@ -22,7 +22,9 @@ struct FollowingRequests {
             let (next, storage) = try await Self.run(invocation, input)
             if code == .success { code = next }
             if next.isInterruption { return next }
-            cookies = storage?.cookies ?? cookies
+            // A part without -b FILE and -c has a storage that it does not use.
+            guard invocation.curl?.keepsCookies != false || invocation.sessionName != nil else { continue }
+            cookies = storage?.cookies ?? []
         }
         return code
     }

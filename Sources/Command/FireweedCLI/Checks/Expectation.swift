@@ -1,6 +1,8 @@
 // Expectations of a response; pure.
 
 import CommandLanguage
+import Fireweed
+import FireweedTransport
 import Foundation
 
 /// One fact of `--expect`: a subject, a comparison and a value.
@@ -39,17 +41,12 @@ struct Expectation: Equatable, Sendable {
     let value: String
     let text: String
 
-    /// True when the check needs the content in memory.
+    /// True when the check needs the content, as text in memory.
     var needsContent: Bool {
         switch subject {
         case .json, .body: true
         case .status, .header, .time: false
         }
-    }
-
-    /// True when the check needs the fields as they were received.
-    var needsFields: Bool {
-        if case .header = subject { true } else { false }
     }
 
     /// Reads `status==200`, `header.content-type~=json`, `json.items[0].id==7`, `body~=text` or `time<1.5`.
@@ -71,8 +68,8 @@ struct Expectation: Equatable, Sendable {
         let value = text[range.upperBound...].trimmingCharacters(in: .whitespaces)
         self.value = subject == .time ? Self.seconds(value) ?? value : value
         self.text = text
-        let needsNumber = subject == .time || subject == .status && comparison.isOrdering
-        if needsNumber, Double(self.value) == nil { return nil }
+        let isClass = subject == .status && !comparison.isOrdering && Self.isClass(self.value)
+        if subject == .time || subject == .status && !isClass, Double(self.value) == nil { return nil }
     }
 
     /// Returns the seconds of `5s` or `500ms` as text; `nil` for a value without a unit.
@@ -99,7 +96,10 @@ struct Expectation: Equatable, Sendable {
         var status: Int?
         /// Returns the values of the fields of this name, in their order.
         var fields: @Sendable (String) -> [String]
-        var content: Data?
+        /// The content as text, in its character set; `nil` if no expectation needs it, and for content that is not
+        /// text.
+        var text: String?
+        /// The time of all attempts.
         var seconds: Double
     }
 
@@ -115,25 +115,31 @@ struct Expectation: Equatable, Sendable {
         switch subject {
         case .status:
             guard let status = facts.status else { return "there is no response" }
-            return holds(.number(Double(status), "\(status)")) ? nil : "the status is \(status)"
+            return holds("\(status)") ? nil : "the status is \(status)"
         case .time:
             let text = String(format: "%.3f", facts.seconds)
-            return holds(.number(facts.seconds, text)) ? nil : "it took \(text) s"
+            return compareTime(facts.seconds) ? nil : "it took \(text) s"
         case .header(let name):
             let values = facts.fields(name)
             guard !values.isEmpty else { return comparison == .unequal ? nil : "there is no field \(name)" }
-            return values.contains { holds(.text($0)) } ? nil : "it is \(values.joined(separator: ", "))"
+            // With `!=`, none of the fields may have the value.
+            let isMet =
+                comparison == .unequal
+                ? values.allSatisfy { holds($0) } : values.contains { holds($0) }
+            return isMet ? nil : "it is \(values.joined(separator: ", "))"
         case .body:
-            let text = String(decoding: facts.content ?? Data(), as: UTF8.self)
-            return holds(.text(text)) ? nil : "it is \(text.prefix(200))"
+            guard let text = facts.text else { return "the content is not text" }
+            return holds(text) ? nil : "it is \(text.prefix(200))"
         case .json(let path):
-            guard let root = try? JSONReader.read(String(decoding: facts.content ?? Data(), as: UTF8.self)) else {
+            guard let roots = facts.text.flatMap(JSONReader.sequence), !roots.isEmpty else {
                 return "the content is not JSON"
             }
-            guard let values = path.values(in: root) else {
-                return comparison == .unequal ? nil : "there is nothing at \(path.text)"
-            }
-            let isMet = !values.isEmpty && values.allSatisfy { holds(Found($0)) }
+            let found = roots.map(path.values)
+            guard comparison == .unequal || !found.contains(nil) else { return "there is nothing at \(path.text)" }
+            // With `!=`, none of the values may be the given one; missing members do not count.
+            let values = comparison == .unequal ? roots.flatMap(path.presentValues) : found.flatMap { $0 ?? [] }
+            if values.isEmpty, comparison == .unequal { return nil }
+            let isMet = !values.isEmpty && values.allSatisfy { holds($0) }
             return isMet
                 ? nil
                 : values.isEmpty
@@ -142,49 +148,95 @@ struct Expectation: Equatable, Sendable {
         }
     }
 
-    /// A value of the response to compare.
-    private enum Found {
-        case number(Double, String)
-        case text(String)
-        case list([JSONNode])
+    /// Reads a number as `Decimal`, which has 38 digits; `nil` for other text, and for a number out of its range.
+    private static func decimal(_ text: String) -> Decimal? {
+        guard text.allSatisfy({ "0123456789+-.eE".contains($0) }),
+            let number = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !number.isNaN
+        else { return nil }
+        return number
+    }
 
-        init(_ node: JSONNode) {
+    /// Whether a value of JSON meets the comparison.
+    private func holds(_ node: JSONNode) -> Bool {
+        switch comparison {
+        case .equal: isEqual(to: node)
+        case .unequal: !isEqual(to: node)
+        case .contains:
             switch node {
-            case .literal(let word): self = Double(word).map { .number($0, word) } ?? .text(word)
-            case .string: self = .text(node.plainText)
-            case .array(let elements): self = .list(elements)
-            case .object: self = .text(node.text)
+            case .array(let elements): elements.contains(where: isEqual)
+            case .object(let members): members.map(\.value).contains(where: isEqual)
+            case .string, .literal: contains(node.plainText)
+            }
+        case .below, .atMost, .above, .atLeast:
+            switch node {
+            case .string, .literal: holdsInOrder(node.plainText, isText: node.typeName == "a string")
+            case .array, .object: false
             }
         }
     }
 
-    private func holds(_ found: Found) -> Bool {
-        switch (found, Double(value)) {
-        case (.number(let number, let text), let expected?) where comparison != .contains:
-            // A `Double` cannot represent every whole number above 2^53.
-            if let whole = Int64(text), let expected = Int64(value) { return compare(whole, expected) }
-            return compare(number, expected)
-        case (.number(_, let text), _), (.text(let text), _): return holds(text)
-        case (.list(let elements), _):
-            if comparison == .contains { return elements.contains { $0.plainText == value } }
-            let expected = (try? JSONReader.read(value))?.text ?? value
-            return compare(JSONNode.array(elements).text, expected)
+    /// Whether the value is this value of JSON: written as JSON, with the members of objects in any order, or a string
+    /// without its quotes.
+    private func isEqual(to node: JSONNode) -> Bool {
+        if let expected = try? JSONReader.read(value), Self.areEqual(node, expected) { return true }
+        return node.plainText == value
+    }
+
+    /// Whether a text contains the value, as it is or as a string of JSON.
+    private func contains(_ text: String) -> Bool { text.contains(value) || quoted.map(text.contains) == true }
+
+    /// The text of a value that is a string of JSON, in quotes; `nil` for any other.
+    private var quoted: String? {
+        guard value.hasPrefix("\""), let node = try? JSONReader.read(value) else { return nil }
+        return node.plainText
+    }
+
+    private static func areEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        switch (left, right) {
+        case (.literal(let left), .literal(let right)):
+            return left == right || decimal(left).map { $0 == decimal(right) } ?? false
+        case (.string, .string): return left.plainText == right.plainText
+        case (.array(let left), .array(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy(areEqual)
+        case (.object(let members), .object(let others)):
+            let names = Set(members.map { JSONEscapes.unescaped($0.name) })
+            guard names == Set(others.map { JSONEscapes.unescaped($0.name) }) else { return false }
+            return names.allSatisfy { name in
+                guard let left = left.member(name), let right = right.member(name) else { return false }
+                return areEqual(left, right)
+            }
+        default: return false
         }
     }
 
+    /// Whether a status, a field or the content meets the comparison.
     private func holds(_ text: String) -> Bool {
-        // `2xx` stands for a class of status codes.
-        if subject == .status, comparison == .equal || comparison == .unequal, value.hasSuffix("xx") {
-            return (value.prefix(1) == text.prefix(1)) == (comparison == .equal)
+        switch comparison {
+        case .equal: isEqual(to: text)
+        case .unequal: !isEqual(to: text)
+        case .contains: contains(text)
+        case .below, .atMost, .above, .atLeast: holdsInOrder(text, isText: true)
         }
-        if comparison == .contains { return text.contains(value) }
-        if comparison.isOrdering, let number = Double(text), let expected = Double(value) {
-            return compare(number, expected)
-        }
-        // A value in quotes is a string of JSON.
-        if value.hasPrefix("\""), let node = try? JSONReader.read(value) { return compare(text, node.plainText) }
-        return compare(text, value)
     }
+
+    private func isEqual(to text: String) -> Bool {
+        // `2xx` means every status from 200 to 299.
+        if subject == .status, Self.isClass(value) { return value.prefix(1) == text.prefix(1) }
+        return text == value || text == quoted
+    }
+
+    /// Compares numbers if the value is one, else texts; a text that is no number is in no order to a number.
+    private func holdsInOrder(_ text: String, isText: Bool) -> Bool {
+        guard let expected = Double(value) else { return isText && compare(text, quoted ?? value) }
+        guard let number = Double(text) else { return false }
+        // A `Double` cannot represent every number of more than 15 digits.
+        if let number = Self.decimal(text), let expected = Self.decimal(value) { return compare(number, expected) }
+        return compare(number, expected)
+    }
+
+    private static func isClass(_ value: String) -> Bool { value.wholeMatch(of: /[1-9][xX][xX]/) != nil }
+
+    private func compareTime(_ seconds: Double) -> Bool { Double(value).map { compare(seconds, $0) } ?? false }
 
     private func compare<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
         switch comparison {
@@ -196,5 +248,15 @@ struct Expectation: Equatable, Sendable {
         case .atLeast: left >= right
         case .contains: false
         }
+    }
+}
+
+extension Expectation.CheckedResponse {
+    /// The properties of a response; `nil` for a request that had none.
+    init(_ response: (any ResponseContext)?, text: String?, seconds: Double) {
+        let fields: @Sendable (String) -> [String] = { name in
+            response?.head?.values(of: name) ?? response?.responseField(name).map { [$0] } ?? []
+        }
+        self.init(status: response?.statusCode, fields: fields, text: text, seconds: seconds)
     }
 }

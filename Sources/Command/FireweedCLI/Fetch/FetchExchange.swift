@@ -8,8 +8,7 @@ import Foundation
 /// Makes the requests of a run, over the connections of one session.
 struct FetchExchange: Sendable {
     private let invocation: Invocation
-    let session: Session
-    private let cookies: HTTPCookieStorage?
+    private let made: SessionMaker.Made
     /// Credentials of the command line, for every request without its own.
     private let givenAuthentication: Authentication?
     private let kept: SessionUse
@@ -49,11 +48,13 @@ struct FetchExchange: Sendable {
             interceptors: Self.limiter(invocation, fleet).map { [$0] } ?? [],
             sharedCache: invocation.usesCache ? fleet.map { FleetCache(fleet: $0) } : nil)
         kept.begin(with: made.cookies)
-        (session, cookies, self.kept) = (made.session, made.cookies, kept)
+        (self.made, self.kept) = (made, kept)
     }
 
+    var session: Session { made.session }
+
     /// Writes the session's file; returns the failure in words, `nil` on success.
-    func keep() -> String? { kept.keep(cookies) }
+    func keep() -> String? { kept.keep(made.cookies) }
 
     private static func limiter(_ invocation: Invocation, _ fleet: Fleet?) -> RateLimiter? {
         guard let interval = invocation.requestInterval else { return nil }
@@ -76,15 +77,6 @@ struct FetchExchange: Sendable {
         return record
     }
 
-    /// Returns the message of a request that has content, or whose response is saved.
-    private func message(_ request: FetchRequest, _ headers: HTTPHeaders) -> URLRequest {
-        var message = URLRequest(url: request.url)
-        message.method = request.method
-        message.headers = headers
-        message.httpBody = request.content
-        return message
-    }
-
     /// Returns the credentials of a request: those of its URL, else of the command line, else of the session.
     private func authentication(for request: FetchRequest) -> Authentication? {
         if let userInfo = request.userInfo { return Authentication(type: .basic, secret: userInfo) }
@@ -92,11 +84,14 @@ struct FetchExchange: Sendable {
     }
 
     private func headers(of request: FetchRequest, _ authentication: Authentication?) -> HTTPHeaders {
-        guard authentication != nil || kept.saved.fields != nil else { return request.headers }
+        guard authentication != nil || kept.restored != nil else { return request.headers }
         var headers = request.headers
         var own = removedNames.union(headers.map { $0.name.lowercased() })
         if request.userInfo != nil || givenAuthentication != nil { own.insert("authorization") }
         kept.addFields(for: request.url, to: &headers, unless: own)
+        if let cookies = headers["Cookie"], kept.restored != nil {
+            headers.update(name: "Cookie", value: kept.cookieField(cookies, for: request.url))
+        }
         authentication?.addField(to: &headers)
         return headers
     }
@@ -104,13 +99,15 @@ struct FetchExchange: Sendable {
     private func fetch(_ request: FetchRequest, _ record: inout FetchRecord) async {
         let authentication = authentication(for: request)
         let headers = headers(of: request, authentication)
-        // Without content no `URLRequest` is made, since making one takes microseconds, and reading it takes as many.
-        let task =
-            request.content == nil
-            ? session.request(request.url, method: request.method, headers: headers)
-            : session.request(message(request, headers))
+        // An upload may have content with every method, GET among them.
+        let task: DataRequest =
+            if let content = request.content {
+                session.upload(content, to: request.url, method: request.method, headers: headers)
+            } else {
+                session.request(request.url, method: request.method, headers: headers)
+            }
         authentication?.apply(to: task)
-        if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
+        if invocation.retryCount > 0 { task.validate { [weak task, made] _, _, _ in made.validation(of: task) } }
         // The Swift task is never cancelled: a signal cancels the requests.
         let response = await task.serializingData(
             automaticallyCancelling: false, emptyResponseCodes: RequestRunner.everyStatus
@@ -128,14 +125,24 @@ struct FetchExchange: Sendable {
 
     private func save(_ request: FetchRequest, _ record: inout FetchRecord) async {
         let file = file(of: record.item, request)
+        // Symbolic links count too, whose targets may be missing.
+        let isThere = (try? FileManager.default.attributesOfItem(atPath: file)) != nil
+        guard invocation.goesOn || !isThere else {
+            record.error = "\(file) is there already, and is not replaced; --save another folder, or --continue"
+            return
+        }
         let authentication = authentication(for: request)
-        let message = message(request, headers(of: request, authentication))
+        var message = URLRequest(url: request.url)
+        message.method = request.method
+        message.headers = headers(of: request, authentication)
         // A killed run may have left a file without a record; a resumed run replaces this file.
         var options: DownloadRequest.Options = [.createIntermediateDirectories, .waitForValidation]
         if invocation.goesOn { options.insert(.removePreviousFile) }
-        let task = session.download(message) { [options] _, _ in (URL(fileURLWithPath: file), options) }
+        let task = session.download(message, uploading: request.content.map { .data($0) }) { [options] _, _ in
+            (URL(fileURLWithPath: file), options)
+        }
         authentication?.apply(to: task)
-        if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
+        if invocation.retryCount > 0 { task.validate { [weak task, made] _, _, _ in made.validation(of: task) } }
         task.staged(beside: URL(fileURLWithPath: file))
         let response = await task.serializingDownloadedFileURL().response
         note(task, response.context, response.error, for: request, &record)
@@ -145,15 +152,16 @@ struct FetchExchange: Sendable {
         check(response.context, nil, &record)
     }
 
-    /// Sets a record's error to the expectations that its response does not meet.
+    /// Adds the expectations that a response does not meet to its record's error.
     private func check(_ response: any ResponseContext, _ content: Data?, _ record: inout FetchRecord) {
-        guard !invocation.expectations.isEmpty, record.error == nil else { return }
-        let headers = response.response?.headers
+        guard !invocation.expectations.isEmpty else { return }
+        let needsContent = invocation.expectations.contains(where: \.needsContent)
         let facts = Expectation.CheckedResponse(
-            status: record.status, fields: { name in headers?[name].map { [$0] } ?? [] }, content: content,
-            seconds: record.metrics?.taskInterval.duration ?? 0)
+            response,
+            text: needsContent ? MessageText.text(content ?? Data(), type: record.contentType, charset: nil) : nil,
+            seconds: record.seconds ?? 0)
         let failures = Expectation.failures(of: invocation.expectations, facts)
-        if !failures.isEmpty { record.error = failures.joined(separator: "; ") }
+        if !failures.isEmpty { record.error = (failures + [record.error].compactMap(\.self)).joined(separator: "; ") }
     }
 
     private func note(
@@ -162,15 +170,18 @@ struct FetchExchange: Sendable {
     ) {
         record.status = response.statusCode
         record.metrics = response.metrics
+        record.seconds = task.secondsOfAllAttempts
         record.attemptCount = task.retryCount + 1
         record.contentType = response.responseField("Content-Type")
         if let url = response.responseURL, url != request.url { record.finalURL = url }
         if invocation.isVerbose, let metrics = record.metrics {
-            Terminal.tell(text.heads(of: metrics, omitting: removedNames))
+            let source = metrics.responseSource
+            if source == .network || source == .revalidation {
+                Terminal.tell(text.heads(of: metrics, omitting: removedNames))
+            }
+            if invocation.usesCache, !invocation.isQuiet { Terminal.tell("\(CacheFolder.note(of: metrics))") }
         }
-        // A status that remains after the last retry is a result, and not an error.
-        guard let error, !(error.underlyingError is RequestRunner.RefusedStatus) else { return }
-        if record.status == nil || !error.isResponseSerializationError {
+        if let error, record.status == nil || !error.isResponseSerializationError {
             record.error = ErrorText(error, invocation, record.metrics).message
         }
     }

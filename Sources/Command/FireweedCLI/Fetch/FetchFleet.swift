@@ -48,11 +48,11 @@ final class FetchFleet: Sendable {
     /// A run adds no more items while the shared list has this number of unfinished items, or more.
     private static let backlog = 10_000
 
-    /// Makes the run's part in the list.
+    /// Prepares this run to share the list.
     ///
     /// - Parameters:
     ///   - url: the server.
-    ///   - invocation: the name of the list, and the lease.
+    ///   - invocation: the command line, with the list's name and the lease.
     ///   - defaults: the command line's settings for every request.
     /// - Throws: `UsageError` if the URL is not that of a Redis or Valkey server.
     init(url: String, _ invocation: Invocation, defaults: FetchDefaults) throws {

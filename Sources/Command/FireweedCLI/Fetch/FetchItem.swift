@@ -62,7 +62,7 @@ struct FetchItem: Sendable {
 struct FetchDefaults: Sendable {
     /// The scheme for URLs without a scheme; `nil` applies the rule of `URLShorthand`.
     var scheme: String?
-    /// The schemes that may be sent; `nil` for all.
+    /// The URL schemes that are allowed; `nil` allows all.
     var allowedSchemes: Set<String>?
     var headers = HTTPHeaders()
 

@@ -10,6 +10,8 @@ struct FetchRecord: Sendable {
     var status: Int?
     var attemptCount = 0
     var metrics: TaskMetrics?
+    /// The time of all attempts.
+    var seconds: TimeInterval?
     var contentType: String?
     /// The URL after redirects; `nil` without redirects.
     var finalURL: URL?
@@ -70,8 +72,8 @@ struct FetchRecord: Sendable {
         return line.bytes
     }
 
-    /// Adds the total time and two times of the last exchange: to connect, and from the request to the response's first
-    /// byte.
+    /// Adds the time of all attempts and two times of the last exchange: to connect, and from the request to the
+    /// response's first byte.
     private func addSeconds(_ metrics: TaskMetrics, to line: inout RecordLine) {
         let last = metrics.transactionMetrics.last
         func span(_ start: Date?, _ end: Date?) -> TimeInterval? {
@@ -79,7 +81,7 @@ struct FetchRecord: Sendable {
             return max(0, end.timeIntervalSince(start))
         }
         line.add("seconds", json: "{\"total\": ")
-        line.append(seconds: metrics.taskInterval.duration)
+        line.append(seconds: seconds ?? metrics.taskInterval.duration)
         for (name, span) in [
             ("connect", span(last?.connectStartDate, last?.connectEndDate)),
             ("first_byte", span(last?.requestStartDate, last?.responseStartDate)),

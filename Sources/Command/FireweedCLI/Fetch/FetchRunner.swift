@@ -48,6 +48,9 @@ struct FetchRunner: Sendable {
         } catch {
             throw OutputError(errorDescription: "the folder \(folder) cannot be made: \(error.plainText)")
         }
+        guard FileManager.default.isWritableFile(atPath: folder) else {
+            throw OutputError(errorDescription: "the folder \(folder) cannot be written to: that is not permitted")
+        }
     }
 
     /// The events of the loop.

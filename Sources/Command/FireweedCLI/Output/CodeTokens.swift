@@ -100,7 +100,7 @@ struct CodeScanner {
         guard let quote = current else { return 0 }
         var count = 1
         while let scalar = scalar(count), !Self.isLineBreak(scalar) {
-            // A backslash before a line break continues the string.
+            // A quote, a line feed or a carriage return after a backslash does not end the string.
             count += scalar == "\\" ? 2 : 1
             if scalar == quote { break }
         }

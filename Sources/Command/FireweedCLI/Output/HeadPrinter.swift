@@ -17,7 +17,7 @@ struct HeadPrinter: Sendable {
     /// Whether a proxy's responses to CONNECT are left out of standard output; standard error gets them.
     var hidesTunnels = false
     /// The letters of `--print` whose parts are written to standard error, as with curl's `-v`.
-    var tells: [Character] = []
+    var errorParts: [Character] = []
     /// Writes the output.
     let write: @Sendable (TerminalText) -> Void
 
@@ -28,7 +28,8 @@ struct HeadPrinter: Sendable {
             if parts.contains("H") { write(text.head(exchange.request), for: "H") }
             if exchange.hasRequestContent, !contentText.isEmpty { write(contentText, for: "B") }
         case .intermediate(let exchange):
-            guard showsAll, parts.contains("h"), !(hidesTunnels && exchange.isTunnel && !tells.contains("h")) else {
+            guard showsAll, parts.contains("h"), !(hidesTunnels && exchange.isTunnel && !errorParts.contains("h"))
+            else {
                 return
             }
             exchange.responses.forEach(writeResponse)
@@ -47,11 +48,11 @@ struct HeadPrinter: Sendable {
     }
 
     private func writeResponse(_ head: [UInt8]) {
-        if isRaw, !tells.contains("h") { Terminal.write(head) } else { write(text.head(head), for: "h") }
+        if isRaw, !errorParts.contains("h") { Terminal.write(head) } else { write(text.head(head), for: "h") }
     }
 
     private func write(_ text: TerminalText, for part: Character) {
-        if tells.contains(part) { Terminal.tell(text) } else { write(text) }
+        if errorParts.contains(part) { Terminal.tell(text) } else { write(text) }
     }
 
     /// Shows trailers, or an incomplete head.

@@ -111,6 +111,8 @@ enum Terminal {
         }
     }
 
+    /// Writes all bytes, or ends the process if standard output cannot be written; text for another descriptor, such as
+    /// standard error on a full disk, is then lost.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var offset = 0
         while offset < bytes.count {
@@ -119,8 +121,8 @@ enum Terminal {
                 offset += count
             } else if errno != EINTR {
                 let reason = errno
-                if reason == EPIPE { exit(ExitCode.failure.rawValue) }
-                if descriptor == STDOUT_FILENO {
+                guard descriptor == STDOUT_FILENO else { return }
+                if reason != EPIPE {
                     tell("fireweed: standard output cannot be written: \(String(cString: strerror(reason)))\n")
                 }
                 exit(ExitCode.failure.rawValue)

@@ -44,7 +44,10 @@ struct HostProbe {
         guard let url = URL(string: "https://\(host):\(port)/") else { return .usage }
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = Double(Self.timeoutMilliseconds) / 1000
+        configuration.headers = [.userAgent("fireweed/\(AFInfo.version)")]
         var options = TransportOptions()
+        // The lines above are of a direct connection, so this one is direct too.
+        options.proxy = Proxy.none
         try SessionMaker.applyTLS(invocation, to: &options)
         let session = Session(
             configuration: configuration, serverTrustManager: try CommandTrust.manager(for: invocation),
@@ -52,15 +55,20 @@ struct HostProbe {
         let response = await session.request(url, method: .head).serializingData(emptyResponseCodes: Set(100..<600))
             .response
         let transaction = response.metrics?.transactionMetrics.last
-        if let error = response.error, response.response == nil {
-            let failure = ErrorText(error)
+        let failure = response.response == nil ? response.error.map { ErrorText($0) } : nil
+        let version = transaction?.negotiatedTLSProtocolVersion
+        if let failure, version == nil || failure.code == .tls {
             Terminal.write("TLS       \(failure.message)\n")
             return failure.code
         }
-        let version = transaction?.negotiatedTLSProtocolVersion ?? "unknown"
         let cipherSuite = transaction?.negotiatedTLSCipherSuite ?? "unknown"
         let verdict = invocation.isInsecure ? "certificate not checked" : "certificate trusted"
-        Terminal.write("TLS       \(version), \(cipherSuite), \(verdict)\n")
+        Terminal.write("TLS       \(version ?? "unknown"), \(cipherSuite), \(verdict)\n")
+        if let failure {
+            let silence = "no answer within \(Self.timeoutMilliseconds / 1000) s"
+            Terminal.write("HTTP      \(failure.code == .timedOut ? silence : failure.message)\n")
+            return failure.code
+        }
         if let status = response.response?.statusCode {
             Terminal.write("HTTP      \(transaction?.networkProtocolName ?? "http/1.1"), status \(status)\n")
         }

@@ -43,7 +43,8 @@ final class Interruption: Sendable {
             sigaddset(&numbers, number)
         }
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
-        signal(SIGINT) { _ in Interruption.die(of: SIGINT) }
+        // A signal that is ignored from the start stays ignored, as in a shell script's `command &`.
+        if !InterruptionSignals.isIgnored(SIGINT) { signal(SIGINT) { _ in Interruption.die(of: SIGINT) } }
     }
 
     /// Ends the process; with `interrupted` by SIGINT, since a shell ends its loop only if a command died of SIGINT.
@@ -150,7 +151,7 @@ private final class InterruptionSignals: Sendable {
         for listener in told.reversed() { listener.action(listener.signal.load(ordering: .acquiring)) }
     }
 
-    private static func isIgnored(_ number: Int32) -> Bool {
+    fileprivate static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
         let address: (__sighandler_t?) -> Int = { unsafeBitCast($0, to: Int.self) }

@@ -11,11 +11,7 @@ extension RequestRunner {
     func append(to file: CURLAppendedFile, _ shared: Interruption?) async -> ExitCode {
         let request = session.streamRequest(compressedMessage, uploading: sentContent)
         authentication?.apply(to: request)
-        let limit = Int(invocation.retryCount)
-        request.validate { [weak request] _, response in
-            let isRetried = request.map { $0.retryCount < limit } ?? false
-            return isRetried ? Self.retried(response) : .success(())
-        }
+        request.validate { [weak request, made] _, _ in made.validation(of: request) }
         let meter = TransferMeter()
         if canShowMeter { request.downloadProgress(queue: .global()) { meter.show($0) } }
         let interruption = shared ?? Interruption { request.cancel() }
@@ -38,16 +34,18 @@ extension RequestRunner {
         if let code = interruption.code { return code }
         if shared == nil { interruption.end() }
         if let answer = completion.response { showHead(of: answer) }
-        return finish(growth, completion)
+        return finish(request, growth, completion)
     }
 
-    private func finish(_ growth: FileGrowth, _ completion: DataStreamRequest.Completion) -> ExitCode {
+    private func finish(
+        _ request: DataStreamRequest, _ growth: FileGrowth, _ completion: DataStreamRequest.Completion
+    ) -> ExitCode {
         let path = growth.file.path
         if let failure = growth.failure {
             Terminal.tell("fireweed: \(path) cannot be written: \(failure)\n")
             return .failure
         }
-        let outcome = RequestOutcome(error: visible(completion.error), context: completion)
+        let outcome = RequestOutcome(request: request, error: completion.error, context: completion)
         guard outcome.error == nil, let response = completion.response else {
             if growth.hasGrown { note(Self.continuation) }
             return finish(outcome)

@@ -30,7 +30,7 @@ extension RequestRunner {
         // The process may end before the library removes its temporary files, so they are removed now.
         if response.error != nil { task.removeTemporaryFiles() }
         if let code = interruption.code {
-            if place != nil, response.resumeData != nil { note(Self.continuation) }
+            if let place, FileManager.default.fileExists(atPath: place.path) { note(Self.continuation) }
             return code
         }
         if shared == nil { interruption.end() }
@@ -47,8 +47,7 @@ extension RequestRunner {
             return .failure
         }
         if let saved, invocation.keepsRemoteTime { setTime(of: saved, response.response) }
-        return finish(
-            response, saved, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
+        return finish(task, response, saved, hasPartialFile: place != nil)
     }
 
     /// Returns the file with a response's content.
@@ -63,15 +62,15 @@ extension RequestRunner {
         return target
     }
 
-    /// Refuses a status that `--retry` retries, while retries are left, and a status whose content is not saved.
+    /// The error of a response whose content is not saved, for its status.
+    private struct RefusedStatus: Error {}
+
+    /// Refuses a status for which the request is tried again, and a status whose content is not saved.
     ///
     /// A 304 has no content, so the file stays.
     private func validate(_ task: DownloadRequest) {
-        let limit = Int(invocation.retryCount)
-        task.validate { [weak task, invocation] _, response, _ in
-            // The last response is treated as if there were no retries.
-            let isRetried = task.map { $0.retryCount < limit } ?? false
-            if isRetried, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
+        task.validate { [weak task, made, invocation] _, response, _ in
+            if case .failure(let error) = made.validation(of: task) { return .failure(error) }
             let status = response.statusCode
             let isSaved = status != 304 && (invocation.savesEveryStatus || invocation.isSuccess(status))
             return isSaved ? .success(()) : .failure(RefusedStatus())
@@ -103,18 +102,19 @@ extension RequestRunner {
     }
 
     private func finish(
-        _ response: AFDownloadResponse<URL>, _ savedFile: URL?, savedByteCount: Int64, hasPartialFile: Bool
+        _ task: DownloadRequest, _ response: AFDownloadResponse<URL>, _ savedFile: URL?, hasPartialFile: Bool
     ) -> ExitCode {
         if response.error?.underlyingError is RefusedStatus {
-            return nothingSaved(RequestOutcome(context: response.context))
+            return nothingSaved(RequestOutcome(request: task, context: response.context))
         }
-        if let file = savedFile, let metrics = response.metrics {
+        if let file = savedFile {
             let attributes = try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
             let isFile = attributes?[.type] as? FileAttributeType == .typeRegular
-            let count = isFile ? attributes?[.size] as? Int64 ?? savedByteCount : savedByteCount
-            let seconds = String(format: "%.1f s", metrics.taskInterval.duration)
+            let count = isFile ? attributes?[.size] as? Int64 : nil
             let name = invocation.curl?.includesHeads == true ? invocation.outputFile ?? "" : file.relativePath
-            note("Saved \(ProgressBar.size(count)) to \(name) in \(seconds)\n")
+            let seconds = String(format: "%.1f s", task.secondsOfAllAttempts ?? 0)
+            let size = ProgressBar.size(count ?? task.downloadProgress.completedUnitCount)
+            note("Saved \(size) to \(name) in \(seconds)\n")
             if invocation.curl == nil, let coding = response.response?.value(forHTTPHeaderField: "Content-Encoding") {
                 note("Its content has the coding \(coding), as the server sent it\n")
             }
@@ -122,7 +122,7 @@ extension RequestRunner {
         if hasPartialFile, response.resumeData != nil {
             Terminal.tell(Self.continuation)
         }
-        var outcome = RequestOutcome(error: response.error, context: response.context)
+        var outcome = RequestOutcome(request: task, error: response.error, context: response.context)
         if invocation.outputFile == nil, let name = savedFile?.relativePath {
             outcome.savedFile = name.hasPrefix("./") ? String(name.dropFirst(2)) : name
         }
@@ -131,13 +131,13 @@ extension RequestRunner {
 
     /// Prints that nothing was saved because of the status; returns the exit code.
     func nothingSaved(_ outcome: RequestOutcome) -> ExitCode {
-        let (code, status) = (finish(outcome), outcome.status ?? 0)
+        let status = outcome.status ?? 0
         // A curl command with a condition expects a 304: there is nothing new to save.
-        if status == 304, invocation.curl != nil { return code }
-        let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
-        let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
-        if !isSilent { Terminal.tell("fireweed: \(urlPrefix)nothing was saved: the status is \(status)\(hint)\n") }
-        return code == .success ? .failure : code
+        if status == 304, invocation.curl != nil { return finish(outcome) }
+        var outcome = outcome
+        let hint = invocation.savesEveryStatus ? "" : "; --any-status saves it"
+        outcome.refusal = "nothing was saved: the status is \(status)\(hint)"
+        return finish(outcome)
     }
 
     /// Sets a file's modification time to `Last-Modified`.
@@ -179,7 +179,7 @@ extension RequestRunner {
         authentication?.apply(to: request)
         let response = await request.serializingData(emptyResponseCodes: Self.everyStatus).response
         guard response.error == nil, let answer = response.response else {
-            return finish(RequestOutcome(error: response.error, context: response.context))
+            return finish(RequestOutcome(request: request, error: response.error, context: response.context))
         }
         let difference: TerminalText
         let length = answer.headers["Content-Length"].flatMap { Int64($0) }

@@ -8,6 +8,7 @@ import Synchronization
 extension RequestRunner {
     /// The outcome of a request.
     struct RequestOutcome {
+        let request: Request
         var error: AFError?
         /// Response and metrics, which are made on first access; `nil` for a request that could not be made.
         var context: (any ResponseContext)?
@@ -17,32 +18,37 @@ extension RequestRunner {
         var savedFile: String?
         /// Why the values of `--select` could not be printed.
         var printingFailure: String?
+        /// Why the content was not saved.
+        var refusal: String?
 
         var response: HTTPURLResponse? { context?.response }
         var metrics: TaskMetrics? { context?.metrics }
+        /// The time of all attempts.
+        var seconds: TimeInterval? { request.secondsOfAllAttempts }
         var status: Int? { context?.statusCode }
         var contentType: String? { context?.responseField("Content-Type") }
     }
 
     func finish(_ outcome: RequestOutcome) -> ExitCode {
         if invocation.isOffline, outcome.status != nil { return .success }
-        if invocation.isVerbose, invocation.usesCache, let metrics = outcome.metrics {
+        if invocation.isVerbose, invocation.usesCache, !invocation.isQuiet, let metrics = outcome.metrics {
             Terminal.tell("\(CacheFolder.note(of: metrics))")
         }
         if invocation.showsTiming, let metrics = outcome.metrics {
             Terminal.tell("\(Waterfall(metrics).text(width: Terminal.width))")
         }
-        if parts.contains("m"), let seconds = outcome.metrics?.taskInterval.duration {
+        if parts.contains("m"), let seconds = outcome.seconds {
             Terminal.write("Elapsed time: \(String(format: "%.3f", seconds)) s\n")
         }
         let (code, message) = keepFiles(of: outcome) ?? verdict(outcome)
         let isSilent = invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false
         if let message, !isSilent { Terminal.tell("fireweed: \(urlPrefix)\(message)\n") }
-        let isMet = outcome.error != nil || meetsExpectations(outcome)
-        let isOnlyPrinting = code == .failure && outcome.printingFailure != nil
-        let final = (code == .success || isOnlyPrinting) && !isMet ? ExitCode.serverError : code
+        let unmet = outcome.error == nil ? unmetExpectations(outcome) : []
+        for failure in unmet { Terminal.tell("fireweed: \(urlPrefix)\(failure)\n") }
+        let isOnlyOutput = code == .failure && (outcome.printingFailure ?? outcome.refusal) != nil
+        let final = (code == .success || isOnlyOutput) && !unmet.isEmpty ? ExitCode.serverError : code
         if let format = invocation.writeOut {
-            var written = WriteOut(outcome, plan, recorder?.last, code: final, message: message)
+            var written = WriteOut(outcome, plan, recorder?.last, code: final, message: message ?? unmet.first)
             let file = outcome.savedFile ?? invocation.outputFile ?? ""
             written.values.append(("filename_effective", JSONNode(text: file)))
             let text = written.text(format)
@@ -79,6 +85,7 @@ extension RequestRunner {
         }
         let isRefused = invocation.failsWithStatus && !invocation.isSuccess(status)
         let code = isRefused ? ExitCode(status: status) : .success
+        if let refusal = outcome.refusal { return (code == .success ? .failure : code, refusal) }
         // An error of the server has other content: its status is what scripts ask for.
         if let failure = outcome.printingFailure {
             return (
@@ -88,20 +95,24 @@ extension RequestRunner {
         return (code, code == .success ? nil : "the status is \(status)")
     }
 
-    /// Prints the expectations that are not met; returns true if all are met.
-    private func meetsExpectations(_ outcome: RequestOutcome) -> Bool {
-        guard !invocation.expectations.isEmpty else { return true }
-        let exchange = recorder?.last
-        let headers = outcome.response?.headers
+    /// Returns a sentence for each expectation that is not met.
+    private func unmetExpectations(_ outcome: RequestOutcome) -> [String] {
+        guard !invocation.expectations.isEmpty else { return [] }
         let facts = Expectation.CheckedResponse(
-            status: outcome.status,
-            fields: { name in
-                if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
-                return headers?[name].map { [$0] } ?? []
-            }, content: outcome.content, seconds: outcome.metrics?.taskInterval.duration ?? 0)
-        let failures = Expectation.failures(of: invocation.expectations, facts)
-        for failure in failures { Terminal.tell("fireweed: \(urlPrefix)\(failure)\n") }
-        return failures.isEmpty
+            outcome.context,
+            text: invocation.expectations.contains(where: \.needsContent)
+                ? text(of: outcome.content ?? Data(), ofType: outcome.contentType) : nil,
+            seconds: outcome.seconds ?? 0)
+        return Expectation.failures(of: invocation.expectations, facts)
+    }
+}
+
+extension Request {
+    /// The time from the start of the first attempt to the end of the last one, in seconds; `nil` without an attempt.
+    var secondsOfAllAttempts: TimeInterval? {
+        let intervals = allMetrics.map(\.taskInterval)
+        guard let first = intervals.first, let last = intervals.last else { return nil }
+        return max(0, last.end.timeIntervalSince(first.start))
     }
 }
 
@@ -152,7 +163,7 @@ extension WriteOut {
             ("errormsg", message.map(JSONNode.init(text:)) ?? .string("")), ("exitcode", number(code.rawValue)),
             ("http_code", status), ("http_version", .string(version)),
             ("local_ip", JSONNode(text: last?.localAddress ?? "")), ("local_port", number(last?.localPort ?? 0)),
-            ("method", JSONNode(text: plan.method.rawValue)),
+            ("method", JSONNode(text: last?.request.httpMethod ?? plan.method.rawValue)),
             ("num_connects", number(hops.count { !$0.isReusedConnection })),
             ("num_headers", number(exchange?.fields.count ?? 0)),
             ("redirect_url", JSONNode(text: outcome.redirectTarget?.absoluteString ?? "")),

@@ -62,7 +62,7 @@ extension RequestRunner {
         let response = await task.response
         meter.end()
         let outcome = RequestOutcome(
-            error: visible(response.error), context: response.context, content: response.data)
+            request: request, error: response.error, context: response.context, content: response.data)
         return Fetched(outcome: outcome, interruption: interruption.code)
     }
 
@@ -75,9 +75,10 @@ extension RequestRunner {
             var printer = printer(ofType: outcome.contentType)
             let isRefused = outcome.error != nil || invocation.refusedTarget(of: outcome.response) != nil
             let isHidden = isRefused && outcome.response?.isRedirect == true || hidesContent(of: outcome.status)
-            if parts.contains("b"), !isHidden {
-                Terminal.write(printer.take(outcome.content ?? Data()))
-                Terminal.write(printer.finish())
+            // Whether the selected values are there is asked even if they are not printed.
+            if parts.contains("b") || invocation.selection != nil, !isHidden {
+                let bytes = printer.take(outcome.content ?? Data()) + printer.finish()
+                if parts.contains("b") { Terminal.write(bytes) }
             }
             outcome.printingFailure = printer.failure
         }
@@ -122,7 +123,7 @@ extension RequestRunner {
         let isHidden = held != nil && isRefused || hidesContent(of: completion?.response?.statusCode)
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
-        return finish(RequestOutcome(error: completion?.error, context: completion))
+        return finish(RequestOutcome(request: request, error: completion?.error, context: completion))
     }
 
     /// Shows the last response's head, if it is wanted; to be called before any content.
@@ -156,10 +157,20 @@ extension RequestRunner {
     /// `own` is the media type in the response.
     private func printer(ofType own: String?) -> ContentPrinter {
         let type = invocation.responseType ?? own
+        return ContentPrinter(form: form(ofType: type), text: text, type: type, charset: charset(ofType: own))
+    }
+
+    /// Returns the name of the character set in which content is read; `nil` takes the one that the content or its type
+    /// names.
+    private func charset(ofType own: String?) -> String? {
         // `--response-mime` replaces only the media type: the character set is still that of the response.
-        let charset = invocation.responseType.map { _ in CharacterSetDecoder.name(of: [UInt8](), type: own) }
-        return ContentPrinter(
-            form: form(ofType: type), text: text, type: type, charset: invocation.responseCharset ?? charset)
+        invocation.responseCharset
+            ?? invocation.responseType.map { _ in CharacterSetDecoder.name(of: [UInt8](), type: own) }
+    }
+
+    /// Returns content as the text that is printed of it; `nil` if it is not text.
+    func text(of content: Data, ofType own: String?) -> String? {
+        MessageText.text(content, type: invocation.responseType ?? own, charset: charset(ofType: own))
     }
 
     /// Media types of sequences of JSON values.

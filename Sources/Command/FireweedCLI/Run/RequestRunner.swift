@@ -10,7 +10,7 @@ final class RequestRunner: @unchecked Sendable {
     // changed.
     let invocation: Invocation
     let plan: RequestPlan
-    private let made: SessionMaker.Made
+    let made: SessionMaker.Made
     let headers: HTTPHeaders
     /// Credentials of the command line, not those of the URL.
     private let givenAuthentication: Authentication?
@@ -29,7 +29,7 @@ final class RequestRunner: @unchecked Sendable {
 
     /// Makes a runner; throws `UsageError`, and the errors of reading and writing files.
     ///
-    /// `standardInput` is the content that is piped into the command.
+    /// `standardInput` is the content that is piped or redirected into the command; `nil` for none.
     init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
         var invocation = invocation
         if let curl = invocation.curl { invocation.outputFile = try curl.prepared(invocation.outputFile) }
@@ -78,7 +78,7 @@ final class RequestRunner: @unchecked Sendable {
             parts: parts, showsAll: invocation.showsAll, text: isVerbose ? told : text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "", isRaw: isPiped,
             hidesTunnels: invocation.curl?.hidesTunnelHeads == true,
-            tells: isVerbose ? (invocation.curl?.includesHeads == true ? ["H"] : ["H", "h"]) : [],
+            errorParts: isVerbose ? (invocation.curl?.includesHeads == true ? ["H"] : ["H", "h"]) : [],
             write: { text in
                 guard !toFile else { return Terminal.tell(text) }
                 Terminal.beginLine()
@@ -135,11 +135,11 @@ final class RequestRunner: @unchecked Sendable {
         authentication?.addField(to: &headers)
         switch plan.content {
         // Content without a length is sent in chunks anyway, and compressed content gets a length.
-        case .data, .file:
+        case .data, .file, .multipart:
             if invocation.sendsChunks, !invocation.compresses {
                 headers.add(.init(name: "Transfer-Encoding", value: "chunked"))
             }
-        case .none, .input, .stream, .multipart: break
+        case .none, .input, .stream: break
         }
         if !invocation.asksForCodings, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
         try RequestPlan.check(headers)
@@ -148,9 +148,8 @@ final class RequestRunner: @unchecked Sendable {
 
     private static func recorder(_ invocation: Invocation, _ heads: HeadPrinter) -> WireRecorder? {
         let isWatched =
-            heads.parts.contains(where: "HBh".contains) || invocation.expectations.contains(where: \.needsFields)
-            || invocation.writeOut != nil || invocation.showsDebugging || invocation.curl?.headFile != nil
-            || invocation.curl?.includesHeads == true
+            heads.parts.contains(where: "HBh".contains) || invocation.writeOut != nil || invocation.showsDebugging
+            || invocation.curl?.headFile != nil || invocation.curl?.includesHeads == true
             // The heads of another URL of the command may have to be printed.
             || invocation.curl != nil && invocation.urlCount > 1
         guard isWatched else { return nil }
@@ -222,20 +221,7 @@ final class RequestRunner: @unchecked Sendable {
     func prepare(_ request: DataRequest) -> DataRequest {
         authentication?.apply(to: request)
         guard invocation.retryCount > 0 else { return request }
-        return request.validate { _, response, _ in Self.retried(response) }
-    }
-
-    /// The error for a response that may be retried, or whose content is not saved.
-    ///
-    /// If the status remains after the last retry, it is a result, and not an error.
-    struct RefusedStatus: Error {}
-
-    static func retried(_ response: HTTPURLResponse) -> Request.ValidationResult {
-        SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RefusedStatus()) : .success(())
-    }
-
-    func visible(_ error: AFError?) -> AFError? {
-        error?.underlyingError is RefusedStatus ? nil : error
+        return request.validate { [weak request, made] _, _, _ in made.validation(of: request) }
     }
 
     // MARK: The request

@@ -3,6 +3,7 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import Glibc
 
 /// A receiver that discards content, so that it takes no memory.
 private final class DiscardedContent: ContentReceiver {
@@ -32,6 +33,7 @@ struct ServedFolder: Sendable {
     ///
     /// Methods that are not supported are refused before their content arrives.
     func reception(of request: ReceivedRequest) -> Reception {
+        guard Self.hasDescriptor else { return .refused(.text("too many files are open\n", status: 503)) }
         switch request.method {
         case "GET", "HEAD": return .receiver(DiscardedContent())
         case "PUT":
@@ -42,6 +44,14 @@ struct ServedFolder: Sendable {
         return .refused(
             .text(
                 "only \(methods)\n", status: 405, fields: [("Allow", methods.replacing(" and", with: ","))]))
+    }
+
+    /// Whether another file can be opened; if not, files would seem unreadable, and folders empty or missing.
+    private static var hasDescriptor: Bool {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        return true
     }
 
     func response(to request: ReceivedRequest) -> FixtureResponse {

@@ -12,6 +12,16 @@ enum SessionMaker {
         let session: Session
         let cookies: HTTPCookieStorage?
         let recorder: HARRecorder?
+        /// The policy of `--retry`; `nil` without retries.
+        fileprivate let retryPolicy: NotingRetryPolicy?
+
+        /// The verdict on a response: a failure when its request is tried again for its status.
+        func validation(of request: Request?) -> Request.ValidationResult {
+            guard let request, let retryPolicy, retryPolicy.isRetried(request, for: session) else {
+                return .success(())
+            }
+            return .failure(NotingRetryPolicy.RetriedStatus())
+        }
     }
 
     /// Makes a session with the options of the invocation and the cookies of `saved`; throws `UsageError`.
@@ -29,24 +39,25 @@ enum SessionMaker {
             responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
             asyncResponseStore: sharedCache)
         options.cookiesFollowFields = invocation.curl != nil
+        let retryPolicy = retryPolicy(for: invocation, plan: plan)
         let recorder = invocation.archiveFile.map { _ in HARRecorder(includesContent: true) }
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
             requestSetup: invocation.printsCURL ? .eager : .lazy,
-            interceptor: interceptor(for: invocation, plan: plan, with: interceptors),
+            interceptor: interceptor(for: invocation, retryPolicy, with: interceptors),
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation, plan, saved), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
             options: options)
-        return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
+        return Made(
+            session: session, cookies: configuration.httpCookieStorage, recorder: recorder, retryPolicy: retryPolicy)
     }
 
     /// Returns the interceptor; `nil` if no option needs one: without an interceptor, the session makes no
     /// `URLRequest`.
     private static func interceptor(
-        for invocation: Invocation, plan: RequestPlan, with others: [any RequestInterceptor]
+        for invocation: Invocation, _ retryPolicy: RetryPolicy?, with others: [any RequestInterceptor]
     ) -> Interceptor? {
-        let retryPolicy = retryPolicy(for: invocation, plan: plan)
         guard invocation.compresses || retryPolicy != nil || !others.isEmpty else { return nil }
         return Interceptor(
             adapters: invocation.compresses ? [DeflateRequestCompressor(duplicateHeaderBehavior: .skip)] : [],
@@ -110,8 +121,10 @@ enum SessionMaker {
     }
 
     private static func applyProxies(_ invocation: Invocation, to options: inout TransportOptions) throws {
-        // The proxies are set as proxy variables, among which the transport chooses by the scheme of each message.
+        // Proxies for one scheme become proxy variables: the transport chooses among them by a message's scheme.
         for (scheme, url) in invocation.schemeProxies { options.proxyVariables["\(scheme)_proxy"] = url }
+        options.tunnelsByVariables = invocation.alwaysTunnels
+        options.authenticationByVariables = invocation.proxyAuthentication
         if invocation.bypassesNothing { for name in ["no_proxy", "NO_PROXY"] { options.proxyVariables[name] = "" } }
         if let text = invocation.proxy {
             guard var proxy = Proxy(text) else { throw UsageError(message: "the text of --proxy is not a proxy's URL") }
@@ -128,7 +141,9 @@ enum SessionMaker {
 
     /// Applies the options of TLS, except those of `CommandTrust`.
     static func applyTLS(_ invocation: Invocation, to options: inout TransportOptions) throws {
-        if let file = invocation.authorityFile {
+        let hasEnvironment = invocation.curl != nil && !invocation.isInsecure
+        let ofEnvironment = hasEnvironment ? getenv("CURL_CA_BUNDLE").map { String(cString: $0) } : nil
+        if let file = invocation.authorityFile ?? ofEnvironment, !file.isEmpty {
             _ = try LocalFile.isRegular(file)
             options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
@@ -161,6 +176,8 @@ enum SessionMaker {
         let first = CURLTransfer.FirstMessage(plan, invocation)
         let behavior = Redirector.Behavior.modify { _, request, response in
             guard allowed?.contains(request.url?.scheme?.lowercased() ?? "") ?? true else { return nil }
+            // To curl, a response with an empty Location is no redirect.
+            if transfer != nil, response.value(forHTTPHeaderField: "Location")?.isEmpty == true { return nil }
             var request = request
             if let from = response.url, let to = request.url,
                 SavedSession.origin(of: from) != SavedSession.origin(of: to)
@@ -182,20 +199,22 @@ enum SessionMaker {
         }
     }
 
-    /// Makes the policy of `--retry`: it waits as a server asks, up to a minute, and retries a request that was never
+    /// Makes the policy of `--retry`: it waits as a server asks, up to a limit, and retries a request that was never
     /// sent, whatever the method.
-    private static func retryPolicy(for invocation: Invocation, plan: RequestPlan) -> RetryPolicy? {
+    private static func retryPolicy(for invocation: Invocation, plan: RequestPlan) -> NotingRetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
+        // A longer --retry-delay allows as long a wait; curl waits for as long as the server asks.
+        let longest = invocation.retriesAsCURL ? 1e9 : max(60, invocation.retryDelay ?? 0)
         let options = RetryOptions(
-            jitter: .full, retryAfter: .obey(upTo: .seconds(60)), maximumDelay: .seconds(30),
+            jitter: .full, retryAfter: .obey(upTo: .seconds(longest)), maximumDelay: .seconds(30),
             deadline: invocation.maximumRetryTime.map { .seconds($0) }, replays: .unsent)
-        // curl retries requests with every method.
         let every: Set<HTTPMethod> = [.post, .patch, HTTPMethod(rawValue: invocation.curl?.method ?? "GET")]
         return NotingRetryPolicy(
             limit: invocation.retryCount,
-            methods: RetryPolicy.defaultRetryableHTTPMethods.union(invocation.curl == nil ? [] : every),
+            methods: RetryPolicy.defaultRetryableHTTPMethods.union(invocation.retriesAsCURL ? every : []),
             statuses: retriedStatuses, delay: invocation.retryDelay,
             isQuiet: invocation.isQuiet || invocation.curl?.isSilent == true,
+            isSilent: invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false,
             isReadOnce: isReadOnce(plan.content, invocation), options: options)
     }
 
@@ -208,7 +227,7 @@ enum SessionMaker {
     }
 
     /// The statuses after which `--retry` makes another attempt.
-    static let retriedStatuses = RetryPolicy.defaultRetryableHTTPStatusCodes.union([429])
+    private static let retriedStatuses = RetryPolicy.defaultRetryableHTTPStatusCodes.union([429])
 }
 
 extension URL {

@@ -103,6 +103,14 @@ final class DescriptorStream: InputStream {
         super.init(data: Data())
     }
 
+    /// A stream in place of one that was read already: an error, since its content cannot be read again.
+    static var spent: DescriptorStream {
+        let stream = DescriptorStream(after: [])
+        stream.status = .error
+        stream.failure = URLError(.requestBodyStreamExhausted)
+        return stream
+    }
+
     /// Makes a stream of the file at a path, which `open()` opens.
     init(path: String) {
         first = []

@@ -33,7 +33,8 @@ struct UploadFolder: Sendable {
         if let length = lengths.first.flatMap({ Int($0) }), length > limit {
             return Self.refusal(413, "the file is longer than \(limit) bytes")
         }
-        guard let folder = open(names.dropLast()) else { return Self.refusal(404, "there is no such folder") }
+        let folder = open(names.dropLast())
+        guard folder >= 0 else { return Self.refusal(404, "there is no such folder") }
         var status = stat()
         if fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
             close(folder)
@@ -49,15 +50,15 @@ struct UploadFolder: Sendable {
         .refused(.text(reason + "\n", status: status))
     }
 
-    /// Opens a folder below the root; `nil` if a component is missing, a symbolic link, or not a folder.
-    private func open(_ names: some Sequence<String>) -> Int32? {
+    /// Opens a folder below the root; returns -1 if a component is missing, a symbolic link, or not a folder.
+    private func open(_ names: some Sequence<String>) -> Int32 {
         var folder = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         for name in names where folder >= 0 {
             let next = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             close(folder)
             folder = next
         }
-        return folder >= 0 ? folder : nil
+        return folder
     }
 }
 

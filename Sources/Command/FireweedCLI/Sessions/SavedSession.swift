@@ -132,9 +132,9 @@ struct SavedSession: Codable, Equatable {
 }
 
 extension HTTPCookie {
-    /// Whether the cookie is sent to a URL, judged by host, path and scheme (RFC 6265 §5.4).
-    func isMeant(for url: URL) -> Bool {
-        guard let host = url.host?.lowercased() else { return false }
+    /// Whether the cookie is sent to a URL, judged by its end, host, path and scheme (RFC 6265 §5.4).
+    func isMeant(for url: URL, at now: Date = Date()) -> Bool {
+        guard let host = url.host?.lowercased(), expiresDate.map({ $0 > now }) ?? true else { return false }
         let domain = domain.lowercased()
         let isOfHost = domain.hasPrefix(".") ? ".\(host)".hasSuffix(domain) : host == domain
         return isOfHost && CookieRules.pathMatches(url.path, path) && (!isSecure || url.scheme == "https")

@@ -54,6 +54,7 @@ struct SessionUse: Sendable {
             pair.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces)
         }
         let kept = saved.storedCookies.filter { $0.isMeant(for: url) && !names.contains($0.name) }
+            .sorted { $0.path.count > $1.path.count }
         return (kept.map { "\($0.name)=\($0.value)" } + [own]).joined(separator: "; ")
     }
 
