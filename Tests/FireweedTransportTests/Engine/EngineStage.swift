@@ -7,13 +7,40 @@ import Testing
 
 @testable import FireweedTransport
 
-/// A transport of its own for one test.
+/// A transport with event loops of its own for one test.
+///
+/// What other tests do to their connections changes nothing here: a loop that closes another test's sockets would have a
+/// descriptor free at once.
 final class EngineStage: Sendable {
     let transport: EngineTransport
+    private let loops: [EventLoop]
     private let transfers = Mutex<[RecordedTransfer]>([])
+    /// The loops that no test uses; a loop lives as long as its process.
+    private static let freeLoops = Mutex<[EventLoop]>([])
 
     private init(_ settings: PoolSettings, _ parts: EngineParts) {
-        transport = EngineTransport(settings: settings, parts: parts)
+        let loops = Self.takeLoops(settings.options.eventLoops)
+        self.loops = loops
+        transport = EngineTransport(settings: settings, parts: parts) { loops }
+    }
+
+    private static func takeLoops(_ count: Int) -> [EventLoop] {
+        freeLoops.withLock { free in
+            while free.count < count, let loop = EventLoop(name: "test-loop") { free.append(loop) }
+            defer { free.removeLast(min(count, free.count)) }
+            return Array(free.suffix(count))
+        }
+    }
+
+    /// Shuts the transport down; other tests get its loops when its connections are closed.
+    private func shutDown() {
+        transport.shutDown()
+        for loop in loops {
+            loop.post { context in
+                _ = context.finishClosing()
+                Self.freeLoops.withLock { $0.append(loop) }
+            }
+        }
     }
 
     /// Runs a test, then shuts the transport down, waits for the end of each transfer, and reports what broke the
@@ -28,10 +55,10 @@ final class EngineStage: Sendable {
         do {
             try await body(stage)
         } catch {
-            stage.transport.shutDown()
+            stage.shutDown()
             throw error
         }
-        stage.transport.shutDown()
+        stage.shutDown()
         for transfer in stage.transfers.withLock({ $0 }) where transfer.isOwedAnEnd {
             try await transfer.end()
             #expect(transfer.record.violations.isEmpty, sourceLocation: sourceLocation)
