@@ -72,12 +72,19 @@ struct AwaitingTasks: ~Copyable, Sendable {
 final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unchecked Sendable {
     private let tasks = AwaitingTasks()
     private let make: @Sendable () -> (Response, AFError?)
-    // SAFETY: only conclusions write this variable, and they never overlap; it is read only after the tasks are woken.
-    private var made: Response?
+    // SAFETY: only conclusions write these, and they never overlap; they are read only after the tasks are woken.
+    /// The memory of the response: an `Optional` of a generic type looks up its metadata at each access.
+    private let made = UnsafeMutablePointer<Response>.allocate(capacity: 1)
+    private var isMade = false
 
     /// `make` makes the response from the request's outcome; a conclusion calls it, once for each outcome.
     init(make: @escaping @Sendable () -> (Response, AFError?)) {
         self.make = make
+    }
+
+    deinit {
+        if isMade { made.deinitialize(count: 1) }
+        made.deallocate()
     }
 
     // Specialised, like `DataRequest.serialised(by:)` and `DataTask.response`: unspecialised code fetches type metadata
@@ -85,12 +92,13 @@ final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unche
     @specialized(where Response == AFDataResponse<Data>)
     func serialise() -> AFError? {
         let (response, error) = make()
-        made = response
+        if isMade { made.pointee = response } else { made.initialize(to: response) }
+        isMade = true
         return error
     }
 
     func fail(with error: AFError) {
-        made = made?.failed(with: error)
+        if isMade { made.pointee = made.pointee.failed(with: error) }
     }
 
     func deliver() {
@@ -113,7 +121,13 @@ final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unche
 
     /// The response; may be read only after `finish(_:)` has returned.
     var response: Response {
-        guard let made else { preconditionFailure("a finished request has its response") }
-        return made
+        precondition(isMade, "a finished request has its response")
+        return made.pointee
+    }
+
+    /// The value of the response; throws its error. May be read only after `finish(_:)` has returned.
+    func value() throws -> Response.Value {
+        precondition(isMade, "a finished request has its response")
+        return try made.pointee.outcome()
     }
 }

@@ -40,16 +40,17 @@ public struct DataTask<Value>: Sendable {
     nonisolated(nonsending) public var response: AFDataResponse<Value> {
         @specialized(where Value == Data)
         get async {
-            if shouldAutomaticallyCancel {
-                await withTaskCancellationHandler {
-                    await handler.finish(request)
-                } onCancel: {
-                    request.cancel()
-                }
-            } else {
-                await handler.finish(request)
-            }
+            await finish()
             return handler.response
+        }
+    }
+
+    nonisolated(nonsending) private func finish() async {
+        guard shouldAutomaticallyCancel else { return await handler.finish(request) }
+        await withTaskCancellationHandler {
+            await handler.finish(request)
+        } onCancel: {
+            request.cancel()
         }
     }
 
@@ -76,7 +77,10 @@ public struct DataTask<Value>: Sendable {
     /// - `sessionDeinitialized`, `sessionInvalidated(error:)`: the session ended before the request.
     nonisolated(nonsending) public var value: Value {
         @specialized(where Value == Data)
-        get async throws { try await result.get() }
+        get async throws {
+            await finish()
+            return try handler.value()
+        }
     }
 
     /// Cancels the request.

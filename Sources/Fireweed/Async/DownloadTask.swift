@@ -39,16 +39,17 @@ public struct DownloadTask<Value>: Sendable {
     /// Never throws: a failure is in `result` and `error`.
     nonisolated(nonsending) public var response: AFDownloadResponse<Value> {
         get async {
-            if shouldAutomaticallyCancel {
-                await withTaskCancellationHandler {
-                    await handler.finish(request)
-                } onCancel: {
-                    request.cancel()
-                }
-            } else {
-                await handler.finish(request)
-            }
+            await finish()
             return handler.response
+        }
+    }
+
+    nonisolated(nonsending) private func finish() async {
+        guard shouldAutomaticallyCancel else { return await handler.finish(request) }
+        await withTaskCancellationHandler {
+            await handler.finish(request)
+        } onCancel: {
+            request.cancel()
         }
     }
 
@@ -75,7 +76,10 @@ public struct DownloadTask<Value>: Sendable {
     /// - `sessionDeinitialized`, `sessionInvalidated(error:)`: the session ended before the request.
     /// - `downloadedFileMoveFailed(error:source:destination:)`: the file could not be moved to its destination.
     nonisolated(nonsending) public var value: Value {
-        get async throws { try await result.get() }
+        get async throws {
+            await finish()
+            return try handler.value()
+        }
     }
 
     /// Cancels the request.

@@ -8,7 +8,7 @@ import FoundationNetworking
 ///
 /// Basic and Digest are answered here. The transport answers NTLM and Negotiate, which authenticate a connection, and
 /// all challenges of proxies.
-struct AuthenticationLink: Link {
+final class AuthenticationLink: Link {
     let credentials: CredentialSource
     /// Nonces that origins have accepted, which later messages use without waiting for a challenge.
     private let digests = DigestSessions()
@@ -47,7 +47,7 @@ struct AuthenticationLink: Link {
             let message = exchange.message
             return .deferred(
                 DeferredDecision { resume in
-                    question { answer in resume { _ in decision(answer, to: head, of: message) } }
+                    question { answer in resume { _ in self.decision(answer, to: head, of: message) } }
                 })
         }
         return again(answer(to: head, of: exchange.message), after: head)

@@ -35,8 +35,12 @@ final class CacheLookup: Sendable {
 /// Answers messages with stored responses, and stores responses (RFC 9111).
 ///
 /// A session without a cache has the link too: the cache policy of a request has effects without a cache.
-struct CacheLink: Link {
+final class CacheLink: Link {
     let cache: ResponseCache?
+
+    init(cache: ResponseCache?) {
+        self.cache = cache
+    }
 
     /// The server errors that a stale response may replace (RFC 5861 §4).
     private static let toleratedStatuses: Set<Int> = [500, 502, 503, 504]

@@ -7,15 +7,20 @@ import Foundation
 /// Sends the first of several equal requests, and lets the others wait until its response is stored.
 ///
 /// This link is outside the cache's link: after the wait, the cache's link answers the request.
-struct CoalescingLink: Link {
+final class CoalescingLink: Link {
     let fetches: CoalescedFetches
     let cache: ResponseCache
+
+    init(fetches: CoalescedFetches, cache: ResponseCache) {
+        self.fetches = fetches
+        self.cache = cache
+    }
 
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil, case .byRules = exchange.cacheUse else { return .pass }
         guard cache.scope.clientIdentity(for: exchange.url) != nil else { return enter(&exchange, for: host) }
         // Reading the file of a client identity may block on a disk, so the work is done on the cache's queue.
-        return .deferred(on: cache.queue) { enter(&$0, for: host) }
+        return .deferred(on: cache.queue) { [self] in enter(&$0, for: host) }
     }
 
     private func enter(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
@@ -37,7 +42,7 @@ struct CoalescingLink: Link {
         let wait = exchange.fetchWait ?? FetchWait(of: host, by: cache.clock)
         exchange.fetchWait = wait
         return .deferred(
-            DeferredDecision { [cache, fetches] resume in
+            DeferredDecision { [self, cache, fetches] resume in
                 let call = wait.limit.map { limit in
                     cache.clock.schedule(.limit, after: limit.rest(by: cache.clock), on: cache.queue) {
                         follower.resolve(limit.outcome)
@@ -46,7 +51,7 @@ struct CoalescingLink: Link {
                 follower.wait { outcome in
                     call?.cancel()
                     fetches.leave(key, follower)
-                    cache.queue.async { resume { decision(after: outcome, &$0, for: host) } }
+                    cache.queue.async { resume { self.decision(after: outcome, &$0, for: host) } }
                 }
                 return {
                     call?.cancel()

@@ -7,7 +7,7 @@ import Foundation
 /// Holds messages back while there is no route, for sessions with `waitsForConnectivity`.
 ///
 /// This is the innermost link, since a stored response needs no route.
-struct ConnectivityLink: Link {
+final class ConnectivityLink: Link {
     private let watch = ConnectivityWatch()
     /// Returns the host of the proxy for a URL; `nil` for a direct connection.
     private let proxyHost: (@Sendable (URL) -> String?)?

@@ -4,11 +4,17 @@ import FireweedTransport
 import Foundation
 
 /// Adds the session's cookies to messages, and stores the cookies that responses set (RFC 6265 §5.3, §5.4).
-struct CookieLink: Link {
+final class CookieLink: Link {
     let jar: CookieJar
     let settings: SessionSettings
     /// Whether the message's own `Host` and `Cookie` count (`SessionOptions.cookiesFollowFields`).
-    var followsFields = false
+    let followsFields: Bool
+
+    init(jar: CookieJar, settings: SessionSettings, followsFields: Bool = false) {
+        self.jar = jar
+        self.settings = settings
+        self.followsFields = followsFields
+    }
 
     var interest: HeadInterest { HeadInterest(marks: .setsCookies) }
 

@@ -9,7 +9,7 @@ import FireweedTransport
 /// single message: its notes until the response comes are in the `ChainContext`, and its notes for the next message are
 /// in the message. No lock is held while a link runs. Links run on any thread, the transport's included, and never
 /// wait: a link that needs time returns `Decision.deferred`.
-protocol Link: Sendable {
+protocol Link: AnyObject, Sendable {
     /// The response heads that the link has to see.
     var interest: HeadInterest { get }
 
@@ -48,7 +48,7 @@ extension Link {
 enum ExchangeOutcome: Sendable {
     /// The response was received, and was stored if it had to be.
     case answered
-    case failed(TransferFailure)
+    indirect case failed(TransferFailure)
     /// The attempt was cancelled, or continues with another message before a response came.
     case abandoned
 }
@@ -58,7 +58,7 @@ enum Recovery: Sendable {
     /// Another transfer delivers the response.
     case answer(LocalAnswer)
     /// Another message is sent, and passes the whole chain.
-    case again(OutgoingMessage)
+    indirect case again(OutgoingMessage)
 }
 
 /// A link's decision about a message or a response.
@@ -70,7 +70,7 @@ enum Decision: Sendable {
     /// Another message is sent, and passes the whole chain; the rest of the received response is discarded.
     indirect case again(OutgoingMessage)
     /// The attempt ends with this failure.
-    case fail(TransferFailure)
+    indirect case fail(TransferFailure)
     /// The decision comes later.
     case deferred(DeferredDecision)
 

@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 
 /// Lets the classes in the configuration's `protocolClasses` perform exchanges, instead of cache and transport.
-struct ProtocolLink: Link {
+final class ProtocolLink: Link {
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         guard exchange.webSocket == nil else { return .pass }
         let offered = exchange

@@ -6,10 +6,15 @@ import Foundation
 import FoundationNetworking
 
 /// Follows redirects (RFC 9110 §15.4), as the handler of the request or the session decides.
-struct RedirectLink: Link {
+final class RedirectLink: Link {
     let settings: SessionSettings
     /// The queue on which handlers are called.
     let queue: DispatchQueue
+
+    init(settings: SessionSettings, queue: DispatchQueue) {
+        self.settings = settings
+        self.queue = queue
+    }
 
     var interest: HeadInterest { HeadInterest(statusClass: 3) }
 
@@ -50,7 +55,7 @@ struct RedirectLink: Link {
             host.announceRedirect(to: next.message)
             guard let handler else { return .again(next.message) }
             return .deferred(
-                DeferredDecision { resume in queue.async { ask(handler, about: next, for: host, resume) } })
+                DeferredDecision { [self] resume in queue.async { self.ask(handler, about: next, for: host, resume) } })
         }
     }
 
@@ -60,7 +65,7 @@ struct RedirectLink: Link {
     ) {
         guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }
         let proposed = Redirection.urlRequest(of: next.message)
-        handler.task(host.sessionTask, willBeRedirectedTo: proposed, for: response) { chosen in
+        handler.task(host.sessionTask, willBeRedirectedTo: proposed, for: response) { [self] chosen in
             let decision = decision(of: handler, chosen, proposed: proposed, next: next)
             resume { _ in decision }
         }

@@ -5,9 +5,13 @@ import FireweedTransport
 /// Decides whether a response is the rest of a partial file; a link of one download only.
 ///
 /// The outermost link: it sees a response after redirects and challenges.
-struct ResumptionLink: Link {
+final class ResumptionLink: Link {
     /// Decides about the head of a response; true when the whole representation has to be requested instead.
     let asksForWhole: @Sendable (ResponseHead) -> Bool
+
+    init(asksForWhole: @escaping @Sendable (ResponseHead) -> Bool) {
+        self.asksForWhole = asksForWhole
+    }
 
     func send(_ exchange: inout ChainContext, for host: any LinkContext) -> Decision {
         exchange.awaitsHead = true

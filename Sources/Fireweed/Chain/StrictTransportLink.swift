@@ -4,11 +4,20 @@ import FireweedTransport
 import Foundation
 
 /// Sends messages over TLS to hosts that require TLS, and remembers which hosts require it (RFC 6797 §8).
-struct StrictTransportLink: Link {
+final class StrictTransportLink: Link {
     let store: StrictTransportSecurity
     let clock: any SessionClock
     /// Whether the session checks the identity of a host's servers.
     let checksIdentity: @Sendable (_ host: String) -> Bool
+
+    init(
+        store: StrictTransportSecurity, clock: any SessionClock,
+        checksIdentity: @escaping @Sendable (_ host: String) -> Bool
+    ) {
+        self.store = store
+        self.clock = clock
+        self.checksIdentity = checksIdentity
+    }
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 

@@ -45,6 +45,7 @@ public struct DataResponse<Success, Failure: Error> {
             serializationDuration: serializationDuration, result: result)
     }
 
+    @inline(__always)
     init(
         context: any ResponseContext, data: Data?, serializationDuration: TimeInterval,
         result: Result<Success, Failure>
@@ -101,6 +102,8 @@ extension DataResponse {
 extension DataResponse: Sendable where Success: Sendable {}
 
 extension DataResponse: FailableResponse where Failure == AFError {
+    func outcome() throws -> Success { try result.get() }
+
     func failed(with error: AFError) -> DataResponse {
         DataResponse(
             context: context, data: data, serializationDuration: serializationDuration, result: .failure(error))

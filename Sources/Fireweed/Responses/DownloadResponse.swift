@@ -116,6 +116,8 @@ extension DownloadResponse {
 extension DownloadResponse: Sendable where Success: Sendable {}
 
 extension DownloadResponse: FailableResponse where Failure == AFError {
+    func outcome() throws -> Success { try result.get() }
+
     func failed(with error: AFError) -> DownloadResponse {
         DownloadResponse(
             context: context, file: file, produced: produced, serializationDuration: serializationDuration,

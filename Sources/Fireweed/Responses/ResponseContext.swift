@@ -57,6 +57,9 @@ struct UnsentResponseContext: ResponseContext {
 
 /// A response whose result can be replaced by a failure: a data response or a download response.
 protocol FailableResponse {
+    associatedtype Value
+    /// Returns the value, or throws the error.
+    func outcome() throws -> Value
     /// The same response, with this failure as its result.
     func failed(with error: AFError) -> Self
 }

@@ -69,9 +69,15 @@ public struct RequestMessage: Sendable {
     /// Guards then treat the message as in flight only until its head has arrived.
     public var isStream = false
     /// The credentials for answers to challenges; `nil` for none.
-    public var credentials: Credentials?
+    public var credentials: Credentials? {
+        get { rare?.values.credentials }
+        set { setRare(newValue) { $0.credentials = $1 } }
+    }
     /// The offer of a WebSocket, to be opened instead of receiving content; `nil` for ordinary messages.
-    public var webSocket: WebSocketOffer?
+    public var webSocket: WebSocketOffer? {
+        get { rare?.values.webSocket }
+        set { setRare(newValue) { $0.webSocket = $1 } }
+    }
     /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that buffer content; false by
     /// default.
     public var wantsReadComplete = false
@@ -80,19 +86,8 @@ public struct RequestMessage: Sendable {
     /// `nil` for a message without a request, such as a background revalidation of a stored response. Also `nil` on an
     /// ``EngineTransport`` without a decorator, which does not use it.
     public var owner: MessageOwner? {
-        get { ownerBox?.owner }
-        set { ownerBox = newValue.map(OwnerBox.init) }
-    }
-
-    /// The owner is boxed, so that copying a message without an owner, the usual case, copies only one word for it.
-    private var ownerBox: OwnerBox?
-
-    private final class OwnerBox: Sendable {
-        let owner: MessageOwner
-
-        init(_ owner: MessageOwner) {
-            self.owner = owner
-        }
+        get { rare?.values.owner }
+        set { setRare(newValue) { $0.owner = $1 } }
     }
 
     /// The digest of the client certificate with which the cache looked the response up and will store it; `nil` if the
@@ -100,7 +95,35 @@ public struct RequestMessage: Sendable {
     ///
     /// Messages with different digests do not share a connection: a connection from before the certificate's file was
     /// replaced still uses the old certificate.
-    package var clientCertificate: Data?
+    package var clientCertificate: Data? {
+        get { rare?.values.clientCertificate }
+        set { setRare(newValue) { $0.clientCertificate = $1 } }
+    }
+
+    /// The members that most messages lack, behind one reference: a message is copied often.
+    private var rare: RareMembers?
+
+    private final class RareMembers: Sendable {
+        let values: RareValues
+
+        init(_ values: RareValues) {
+            self.values = values
+        }
+    }
+
+    private struct RareValues {
+        var credentials: Credentials?
+        var webSocket: WebSocketOffer?
+        var owner: MessageOwner?
+        var clientCertificate: Data?
+    }
+
+    private mutating func setRare<Value>(_ value: Value?, _ set: (inout RareValues, Value?) -> Void) {
+        guard value != nil || rare != nil else { return }
+        var values = rare?.values ?? RareValues()
+        set(&values, value)
+        rare = RareMembers(values)
+    }
 
     /// Makes a message.
     ///

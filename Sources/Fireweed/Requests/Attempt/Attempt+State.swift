@@ -39,8 +39,10 @@ extension Attempt {
         private var pending: PendingDecision?
         /// The number of walks that have waited so far.
         private var waitCount = 0
-        /// The end of the present transfer; `nil` while the transfer runs.
-        private var transferEnd: TransferEnd?
+        /// The failure of the present transfer; `nil` while the transfer runs, and if it succeeded.
+        private var transferFailure: TransferFailure?
+        /// The trailers of the present response.
+        private(set) var trailers: FieldBlock?
         /// The group that links' deferred work enters while it runs; `nil` before the first such work.
         private var deferredWork: DispatchGroup?
 
@@ -99,7 +101,7 @@ extension Attempt.State {
     /// When the attempt ends without an earlier cause, the failure of the transfer becomes the cause of the end.
     mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
         let effects = life.handle(event)
-        if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
+        if effects.contains(.end) { failure = failure ?? transferFailure }
         return effects
     }
 
@@ -124,7 +126,7 @@ extension Attempt.State {
         context.recorder = nil
         if records.isEmpty { note(TransferReport(), head: nil, fields: message.fields) }
         var outcome = failure == nil ? ExchangeOutcome.answered : .abandoned
-        if !life.isCancelled, let cause = transferEnd?.failure { outcome = .failed(cause) }
+        if !life.isCancelled, let cause = transferFailure { outcome = .failed(cause) }
         return Attempt.Ending(owner: owner.take(), failure: failure, outcome: outcome)
     }
 
@@ -207,7 +209,8 @@ extension Attempt.State {
     /// Takes the message or answer that follows, and forgets the response before it.
     mutating func takeNext() -> Attempt.Replacement? {
         guard let next = next.take() else { return nil }
-        (control, source, answeringLink, transferEnd, head, task.response) = (nil, .network, nil, nil, nil, nil)
+        (control, source, answeringLink, head, task.response) = (nil, .network, nil, nil, nil)
+        (transferFailure, trailers) = (nil, nil)
         counters.afterAbandonment = 0
         if case .message(let message) = next { context = ChainContext(message) }
         return next
@@ -278,14 +281,11 @@ extension Attempt.State {
         life.stage == .sent && failure == nil && head == nil && answeringLink == nil
     }
 
-    /// The trailers of the present response.
-    var trailers: FieldBlock? { transferEnd?.trailers }
-
     /// Notes the end of the transfer, and falls back to `replacement`, if it is not `nil`.
     mutating func finish(_ end: TransferEnd, replacedBy replacement: Attempt.Replacement?) -> AttemptState.Effects {
         for report in end.earlierReports { note(report, head: head, fields: context.fields) }
         note(end.report, head: head, fields: context.fields)
-        transferEnd = end
+        (transferFailure, trailers) = (end.failure, end.trailers)
         if let replacement, life.stage == .sent {
             next = replacement
             return handle(.fallsBack)

@@ -201,10 +201,10 @@ extension DataRequest {
     ) -> (AFDataResponse<Value>, AFError?) {
         let context = responseContext
         let data = data
-        let (result, seconds) = measured { try serialise(context, data, error) }
+        let (result, failure, seconds) = measured { try serialise(context, data, error) }
         let response = AFDataResponse<Value>(
             context: context, data: data, serializationDuration: seconds, result: result)
         notifyMonitors(.parsing) { monitor, _ in monitor.request(self, didParseResponse: response) }
-        return (response, response.error)
+        return (response, failure)
     }
 }

@@ -208,7 +208,7 @@ extension DownloadRequest {
         // A serialiser that is not a `ResponseSerializer` gets the URL and may return it, so the temporary file is
         // kept.
         if !(serializer is any ResponseSerializer) { receiver.content.withLock { $0.isHandedOut = true } }
-        let (result, seconds) = measured {
+        let (result, failure, seconds) = measured {
             try serializer.serializeDownload(
                 request: context.request, response: context.response, fileURL: file?.url, error: error)
         }
@@ -216,6 +216,6 @@ extension DownloadRequest {
             context: context, file: file, produced: receiver.produced,
             serializationDuration: seconds, result: result)
         notifyMonitors(.parsing) { monitor, _ in monitor.request(self, didParseResponse: response) }
-        return (response, response.error)
+        return (response, failure)
     }
 }

@@ -255,11 +255,10 @@ extension String {
     func hasScheme(_ scheme: String, ignoringCase: Bool = true) -> Bool {
         // Bit 5 is the case of an ASCII letter, and the given schemes have only letters.
         let caseBit: UInt8 = ignoringCase ? 0x20 : 0
-        var text = utf8.makeIterator()
-        for byte in scheme.utf8 {
-            guard let own = text.next(), own | caseBit == byte else { return false }
-        }
-        return text.next() == UInt8(ascii: ":")
+        let (text, scheme) = (utf8.span, scheme.utf8.span)
+        guard text.count > scheme.count else { return false }
+        for index in 0..<scheme.count where text[index] | caseBit != scheme[index] { return false }
+        return text[scheme.count] == UInt8(ascii: ":")
     }
 
     /// Whether a URL's text begins with `http:` or `https:` in lower case.

@@ -49,6 +49,8 @@ public class Request: @unchecked Sendable {
     let hasOwnMonitor = Atomic<Bool>(false)
     /// The number of messages that were sent; counted only when messages carry an owner.
     let messageCount = Atomic<Int>(0)
+    /// The request's index in the registry, -1 outside it; used under the registry's lock.
+    let registeredIndex = Atomic<Int>(-1)
 
     /// The queue on which the session does this request's own work.
     public var underlyingQueue: DispatchQueue { core.arguments.rootQueue }

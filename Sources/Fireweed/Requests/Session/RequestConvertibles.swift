@@ -4,13 +4,24 @@ package import Foundation
 package import FoundationNetworking
 
 /// URL, method, parameters and fields, as the caller gave them.
-struct EncodedRequest: URLRequestConvertible {
+final class EncodedRequest: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod
     let headers: HTTPHeaders?
     /// Encodes the parameters into a request; `nil` when there are none.
     let encode: (@Sendable (URLRequest) throws -> URLRequest)?
     let modify: Session.RequestModifier?
+
+    init(
+        url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders?,
+        encode: (@Sendable (URLRequest) throws -> URLRequest)?, modify: Session.RequestModifier?
+    ) {
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.encode = encode
+        self.modify = modify
+    }
 
     /// Returns a closure that encodes a dictionary into a request; `nil` without a dictionary.
     static func encoding(

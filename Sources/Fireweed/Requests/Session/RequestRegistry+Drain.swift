@@ -4,7 +4,7 @@ import Synchronization
 
 extension RequestRegistry {
     /// The number of requests that have begun and have not ended.
-    var activeCount: Int { state.withLock { $0.active.count } }
+    var activeCount: Int { state.withLock { $0.active.all.count } }
 
     /// Begins the drain, after which `activate(_:)` refuses new requests; returns false when a drain has begun before.
     func beginDrain() -> Bool {
@@ -19,7 +19,7 @@ extension RequestRegistry {
     func requestsToDrain() -> (active: [Request], dormant: [Request], validations: [Attempt]) {
         state.withLock { state in
             (
-                Array(state.active.values), state.dormant.values.compactMap(\.request),
+                state.active.all, state.dormant.values.compactMap(\.request),
                 Array(state.validations.values)
             )
         }
@@ -28,7 +28,7 @@ extension RequestRegistry {
     /// Notes that the drain ends an active request.
     func cancelForDrain(_ request: Request) {
         state.withLock { state in
-            guard state.active[ObjectIdentifier(request)] != nil else { return }
+            guard state.active.contains(request) else { return }
             state.drain.cancel(ObjectIdentifier(request))
         }
     }
@@ -54,8 +54,8 @@ extension RequestRegistry {
     /// Ends the wait, and returns the requests that are left.
     func closeDrain() -> [Request] {
         state.withLock { state in
-            state.drain.close(cancelling: state.active.keys)
-            return Array(state.active.values)
+            state.drain.close(cancelling: state.active.all.lazy.map { ObjectIdentifier($0) })
+            return state.active.all
         }
     }
 

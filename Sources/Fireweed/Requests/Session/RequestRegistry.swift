@@ -12,7 +12,7 @@ final class RequestRegistry: Sendable {
     }
 
     struct State {
-        var active: [ObjectIdentifier: Request] = [:]
+        var active = RegisteredRequests()
         var dormant: [ObjectIdentifier: SuspendedRequest] = [:]
         /// Attempts without a request, which revalidate stored responses in the background.
         var validations: [ObjectIdentifier: Attempt] = [:]
@@ -39,9 +39,9 @@ final class RequestRegistry: Sendable {
     /// A request that is retained already makes its next attempt, which a drain allows.
     func activate(_ request: Request) -> Bool {
         state.withLock { state in
-            guard !isDraining || state.active[ObjectIdentifier(request)] != nil else { return false }
+            guard !isDraining || state.active.contains(request) else { return false }
             if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
-            state.active[ObjectIdentifier(request)] = request
+            state.active.insert(request)
             return true
         }
     }
@@ -49,14 +49,11 @@ final class RequestRegistry: Sendable {
     /// Releases a request that has ended; returns true when `noteDelivered()` must be called after the request's
     /// handlers.
     func remove(_ request: Request) -> Bool {
-        // The request is released outside the lock: this may be its last reference, and its `deinit` takes the lock.
-        let (removed, isAwaited) = state.withLock { state -> (Request?, Bool) in
+        // The caller's reference keeps the request: its `deinit` takes the lock.
+        state.withLock { state in
             if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
-            let removed = state.active.removeValue(forKey: ObjectIdentifier(request))
-            return (removed, removed != nil && isDraining && state.drain.remove(ObjectIdentifier(request)))
+            return state.active.remove(request) && isDraining && state.drain.remove(ObjectIdentifier(request))
         }
-        _ = removed
-        return isAwaited
     }
 
     /// Removes a request that is being deallocated and may never have begun.
@@ -82,6 +79,33 @@ final class RequestRegistry: Sendable {
 
     /// Every request that is not finished.
     var all: Set<Request> {
-        state.withLock { Set($0.active.values).union($0.dormant.values.compactMap(\.request)) }
+        state.withLock { Set($0.active.all).union($0.dormant.values.compactMap(\.request)) }
+    }
+}
+
+/// Requests in an array, each of which knows its index: adding and removing one hashes nothing.
+struct RegisteredRequests: Sendable {
+    private(set) var all: [Request] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    func contains(_ request: Request) -> Bool { request.registeredIndex.load(ordering: .relaxed) >= 0 }
+
+    mutating func insert(_ request: Request) {
+        guard !contains(request) else { return }
+        request.registeredIndex.store(all.count, ordering: .relaxed)
+        all.append(request)
+    }
+
+    /// Moves the last request to the place of the removed one; returns false if the request is not here.
+    mutating func remove(_ request: Request) -> Bool {
+        let index = request.registeredIndex.load(ordering: .relaxed)
+        guard index >= 0, let last = all.popLast() else { return false }
+        request.registeredIndex.store(-1, ordering: .relaxed)
+        if last !== request {
+            last.registeredIndex.store(index, ordering: .relaxed)
+            all[index] = last
+        }
+        return true
     }
 }
