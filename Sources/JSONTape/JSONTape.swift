@@ -5,8 +5,8 @@ package import Foundation
 /// Decodes JSON as `JSONDecoder` does, about three times as fast, or refuses to decode it.
 ///
 /// The content is scanned first, into a tape of one word for each value and name; then `Decodable` types are made from
-/// the tape. Doubtful content and content that fails are refused: ``decode(_:from:)`` returns `nil`, and `JSONDecoder`
-/// has to decode. A type's `init(from:)` then runs a second time.
+/// the tape. Doubtful content and content that fails are refused: ``decode(_:from:)`` throws a ``Refusal``, and
+/// `JSONDecoder` has to decode. A type's `init(from:)` then runs a second time.
 package struct JSONTape: Sendable {
     enum DateForm: Sendable {
         case ofDate, secondsSince1970, millisecondsSince1970, iso8601
@@ -44,19 +44,22 @@ package struct JSONTape: Sendable {
         }
     }
 
-    /// Returns the value that `JSONDecoder` would return; `nil` if `JSONDecoder` has to decode.
-    package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) -> Value? {
-        data.withUnsafeBytes { content in
-            content.withMemoryRebound(to: UInt8.self) { content in
-                guard var document = Document(content, self) else { return nil }
-                let value = try? document.value(type, 0)
-                // A type has kept its decoder. If that decoder had to be refused after this call, it would be too late
+    /// Content that `JSONDecoder` has to decode.
+    package struct Refusal: Error {}
+
+    /// Returns the value that `JSONDecoder` would return; throws a ``Refusal`` if `JSONDecoder` has to decode.
+    // Not an `Optional` value, whose metadata generic code looks up at each use.
+    package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        try data.withUnsafeBytes { content in
+            try content.withMemoryRebound(to: UInt8.self) { content in
+                guard var document = Document(content, self) else { throw Refusal() }
+                // A type may keep its decoder. If that decoder had to be refused after this call, it would be too late
                 // for `JSONDecoder` to take over, so `JSONDecoder` decodes now.
-                guard isKnownUniquelyReferenced(&document) else {
-                    document.keepContent()
-                    return nil
-                }
-                return document.isRefused ? nil : value
+                defer { if !isKnownUniquelyReferenced(&document) { document.keepContent() } }
+                let value: Value
+                do { value = try document.value(type, 0) } catch { throw Refusal() }
+                guard isKnownUniquelyReferenced(&document), !document.isRefused else { throw Refusal() }
+                return value
             }
         }
     }

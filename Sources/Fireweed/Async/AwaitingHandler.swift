@@ -125,7 +125,7 @@ final class AwaitingHandler<Response: FailableResponse>: ResponseHandler, @unche
         return made.pointee
     }
 
-    /// The value of the response; throws its error. May be read only after `finish(_:)` has returned.
+    /// Returns the value of the response, or throws its error; may be called only after `finish(_:)` has returned.
     func value() throws -> Response.Value {
         precondition(isMade, "a finished request has its response")
         return try made.pointee.outcome()

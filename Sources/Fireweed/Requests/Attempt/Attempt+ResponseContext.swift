@@ -28,8 +28,8 @@ extension Attempt: ResponseContext {
 
     /// The metrics of each message; `nil` while the attempt runs.
     var metrics: TaskMetrics? {
-        let records = state.withLock { $0.life.stage == .ended ? $0.records : [] }
-        return records.isEmpty ? nil : TaskMetrics(exchanges: records)
+        let records = state.withLock { $0.life.stage == .ended ? $0.records : TinyArray() }
+        return records.isEmpty ? nil : TaskMetrics(exchanges: Array(records))
     }
 }
 

@@ -21,7 +21,7 @@ extension Attempt {
         private(set) var answeringLink: Int?
         /// The source of the present response.
         private(set) var source = AnswerSource.network
-        private(set) var records: [ExchangeRecord] = []
+        private(set) var records = TinyArray<ExchangeRecord>()
         /// The first cause of the attempt's end; a failure of the transfer is copied here when the attempt ends.
         private(set) var failure: TransferFailure?
         /// The message or answer that follows once the present response is abandoned.
