@@ -179,6 +179,17 @@ struct EverydayTests {
         #expect(try run("--from-curl", "curl -b ~ada/jar \(url("/get"))", environment: environment).code == 64)
     }
 
+    @Test("the content of a small file is shown as any other, and a large or missing one is named")
+    func shownFiles() throws {
+        try #"{"a":1}"#.write(to: folder.file("small.json"), atomically: true, encoding: .utf8)
+        try Data(repeating: 0x61, count: 64 * 1024).write(to: folder.file("large"))
+        let offline = try run("--offline", url("/anything"), "@small.json")
+        #expect(text(offline).hasSuffix("{\"a\":1}\n\n"), "\(offline)")
+        #expect(try text(run("-v", url("/anything"), "@small.json")).contains(#"{"a":1}"#))
+        let large = try run("--offline", url("/anything"), "@large")
+        #expect(text(large).contains("(the content of ") && !text(large).contains("aaaa"))
+    }
+
     @Test("fetch --save replaces no file of another list")
     func savedFiles() throws {
         let first = try run("fetch", "--save", "saved", url("/get"))
@@ -189,6 +200,12 @@ struct EverydayTests {
         #expect(second.code == 1 && text(second).contains("is there already, and is not replaced"), "\(text(second))")
         #expect(server.requests.count == 1)
         #expect(try read("saved/\(name)") == "precious")
+        let fresh = try run("fetch", "--save", "saved", "-o", "new", "--continue", url("/get"))
+        #expect(fresh.code == 1 && server.requests.count == 1)
+        #expect(try read("saved/\(name)") == "precious")
+        // Records that a killed run has begun: the file may be its own.
+        #expect(try run("fetch", "--save", "saved", "-o", "new", "--continue", url("/get")).code == 0)
+        #expect(try read("saved/\(name)") != "precious")
     }
 
     @Test("ws sends the credentials of its URL")

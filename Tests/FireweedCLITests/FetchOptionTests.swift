@@ -107,6 +107,36 @@ struct FetchOptionTests {
         #expect(try saved.code == 1 && records(saved)[0]["file"] != nil)
     }
 
+    @Test("fetch --continue finds the error of a record whose URL or id is long")
+    func longRecord() throws {
+        let long = String(repeating: "i", count: 300_000)
+        let lines = [
+            "{\"url\": \"\(url("/status/500"))\", \"id\": \"\(long)\"}", url("/status/500?\(long.prefix(7_000))"),
+        ]
+        for line in lines {
+            try? FileManager.default.removeItem(at: folder.file("records"))
+            for count in 1...2 {
+                let before = server.requests.count
+                let result = try Command.run(
+                    ["fetch", "--from", "-", "--expect", "status==200", "-o", "records", "--continue"],
+                    in: folder.url, input: "\(line)\n")
+                #expect(result.code == 1 && server.requests.count == before + 1, "run \(count): \(result.errors)")
+            }
+        }
+    }
+
+    @Test("a record has text in the character set that it declares, and other bytes as base64")
+    func characterSets() throws {
+        let bytes = Data([0x7A, 0xE4])
+        for (charset, member) in [("iso-8859-1", "body"), ("utf-8", "body_base64")] {
+            server.route("/text") { _ in
+                FixtureResponse(fields: [("Content-Type", "text/plain; charset=\(charset)")], body: .data(bytes))
+            }
+            let value = try records(run(url("/text"))).first?[member] as? String
+            #expect(value == (member == "body" ? "zä" : bytes.base64EncodedString()))
+        }
+    }
+
     @Test("content is decoded whatever -o names: the records' file, or none")
     func codings() throws {
         for options in [[], ["-o", "records"], ["-o", "records2", "--save", "d"]] {

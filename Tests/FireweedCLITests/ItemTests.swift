@@ -125,12 +125,29 @@ struct ArgumentParserTests {
         arguments: [
             ("-H", "Name:value"), ("-X", "before the URL"), ("--data-raw", "--raw TEXT"), ("-L", "--no-follow"),
             ("-i", "--print hb"), ("--ignore-netrc", "--netrc"), ("--path-as-is", "always sent as it is typed"),
-            ("--format-options", "--indent"), ("--bogus", "--help"),
+            ("--format-options", "--indent"), ("--bogus", "--help"), ("--fail", "--check-status"),
+            ("--tcp-nodelay", "--from-curl"),
         ])
     func hints(name: String, hint: String) {
         let error = #expect(throws: UsageError.self) { try ArgumentParser.parse([name, "x", "h.example"]) }
         #expect(error?.message.hasPrefix("there is no option \(name); ") == true)
         #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+    }
+
+    @Test("no option of curl is read as the beginning of one of ours")
+    func foreignNames() {
+        for row in CURLRow.all {
+            guard let option = try? Option.named("--\(row.name)") else { continue }
+            #expect(option.names.contains("--\(row.name)"))
+        }
+    }
+
+    @Test("a curl command that is not one word is told so, whatever options it has")
+    func curlInPieces() {
+        for arguments in [["curl", "-sS", "h.example"], ["--from-curl", "curl", "-s", "h.example"]] {
+            let error = #expect(throws: UsageError.self) { try ArgumentParser.parse(arguments) }
+            #expect(error?.message.contains("--from-curl has a curl command as one word, in quotes") == true)
+        }
     }
 
     @Test("the help fits into 80 columns")

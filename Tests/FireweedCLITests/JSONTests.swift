@@ -243,7 +243,8 @@ struct JSONTests {
             ("h.example", "h.example", nil, false), ("localhost:8080", "localhost", 8080, false),
             ("https://h.example/x", "h.example", 443, true), ("http://[::1]:81", "::1", 81, false),
             ("::1", "::1", nil, false), ("h.example:443", "h.example", 443, true), ("[::1]:80", "::1", 80, false),
-            ("wss://u@h.example", "h.example", 443, true),
+            ("wss://u@h.example", "h.example", 443, true), (":8080", "localhost", 8080, false),
+            (":8080/path", "localhost", 8080, false), (":", "", -1, false), ("http://:80", "", 80, false),
         ] as [(String, String, Int?, Bool)])
     func targets(text: String, host: String, port: Int?, isSecure: Bool) {
         let target = StatusTarget(text)

@@ -159,8 +159,8 @@ package struct TunnelRefusal: Error, Sendable {
     /// Why the credentials did not help, which `failure` shows for a 407 or 401; `nil` without credentials.
     package let complaint: String?
 
-    /// The failure of the transfer; its text contains the status, the reason, our explanation and the start of the
-    /// content.
+    /// The failure of the transfer; its text contains the status, the reason, our explanation and the start of content
+    /// that is not HTML.
     ///
     /// The code is `userAuthenticationRequired` for a 407 or 401, otherwise `cannotConnectToHost`.
     package var failure: TransferFailure {
@@ -169,7 +169,8 @@ package struct TunnelRefusal: Error, Sendable {
         var detail = "CONNECT tunnel failed, response \(head.status)"
         if let reason = head.reason, !reason.isEmpty { detail += " \(Self.printable(reason.utf8))" }
         if let complaint, isChallenge { detail += ": \(complaint)" }
-        if !content.isEmpty { detail += "; the proxy says: \(Self.printable(content))" }
+        let isMarkup = head.value(of: "Content-Type")?.lowercased().contains("html") == true
+        if !content.isEmpty, !isMarkup { detail += "; the proxy says: \(Self.printable(content))" }
         return .exchange(
             isChallenge ? .userAuthenticationRequired : .cannotConnectToHost, detail: detail, engineCode: head.status)
     }

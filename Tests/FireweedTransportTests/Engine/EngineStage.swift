@@ -9,8 +9,8 @@ import Testing
 
 /// A transport with event loops of its own for one test.
 ///
-/// What other tests do to their connections changes nothing here: a loop that closes another test's sockets would have a
-/// descriptor free at once.
+/// What other tests do to their connections changes nothing here: a loop that closes another test's sockets would have
+/// a descriptor free at once.
 final class EngineStage: Sendable {
     let transport: EngineTransport
     private let loops: [EventLoop]

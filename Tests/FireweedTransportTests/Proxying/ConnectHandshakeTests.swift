@@ -116,6 +116,9 @@ struct ConnectHandshakeTests {
         let refusal = TunnelRefusal(head: head, content: Array("a\u{1B}[0m\nb".utf8), complaint: nil)
         let detail = refusal.failure.urlError(failingURL: "").localizedDescription
         #expect(detail == "CONNECT tunnel failed, response 503; the proxy says: a [0m b")
+        let page = ResponseHead(status: 503, fields: [Field(name: "Content-Type", value: "text/HTML; charset=utf-8")])
+        let failure = TunnelRefusal(head: page, content: Array("<html>".utf8), complaint: nil).failure
+        #expect(failure.urlError(failingURL: "").localizedDescription == "CONNECT tunnel failed, response 503")
     }
 
     @Test(

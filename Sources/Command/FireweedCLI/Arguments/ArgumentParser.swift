@@ -34,6 +34,9 @@ enum ArgumentParser {
     }
 
     private static func read(_ arguments: [String], _ defaults: [OptionUse]) throws -> Invocation {
+        // Before the options, which would be refused one by one.
+        let first = arguments.first == "--from-curl" ? arguments.dropFirst() : arguments[...]
+        if first.first == "curl", first.count > 1 { throw curlInPieces }
         let (given, words) = try OptionReader.read(arguments)
         let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
         // Ignores defaults whose scope excludes this kind of command line, and for `serve` a default `--har`: for
@@ -197,6 +200,9 @@ enum ArgumentParser {
         return isKnown || item.name.first?.isUppercase == true && !item.name.contains(".")
     }
 
+    private static let curlInPieces = UsageError(
+        message: "\"curl\" is a command, and no URL; --from-curl has a curl command as one word, in quotes")
+
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
         if invocation.curlCommand != nil {
@@ -214,8 +220,8 @@ enum ArgumentParser {
         }
         var words = words[...]
         if let first = words.first, ["curl", "wget", "http", "https"].contains(first), words.count > 1 {
-            let hint = first == "curl" ? "; --from-curl has a curl command as one word, in quotes" : ""
-            throw UsageError(message: "\"\(first)\" is a command, and no URL\(hint)")
+            guard first != "curl" else { throw curlInPieces }
+            throw UsageError(message: "\"\(first)\" is a command, and no URL")
         }
         if let first = words.first, words.count > 1, isMethod(first, before: words[words.startIndex + 1]) {
             invocation.method = first.uppercased()

@@ -14,6 +14,7 @@ enum ForeignOption {
             (["--cookie-jar"], "--session keeps cookies"),
             (["--head"], "the method stands before the URL: fireweed HEAD URL"),
             (["--range"], "a part is asked for by an item behind the URL: Range:bytes=0-99"),
+            (["--fail"], "a status of an error replaces no file, and --check-status makes it the exit code"),
             (["--max-redirs"], "--max-redirects N follows at most N redirects"),
             (["--proxy-user"], "user and password stand in the URL of --proxy"),
             (["--dump-header"], "--print h prints the head"),

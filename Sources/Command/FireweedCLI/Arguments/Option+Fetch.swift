@@ -50,7 +50,7 @@ extension Option {
             names: ["--save"], group: .fetch, effect: .word("FOLDER") { $0.saveFolder = $1 },
             example: "fireweed fetch --save pages --from urls.txt -o records.jsonl",
             help: "Save each content in a file of FOLDER, named by the item's number and the URL. A file that is there "
-                + "is not replaced: another run needs another folder, or --continue.", scope: .fetch),
+                + "is not replaced, unless --continue goes on with records that were there.", scope: .fetch),
         Option(
             names: ["--omit-body"], group: .fetch, effect: .flag { $0.omitsContent = true },
             example: "fireweed fetch --omit-body --from urls.txt -o records.jsonl",

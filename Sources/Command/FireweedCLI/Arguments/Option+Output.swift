@@ -91,7 +91,8 @@ extension Option {
         Option(
             names: ["--offline"], group: .output, effect: .flag { $0.isOffline = true },
             example: "fireweed --offline :8080/users name=Ada tags[]=admin",
-            help: "Print the request, and send nothing.", scope: .response),
+            help: "Print the request, and send nothing. Files and forms of 64 KiB and more are named, not shown.",
+            scope: .response),
         Option(
             names: ["-q", "--quiet"], group: .output, effect: .flag { $0.isQuiet = true },
             example: "fireweed --quiet -o page.html example.org",

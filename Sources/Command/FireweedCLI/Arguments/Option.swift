@@ -108,11 +108,12 @@ struct Option: Sendable {
 
     /// Returns the option with a name, or with an unambiguous prefix of a long name; throws `UsageError`.
     ///
-    /// An option of another command (``ForeignOption``) is not read as a prefix: `--header` is not short for
-    /// `--headers`.
+    /// An option of another command (``ForeignOption``, ``CURLRow``) is not read as a prefix: `--header` is not short
+    /// for `--headers`, nor `--fail` for `--fail-with-body`.
     static func named(_ name: String) throws -> Option {
         if let exact = all.first(where: { $0.names.contains(name) }) { return exact }
-        let hint = ForeignOption.hint(for: name)
+        let isOfCURL = name.hasPrefix("--") && CURLRow.exactly(String(name.dropFirst(2))) != nil
+        let hint = ForeignOption.hint(for: name) ?? (isOfCURL ? "--from-curl takes it in a curl command" : nil)
         let mayBeShort = hint == nil && name.hasPrefix("--") && name.count > 2
         let candidates = mayBeShort ? all.filter { $0.hasName(beginningWith: name) } : []
         guard let first = candidates.first else {

@@ -15,6 +15,9 @@ struct FetchExchange: Sendable {
     /// Names of fields that the command line removes from every request, in lower case.
     private let removedNames: Set<String>
     private let text: MessageText
+    /// Whether files that are there are replaced: a killed run, which this one continues, may have left a file that has
+    /// no record.
+    var replacesFiles = false
 
     /// Makes the plan of the settings for every request, with a placeholder URL: each item has its own URL.
     ///
@@ -127,17 +130,18 @@ struct FetchExchange: Sendable {
         let file = file(of: record.item, request)
         // Symbolic links count too, whose targets may be missing.
         let isThere = (try? FileManager.default.attributesOfItem(atPath: file)) != nil
-        guard invocation.goesOn || !isThere else {
-            record.error = "\(file) is there already, and is not replaced; --save another folder, or --continue"
+        guard replacesFiles || !isThere else {
+            let reason = invocation.goesOn ? ", since this run has no records of it" : ""
+            let advice = invocation.goesOn ? "" : ", or --continue"
+            record.error = "\(file) is there already, and is not replaced\(reason); --save another folder\(advice)"
             return
         }
         let authentication = authentication(for: request)
         var message = URLRequest(url: request.url)
         message.method = request.method
         message.headers = headers(of: request, authentication)
-        // A killed run may have left a file without a record; a resumed run replaces this file.
         var options: DownloadRequest.Options = [.createIntermediateDirectories, .waitForValidation]
-        if invocation.goesOn { options.insert(.removePreviousFile) }
+        if replacesFiles { options.insert(.removePreviousFile) }
         let task = session.download(message, uploading: request.content.map { .data($0) }) { [options] _, _ in
             (URL(fileURLWithPath: file), options)
         }

@@ -31,7 +31,7 @@ struct FetchJournal {
     /// Reads a file from its beginning; throws `OutputError` if the file cannot be read, or has content but no records.
     init(readingFrom descriptor: Int32, named name: String) throws {
         var buffer = [UInt8](repeating: 0, count: 256 * 1024)
-        var head: [UInt8] = []
+        var line = RecordScan()
         var position: off_t = 0
         var lineCount = 0
         var hasRecords = false
@@ -44,61 +44,32 @@ struct FetchJournal {
             if read == 0 { break }
             var rest = buffer[..<read]
             while let lineEnd = rest.firstIndex(of: 0x0A) {
-                head += rest[..<lineEnd].prefix(Self.headLength - head.count)
+                line.take(rest[..<lineEnd])
                 lineCount += 1
-                if let entry = Self.entry(Array(head.prefix(80))) {
+                if let entry = Self.entry(line.head) {
                     hasRecords = true
                     // A request that failed is made again.
-                    if Self.hasError(head) {
+                    if line.hasError {
                         remove(index: entry.index)
                     } else {
                         insert(index: entry.index, key: entry.key)
                     }
                 }
-                head = []
+                line = RecordScan()
                 end = position + off_t(lineEnd + 1)
                 rest = rest[(lineEnd + 1)...]
             }
-            head += rest.prefix(Self.headLength - head.count)
+            line.take(rest)
             position += off_t(read)
         }
         // A file without records is refused, so that nothing is cut off from a foreign file.
-        guard hasRecords || lineCount == 0 && (head.isEmpty || head.starts(with: "{\"index\":".utf8)) else {
+        guard hasRecords || lineCount == 0 && (line.head.isEmpty || line.head.starts(with: "{\"index\":".utf8)) else {
             throw OutputError(errorDescription: "\(name) has no records of fireweed fetch in it")
         }
     }
 
     /// Makes a journal without entries.
     init() {}
-
-    private static let headLength = 16 * 1024
-
-    private static let errorMember = Array(", \"error\": \"".utf8)
-
-    /// Whether a record itself has the member `error`; members of nested objects do not count.
-    private static func hasError(_ head: [UInt8]) -> Bool {
-        var (depth, isText, isEscaped) = (0, false, false)
-        for index in head.indices {
-            if isText {
-                if isEscaped {
-                    isEscaped = false
-                } else if head[index] == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if head[index] == UInt8(ascii: "\"") {
-                    isText = false
-                }
-                continue
-            }
-            switch head[index] {
-            case UInt8(ascii: "\""): isText = true
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            case errorMember[0] where depth == 1 && head[index...].starts(with: errorMember): return true
-            default: break
-            }
-        }
-        return false
-    }
 
     private mutating func remove(index: Int) {
         guard keys.indices.contains(index), keys[index] != 0 else { return }
@@ -121,5 +92,62 @@ struct FetchJournal {
         guard let index = Int(digits), rest.hasPrefix(", \"key\": \"") else { return nil }
         guard let key = UInt64(rest.dropFirst(10).prefix(16), radix: 16) else { return nil }
         return (index, key)
+    }
+}
+
+/// Reads a record piece by piece, up to the members that follow its error: lines may be as long as the content in them.
+private struct RecordScan {
+    /// The first bytes, which have the number and the key.
+    private(set) var head: [UInt8] = []
+    /// Whether the record itself has the member `error`; members of nested objects do not count.
+    private(set) var hasError = false
+    private var isOver = false
+    private var depth = 0
+    private var isText = false
+    private var isEscaped = false
+    /// Whether the next text at the record's own level is the name of a member.
+    private var awaitsName = false
+    /// The name that is being read; `nil` outside names.
+    private var name: [UInt8]?
+
+    private static let headLength = 80
+    private static let error = Array("error".utf8)
+    /// The member after `error`; a request that was not made has an error, and no attempts.
+    private static let attempts = Array("attempts".utf8)
+
+    mutating func take(_ bytes: ArraySlice<UInt8>) {
+        head += bytes.prefix(Self.headLength - head.count)
+        guard !isOver else { return }
+        for byte in bytes {
+            isText ? takeText(byte) : takeSign(byte)
+            if isOver { return }
+        }
+    }
+
+    private mutating func takeText(_ byte: UInt8) {
+        if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isText = false
+            hasError = name == Self.error
+            isOver = hasError || name == Self.attempts
+            name = nil
+            return
+        }
+        name?.append(byte)
+    }
+
+    private mutating func takeSign(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""):
+            (isText, name) = (true, awaitsName ? [] : nil)
+            awaitsName = false
+        case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+        case UInt8(ascii: ","): awaitsName = depth == 1
+        default: break
+        }
     }
 }

@@ -50,7 +50,8 @@ struct FetchRecord: Sendable {
             line.add("id", json: request.id?.text)
             line.add("url", request.url.absoluteString)
             line.add("method", request.method.rawValue)
-        case .failure: line.add("line", item.text)
+        // A line that is not a request may have a password as URLs have it.
+        case .failure: line.add("line", URLShorthand.withoutUserInfo(item.text).url)
         }
         line.add("status", json: status.map { String($0) })
         line.add("error", error)
@@ -62,7 +63,7 @@ struct FetchRecord: Sendable {
         line.add("file", file)
         line.add("selected", json: selection)
         if let content {
-            if let text = String(validating: content, as: UTF8.self) {
+            if let text = text(of: content) {
                 line.add("body", text)
             } else {
                 line.add("body_base64", content.base64EncodedString())
@@ -70,6 +71,15 @@ struct FetchRecord: Sendable {
         }
         line.end()
         return line.bytes
+    }
+
+    /// Returns content that is text in UTF-8 or in the character set that it declares; `nil` for other content.
+    private func text(of content: Data) -> String? {
+        if let text = String(validating: content, as: UTF8.self) { return text }
+        guard CharacterSetDecoder.name(of: content, type: contentType).uppercased() != "UTF-8",
+            let text = MessageText.text(content, type: contentType, charset: nil), !text.contains("\u{FFFD}")
+        else { return nil }
+        return text
     }
 
     /// Adds the time of all attempts and two times of the last exchange: to connect, and from the request to the

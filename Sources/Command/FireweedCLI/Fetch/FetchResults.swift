@@ -50,6 +50,8 @@ final class FetchResults: Sendable {
     private nonisolated(unsafe) let journal: Appender?
     /// The items that earlier runs have finished.
     let finished: FetchJournal
+    /// Whether the file of records, or the journal, was there before this run.
+    let continuesRun: Bool
     /// Whether standard output gets only the records of failures.
     private let omitsSuccesses: Bool
 
@@ -57,6 +59,7 @@ final class FetchResults: Sendable {
     init(_ invocation: Invocation) throws {
         let path = invocation.writesToStandardOutput ? nil : invocation.outputFile
         var finished = FetchJournal()
+        continuesRun = (path ?? invocation.journalFile).map { access($0, F_OK) == 0 } ?? false
         if let path {
             records = try Self.open(path, continues: invocation.goesOn, &finished)
             journal = nil

@@ -33,9 +33,11 @@ struct FetchRunner: Sendable {
         let plan = try FetchExchange.plan(invocation)
         defaults = FetchDefaults(invocation, headers: plan.headers)
         fleet = try invocation.fleetURL.map { [defaults] in try FetchFleet(url: $0, invocation, defaults: defaults) }
-        exchange = try FetchExchange(invocation, plan: plan, fleet: fleet?.fleet)
+        var exchange = try FetchExchange(invocation, plan: plan, fleet: fleet?.fleet)
         if let folder = invocation.saveFolder { try Self.make(folder) }
         results = try FetchResults(invocation)
+        exchange.replacesFiles = invocation.goesOn && results.continuesRun
+        self.exchange = exchange
     }
 
     private static func make(_ folder: String) throws {

@@ -57,6 +57,7 @@ enum LocalFile {
 
     private static func error(_ path: String) -> UsageError {
         let reason = String(cString: strerror(errno))
+        guard !path.isEmpty else { return UsageError(message: "there is no name of a file after the @") }
         return UsageError(message: "the file \(path) cannot be read: \(reason)")
     }
 }

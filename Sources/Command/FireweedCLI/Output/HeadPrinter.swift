@@ -2,6 +2,7 @@
 
 import Fireweed
 import Foundation
+import Glibc
 
 /// Prints requests and heads of responses as they were on the wire, if `--print` asks for them.
 struct HeadPrinter: Sendable {
@@ -66,19 +67,31 @@ struct HeadPrinter: Sendable {
 }
 
 extension RequestPlan.Content {
+    /// The size below which forms and files are shown; larger ones are not read into memory for this.
+    private static let shownLimit = 64 * 1024
+
     /// Returns the content as readable text, or a note that names its source or its size.
     func shown(_ text: MessageText) -> TerminalText {
         switch self {
         case .none: ""
         case .data(let data, let type): text.content(data, type: type) + "\n"
-        case .file(let file, _): "(the content of \(file.path))\n\n"
+        case .file(let file, let type):
+            Self.content(of: file).map { text.content($0, type: type) + "\n" } ?? "(the content of \(file.path))\n\n"
         case .input: "(the content of standard input)\n\n"
         case .stream(let stream, _): "(the content of \(stream.path))\n\n"
         case .multipart(let form):
-            // A form below 64 KiB is shown; a larger one is not read into memory for this.
-            form.contentLength < 64 * 1024
+            form.contentLength < Self.shownLimit
                 ? ((try? form.encode()).map { text.content($0, type: form.contentType) } ?? "") + "\n"
                 : "(\(form.contentLength) bytes of multipart content)\n\n"
         }
+    }
+
+    /// Returns the content of a small regular file; `nil` for other files.
+    private static func content(of file: URL) -> Data? {
+        var status = stat()
+        guard stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size < shownLimit else {
+            return nil
+        }
+        return try? Data(contentsOf: file)
     }
 }

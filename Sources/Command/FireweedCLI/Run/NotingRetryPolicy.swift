@@ -22,9 +22,10 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     /// The error of a response whose request is tried again for the response's status.
     struct RetriedStatus: Error {}
 
-    /// Makes a policy; `delay`, in seconds, applies unless the server asks for a longer one.
+    /// Makes a policy; `delay`, in seconds, applies unless the server asks for a longer one, and `scale` is the first
+    /// wait without `delay`.
     init(
-        limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, isQuiet: Bool,
+        limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, scale: Double, isQuiet: Bool,
         isSilent: Bool, isReadOnce: Bool,
         options: RetryOptions
     ) {
@@ -40,7 +41,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         }
         super.init(
             retryLimit: limit, exponentialBackoffBase: RetryPolicy.defaultExponentialBackoffBase,
-            exponentialBackoffScale: delay ?? RetryPolicy.defaultExponentialBackoffScale,
+            exponentialBackoffScale: delay ?? scale,
             retryableHTTPMethods: methods, retryableHTTPStatusCodes: statuses,
             retryableURLErrorCodes: RetryPolicy.defaultRetryableURLErrorCodes, options: options)
     }

@@ -205,14 +205,17 @@ enum SessionMaker {
         guard invocation.retryCount > 0 else { return nil }
         // A longer --retry-delay allows as long a wait; curl waits for as long as the server asks.
         let longest = invocation.retriesAsCURL ? 1e9 : max(60, invocation.retryDelay ?? 0)
+        // curl waits for 1, 2, 4 seconds and so on, and for 10 minutes at most.
         let options = RetryOptions(
-            jitter: .full, retryAfter: .obey(upTo: .seconds(longest)), maximumDelay: .seconds(30),
+            jitter: invocation.retriesAsCURL ? .none : .full, retryAfter: .obey(upTo: .seconds(longest)),
+            maximumDelay: .seconds(invocation.retriesAsCURL ? 600 : 30),
             deadline: invocation.maximumRetryTime.map { .seconds($0) }, replays: .unsent)
         let every: Set<HTTPMethod> = [.post, .patch, HTTPMethod(rawValue: invocation.curl?.method ?? "GET")]
         return NotingRetryPolicy(
             limit: invocation.retryCount,
             methods: RetryPolicy.defaultRetryableHTTPMethods.union(invocation.retriesAsCURL ? every : []),
             statuses: retriedStatuses, delay: invocation.retryDelay,
+            scale: invocation.retriesAsCURL ? 1 : RetryPolicy.defaultExponentialBackoffScale,
             isQuiet: invocation.isQuiet || invocation.curl?.isSilent == true,
             isSilent: invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false,
             isReadOnce: isReadOnce(plan.content, invocation), options: options)

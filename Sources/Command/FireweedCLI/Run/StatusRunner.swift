@@ -68,7 +68,9 @@ struct StatusTarget: Equatable {
         let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
         let isAddress = scheme == nil && place.count { $0 == ":" } > 1 && !place.hasPrefix("[")
         let end = isAddress ? nil : place.lastIndex(of: ":").flatMap { place[$0...].contains("]") ? nil : $0 }
-        host = String(end.map { place[..<$0] } ?? place).trimmingCharacters(in: ["[", "]"])
+        let name = String(end.map { place[..<$0] } ?? place).trimmingCharacters(in: ["[", "]"])
+        // `:8080` is on this machine, as in URLs.
+        host = scheme == nil && end == place.startIndex && place.count > 1 ? "localhost" : name
         let usual = scheme.map { ["https", "wss"].contains($0) ? 443 : 80 }
         port = end.map { Int(place[place.index(after: $0)...]) ?? -1 } ?? usual
         isSecure = scheme.map { ["https", "wss"].contains($0) } ?? (port == 443)

@@ -67,9 +67,10 @@ struct WebSocketRunner {
                 }
                 await show(completion.response, console)
                 let text = ErrorText(error, invocation)
-                // Before the connection, a time-out is that of the handshake; after it, only a missing pong times out.
-                let isPing = isConnected && text.code == .timedOut
-                await console.note(isPing ? "the server did not answer a ping in time (--ping)" : text.message)
+                // Before the connection, a time-out is that of the handshake; after it, of a pong or of the close.
+                let isLate = isConnected && text.code == .timedOut
+                let missing = invocation.pingInterval == nil ? "the close in time" : "a ping in time (--ping)"
+                await console.note(isLate ? "the server did not answer \(missing)" : text.message)
                 code = text.code
             }
         }

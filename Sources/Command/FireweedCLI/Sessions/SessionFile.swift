@@ -29,8 +29,8 @@ struct SessionFile {
         url = URL(fileURLWithPath: ConfigurationFolder.path(environment: environment) + "/sessions/\(name).json")
     }
 
-    /// Returns the session in the file, an empty one if no file exists; throws `UsageError` for a file that cannot be
-    /// read.
+    /// Returns the session in the file, an empty one if no file exists or the file is empty; throws `UsageError` for a
+    /// file that cannot be read.
     func load() throws -> SavedSession {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return SavedSession() }
@@ -38,7 +38,10 @@ struct SessionFile {
             throw UsageError(message: "--session needs a file, not the folder \(url.path)")
         }
         do {
-            return try JSONDecoder().decode(SavedSession.self, from: Data(contentsOf: url))
+            let data = try Data(contentsOf: url)
+            // Such as a file of mktemp(1).
+            guard !data.isEmpty else { return SavedSession() }
+            return try JSONDecoder().decode(SavedSession.self, from: data)
         } catch {
             throw UsageError(message: "the session file \(url.path) cannot be read; remove it to start anew")
         }
