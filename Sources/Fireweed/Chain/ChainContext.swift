@@ -32,8 +32,8 @@ struct ChainContext: Sendable {
     /// Whether no message is sent: the request accepts only a stored response and none is suitable; or the request
     /// waited for an equal request, which failed or was not answered in time.
     var isUnsent = false
-    /// The other notes of the links; `nil` until there is one, as for most exchanges: a context is copied often.
-    private var notes: NoteBox?
+    /// The other notes of the links.
+    private var notes = RareMembers<LinkNotes>()
 
     /// Work that enters the dispatch group, and leaves the group when the work is done.
     typealias DeferredWork = @Sendable (DispatchGroup) -> Void
@@ -41,7 +41,7 @@ struct ChainContext: Sendable {
     init(_ message: OutgoingMessage) {
         box = MessageBox(message)
         fields = message.fields
-        if let challenge = message.challenge { answeredChallenge = challenge }
+        answeredChallenge = message.challenge
     }
 
     /// Changes the message; fields that links added are kept.
@@ -59,54 +59,44 @@ struct ChainContext: Sendable {
 extension ChainContext {
     /// The last challenge that was answered with the message's credentials.
     var answeredChallenge: ResponseHead? {
-        get { notes?.values.answeredChallenge }
-        set { setNote(newValue) { $0.answeredChallenge = $1 } }
+        get { notes.read { $0.answeredChallenge } ?? nil }
+        set { notes.change(isUsual: newValue == nil, from: LinkNotes()) { $0.answeredChallenge = newValue } }
     }
 
     /// The digest of the client certificate under which the cache looks up and stores the response.
     var clientCertificate: Data? {
-        get { notes?.values.clientCertificate }
-        set { setNote(newValue) { $0.clientCertificate = $1 } }
+        get { notes.read { $0.clientCertificate } ?? nil }
+        set { notes.change(isUsual: newValue == nil, from: LinkNotes()) { $0.clientCertificate = newValue } }
     }
 
     /// Records the response's content while it is received.
     var recorder: ResponseRecorder? {
-        get { notes?.values.recorder }
-        set { setNote(newValue) { $0.recorder = $1 } }
+        get { notes.read { $0.recorder } ?? nil }
+        set { notes.change(isUsual: newValue == nil, from: LinkNotes()) { $0.recorder = newValue } }
     }
 
     /// Notifies the requests that wait for the response; `nil` when no request can wait for it.
     var lead: FetchLeader? {
-        get { notes?.values.lead }
-        set { setNote(newValue) { $0.lead = $1 } }
+        get { notes.read { $0.lead } ?? nil }
+        set { notes.change(isUsual: newValue == nil, from: LinkNotes()) { $0.lead = newValue } }
     }
 
     /// The wait for an equal request's response, in this process or another; `nil` before a wait begins.
     var fetchWait: FetchWait? {
-        get { notes?.values.fetchWait }
-        set { setNote(newValue) { $0.fetchWait = $1 } }
+        get { notes.read { $0.fetchWait } ?? nil }
+        set { notes.change(isUsual: newValue == nil, from: LinkNotes()) { $0.fetchWait = newValue } }
     }
 
     /// The failure of the origin for an equal request; a stale response may be used instead.
     var originFailure: OriginFailure? {
-        get { notes?.values.originFailure }
-        set { setNote(newValue) { $0.originFailure = $1 } }
+        get { notes.read { $0.originFailure } ?? nil }
+        set { notes.change(isUsual: newValue == nil, from: LinkNotes()) { $0.originFailure = newValue } }
     }
 
     /// Work that runs off the transport's thread, before another message is sent and before handlers are called.
     var deferredWork: [DeferredWork] {
-        get { notes?.values.deferredWork ?? [] }
-        set { setNote(newValue.isEmpty ? nil : newValue) { $0.deferredWork = $1 ?? [] } }
-    }
-
-    private mutating func setNote<Value>(_ value: Value?, _ set: (inout LinkNotes, Value?) -> Void) {
-        if notes == nil {
-            guard value != nil else { return }
-            notes = NoteBox(LinkNotes())
-        } else if !isKnownUniquelyReferenced(&notes), let shared = notes {
-            notes = NoteBox(shared.values)
-        }
-        if let notes { set(&notes.values, value) }
+        get { notes.read { $0.deferredWork } ?? [] }
+        set { notes.change(isUsual: newValue.isEmpty, from: LinkNotes()) { $0.deferredWork = newValue } }
     }
 }
 
@@ -118,16 +108,6 @@ private struct LinkNotes {
     var fetchWait: FetchWait?
     var originFailure: OriginFailure?
     var deferredWork: [ChainContext.DeferredWork] = []
-}
-
-/// Stores the notes on the heap, once for all copies of a context until one of them changes.
-private final class NoteBox: @unchecked Sendable {
-    // SAFETY: changed only while one context alone refers to the box.
-    var values: LinkNotes
-
-    init(_ values: LinkNotes) {
-        self.values = values
-    }
 }
 
 /// Stores a message on the heap: a `ChainContext` is copied often, and its message is large.

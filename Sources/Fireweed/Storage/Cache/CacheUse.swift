@@ -9,4 +9,6 @@ enum CacheUse: Sendable {
     case unconditional(revision: UInt64?)
     /// The message validates a stored response that was already used as the answer (RFC 5861 §3).
     indirect case refreshing(StoredResponse, revision: UInt64?)
+
+    var isByRules: Bool { if case .byRules = self { true } else { false } }
 }
