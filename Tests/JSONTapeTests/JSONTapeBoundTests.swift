@@ -23,6 +23,20 @@ struct JSONTapeBoundTests {
         }
     }
 
+    @Test(
+        "content that ends with the bracket of the 513th array is an error, and does not end the process",
+        arguments: [
+            String.Encoding.utf8, .utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian, .utf32BigEndian,
+        ])
+    func deepest(encoding: String.Encoding) throws {
+        for text in ["", "[1,", "{\"a\":", "   "].map({ String(repeating: $0, count: 512) + "[" })
+            + (511...515).map({ String(repeating: "[", count: $0) })
+        {
+            let data = try #require(text.data(using: encoding))
+            #expect(throws: DecodingError.self) { try JSONDecoder().decodeWithoutTrap([Int].self, from: data) }
+        }
+    }
+
     @Test("content that ends anywhere is refused, whatever it has opened", arguments: [1, 4, 100, 499, 500, 501])
     func prefixes(depth: Int) throws {
         for opening in ["[", "{\"\":", "[{\"a\":[0,"] {

@@ -12,7 +12,7 @@ public protocol ParameterEncoding: Sendable {
     ///
     /// - Parameters:
     ///   - urlRequest: makes the request.
-    ///   - parameters: names and values; `nil` leaves the request as it is.
+    ///   - parameters: names and values; `nil` where a request has none, which the library's encodings leave as it is.
     /// - Returns: the request with the parameters.
     /// - Throws: the errors of `urlRequest`, and `AFError.parameterEncodingFailed(reason:)`; another error
     ///   reaches the caller in `AFError.createURLRequestFailed(error:)`.

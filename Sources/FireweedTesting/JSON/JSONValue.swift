@@ -1,5 +1,6 @@
 // JSON as a value that can be written as a Swift literal.
 
+import Fireweed
 public import Foundation
 
 /// A JSON text (RFC 8259) as a value, which Swift literals can express.
@@ -29,7 +30,7 @@ public enum JSONValue: Sendable {
     ///
     /// - Throws: `DecodingError` when `data` is not JSON.
     public init(parsing data: Data) throws {
-        self = try JSONDecoder().decode(JSONValue.self, from: data)
+        self = try FireweedJSONDecoder().decode(JSONValue.self, from: data)
     }
 
     /// Makes the JSON value of an `Encodable` value.

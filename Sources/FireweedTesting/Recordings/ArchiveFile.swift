@@ -1,5 +1,6 @@
 // The file to which recording transports write.
 
+import Fireweed
 import Foundation
 import Synchronization
 
@@ -38,7 +39,7 @@ struct ArchiveFile: Sendable {
     private func found() throws -> [JSONValue] { try ArchiveBuilder.entries(of: Data(contentsOf: url)) }
 
     private static func key(of entry: JSONValue) throws -> ArchivedExchange.Key {
-        try JSONDecoder().decode(ArchivedExchange.self, from: entry.data).key
+        try FireweedJSONDecoder().decode(ArchivedExchange.self, from: entry.data).key
     }
 
     private func write(_ entries: [JSONValue]) throws {

@@ -41,7 +41,8 @@ public struct Recording: Sendable {
     /// - Throws: ``RecordingError`` when it is not an archive, or when content in it is damaged.
     public init(har: Data) throws {
         do {
-            let archive = try JSONDecoder().decode(ArchivedExchange.Archive.self, from: har.withoutByteOrderMark)
+            let archive = try FireweedJSONDecoder().decode(
+                ArchivedExchange.Archive.self, from: har.withoutByteOrderMark)
             entries = archive.log.entries
         } catch let error as DecodingError {
             throw RecordingError(error)

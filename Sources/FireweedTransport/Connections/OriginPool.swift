@@ -286,10 +286,9 @@ final class OriginPool {
         progress += 1
     }
 
-    /// Pauses new streams, since the peer refuses all of them; after a first refusal, continues at once.
+    /// Pauses new streams, since the peer refuses all of them, or continues at once (`ResendRule`).
     func rest(afterRefusals count: Int) {
-        guard count > 1 else { return endRest() }
-        let pause = Self.firstRest << (2 * UInt64(min(count, ResendRule.refusalLimit) - 2))
+        guard let pause = ResendRule.pause(afterRefusals: count) else { return endRest() }
         restTimer.wait(for: self, until: pool.context.now + pause)
     }
 
@@ -297,9 +296,6 @@ final class OriginPool {
         for connection in books.connections.shared { connection.endRest() }
         assignConnections()
     }
-
-    /// The pause after the second refusal in a row, in nanoseconds; after the third, the pause is four times as long.
-    private static let firstRest: LoopInstant = 50_000_000
 
     /// Closes all connections and abandons the dialers; the caller has ended the exchanges before.
     func shutDown() {

@@ -32,6 +32,13 @@ struct ResendRule {
     /// The most tries of a message that is not processed while other messages make progress.
     static let unprocessedTryLimit = 100
 
+    /// Returns the pause of an origin whose peer refuses everything, in nanoseconds; `nil` after a first refusal, and
+    /// after the last one, when the message is not sent again.
+    static func pause(afterRefusals count: Int) -> LoopInstant? {
+        guard count > 1, count < refusalLimit else { return nil }
+        return 50_000_000 << (2 * UInt64(count - 2))
+    }
+
     /// Whether the message may be sent once more.
     var allowsResend: Bool {
         if isUnprocessed {

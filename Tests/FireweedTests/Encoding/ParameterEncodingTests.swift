@@ -34,6 +34,27 @@ struct ParameterEncodingTests {
         #expect(try query(["a": false], URLEncoding(boolEncoding: .literal)) == "a=false")
     }
 
+    /// An encoding with content of its own, such as that of a signer.
+    private struct Signing: ParameterEncoding {
+        func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+            var request = try urlRequest.asURLRequest()
+            request.httpBody = Data("signed \(parameters?.count ?? -1)".utf8)
+            return request
+        }
+    }
+
+    @Test("an app's own encoding is asked without parameters too")
+    func ownEncoding() async throws {
+        let session = Session.isolated(startRequestsImmediately: false)
+        for (parameters, body) in [(nil, "signed -1"), ([:], "signed 0")] as [(Parameters?, String)] {
+            let request = session.request("https://h/", method: .post, parameters: parameters, encoding: Signing())
+            #expect(try request.convertible.asURLRequest().httpBody == Data(body.utf8))
+            let download = session.download("https://h/", method: .post, parameters: parameters, encoding: Signing())
+            guard case .request(let convertible) = download.downloadable else { continue }
+            #expect(try convertible.asURLRequest().httpBody == Data(body.utf8))
+        }
+    }
+
     @Test("an existing query stays in front")
     func existing() throws {
         #expect(try query(["b": "2"], url: "https://h/?a=1") == "a=1&b=2")

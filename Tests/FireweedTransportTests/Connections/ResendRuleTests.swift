@@ -17,6 +17,12 @@ struct ResendRuleTests {
             ("GET", true, true, false, true, false), ("POST", true, false, false, true, false),  // once
         ]
 
+    @Test("an origin pauses after refusals of a message that is sent again, and not after the last")
+    func pauses() {
+        let pauses = (1...5).map { ResendRule.pause(afterRefusals: $0) }
+        #expect(pauses == [nil, 50_000_000, 200_000_000, nil, nil])
+    }
+
     @Test("the rule", arguments: rows)
     func rule(row: (method: String, reused: Bool, written: Bool, answer: Bool, repeated: Bool, may: Bool)) {
         let rule = ResendRule(

@@ -41,7 +41,7 @@ struct SessionFile {
             let data = try Data(contentsOf: url)
             // Such as a file of mktemp(1).
             guard !data.isEmpty else { return SavedSession() }
-            return try JSONDecoder().decode(SavedSession.self, from: data)
+            return try FireweedJSONDecoder().decode(SavedSession.self, from: data)
         } catch {
             throw UsageError(message: "the session file \(url.path) cannot be read; remove it to start anew")
         }

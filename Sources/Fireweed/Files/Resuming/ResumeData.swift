@@ -1,6 +1,7 @@
 // Resume data: what a download can continue from, as a value and as bytes.
 
 public import Foundation
+import JSONTape
 
 /// Everything that a later download needs to continue an earlier one, in this process or another.
 ///
@@ -98,7 +99,7 @@ extension ResumeData {
     public init(_ data: Data) throws {
         let members: Members
         do {
-            members = try JSONDecoder().decode(Members.self, from: data)
+            members = try JSONDecoder().decodeWithoutTrap(Members.self, from: data)
         } catch {
             throw ResumeError.unreadable("the bytes are no JSON object with the member fireweedResumeData")
         }

@@ -2,6 +2,7 @@
 
 import FireweedTransport
 package import Foundation
+import JSONTape
 import Synchronization
 
 /// Keeps one credential that several processes or sessions share, so that one of them refreshes it for all.
@@ -177,7 +178,7 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
     }
 
     func decode(_ entry: StoredCredential) -> Credential? {
-        open(entry).flatMap { try? JSONDecoder().decode(Credential.self, from: $0) }
+        open(entry).flatMap { try? JSONDecoder().decodeWithoutTrap(Credential.self, from: $0) }
     }
 
     private func context(_ version: Int) -> [UInt8] { Array("\(name) \(version)".utf8) }

@@ -23,11 +23,14 @@ final class EncodedRequest: URLRequestConvertible {
         self.modify = modify
     }
 
-    /// Returns a closure that encodes a dictionary into a request; `nil` without a dictionary.
+    /// Returns a closure that encodes a dictionary into a request.
+    ///
+    /// Without a dictionary it is `nil` for the library's own encodings, which change nothing then; others may have
+    /// content of their own.
     static func encoding(
         _ parameters: Parameters?, by encoding: any ParameterEncoding
     ) -> (@Sendable (URLRequest) throws -> URLRequest)? {
-        guard let parameters else { return nil }
+        if parameters == nil, encoding is URLEncoding || encoding is JSONEncoding { return nil }
         return { try encoding.encode($0, with: parameters) }
     }
 

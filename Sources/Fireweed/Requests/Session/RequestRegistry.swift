@@ -5,7 +5,8 @@ import Synchronization
 /// The requests of a session that can still be cancelled.
 ///
 /// A request that has begun is kept alive until it ends. A request that waits for `resume()` is referenced weakly, so
-/// that it can be released. A request that begins with its first handler is registered when it begins.
+/// that it can be released; its own response handlers keep it, as with Alamofire. A request that begins with its first
+/// handler is registered when it begins.
 final class RequestRegistry: Sendable {
     struct SuspendedRequest {
         weak var request: Request?

@@ -29,11 +29,11 @@ public struct FireweedJSONDecoder: DataDecoder {
 
     /// Decodes a value from the data; throws the errors of `JSONDecoder`.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        guard let tape = JSONTape(decoder) else { return try decoder.decode(type, from: data) }
+        guard let tape = JSONTape(decoder) else { return try decoder.decodeWithoutTrap(type, from: data) }
         do {
             return try tape.decode(type, from: data)
         } catch {
-            return try decoder.decode(type, from: data)
+            return try decoder.decodeWithoutTrap(type, from: data)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 package import Foundation
 package import FoundationNetworking
+import JSONTape
 
 /// Cookies as JSON, and back; pure.
 package enum CookieFileContent {
@@ -27,7 +28,7 @@ package enum CookieFileContent {
     /// - Returns: the cookies that have not expired.
     /// - Throws: `DecodingError` when the bytes are something else.
     package static func cookies(in data: Data, now: Date, keepsSessionCookies: Bool) throws -> [HTTPCookie] {
-        try JSONDecoder().decode([Entry].self, from: data).compactMap { entry in
+        try JSONDecoder().decodeWithoutTrap([Entry].self, from: data).compactMap { entry in
             guard entry.expires.map({ $0 > now }) ?? keepsSessionCookies else { return nil }
             return cookie(of: entry)
         }

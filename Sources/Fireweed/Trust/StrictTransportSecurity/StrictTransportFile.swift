@@ -3,6 +3,7 @@
 import FireweedTransport
 import Foundation
 import Glibc
+import JSONTape
 
 /// A file that is replaced as a whole; a lock lets processes change it one after the other.
 struct StrictTransportFile {
@@ -10,7 +11,7 @@ struct StrictTransportFile {
 
     /// The hosts in the file; `nil` when the file is missing or cannot be read.
     func read() -> [StrictTransportSecurity.Host]? {
-        try? JSONDecoder().decode([StrictTransportSecurity.Host].self, from: FileContent.read(url))
+        try? JSONDecoder().decodeWithoutTrap([StrictTransportSecurity.Host].self, from: FileContent.read(url))
     }
 
     /// Replaces the file; only this user can read the new one.
