@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import Synchronization
 import Testing
 
 /// What was found by using the command for an hour, beside others of its kind.
@@ -188,6 +189,17 @@ struct EverydayTests {
         #expect(try text(run("-v", url("/anything"), "@small.json")).contains(#"{"a":1}"#))
         let large = try run("--offline", url("/anything"), "@large")
         #expect(text(large).contains("(the content of ") && !text(large).contains("aaaa"))
+    }
+
+    @Test("an attempt that is made again does not use up the name of a download")
+    func retriedName() throws {
+        let count = Atomic(0)
+        server.route("/flaky") { _ in
+            let number = count.add(1, ordering: .relaxed).newValue
+            return .text("\(number)", status: number < 3 ? 503 : 200)
+        }
+        #expect(try run("--retry", "3", "--retry-delay", "0.01", "-d", url("/flaky")).code == 0)
+        #expect(try read("flaky") == "3")
     }
 
     @Test("fetch --save replaces no file of another list")

@@ -28,6 +28,18 @@ struct InterruptionTests {
         }
     }
 
+    @Test("the same signal right behind the first one is that one, as timeout(1) sends it")
+    func doubled() async {
+        let (told, continuation) = AsyncStream<Int32>.makeStream()
+        let interruption = Interruption { continuation.yield($0) }
+        kill(getpid(), SIGHUP)
+        kill(getpid(), SIGHUP)
+        continuation.yield(0)
+        var numbers = told.makeAsyncIterator()
+        let both = [await numbers.next(), await numbers.next()]
+        #expect(both.contains(SIGHUP) && both.contains(0) && interruption.code == .hungUp)
+    }
+
     @Test("of two interruptions the newer one is told first")
     func nested() async {
         let (told, continuation) = AsyncStream<String>.makeStream()

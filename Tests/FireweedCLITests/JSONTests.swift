@@ -223,6 +223,7 @@ struct JSONTests {
             ("--auth 'u:p q'", ["--auth", "u:p q"]), ("--x=1 ", ["--x=1"]), ("GET", ["GET"]),
             ("--timeout 20 # slow", ["--timeout", "20"]), ("--check-status # all", ["--check-status"]),
             ("--auth 'u:p # q' # mine", ["--auth", "u:p # q"]), ("--raw it's#1 #2", ["--raw", "it's#1"]),
+            ("--check-status  # all", ["--check-status"]), ("--timeout=20\t\t# slow", ["--timeout=20"]),
             ("--x #", ["--x"]), ("--auth=\"u:p #q\" # mine", ["--auth=\"u:p", "#q\""]),
         ])
     func configuration(line: String, expected: [String]) {

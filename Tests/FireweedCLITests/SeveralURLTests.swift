@@ -108,6 +108,28 @@ struct SeveralURLTests {
         }
     }
 
+    @Test("with --parallel each response has its own fields and heads")
+    func parallelHeads() throws {
+        for name in ["a", "b", "c"] {
+            server.route("/\(name)") { _ in .text(name, fields: [("X-Name", name)]) }
+        }
+        let format = "%{url} %header{x-name} %{num_headers}\\n"
+        let result = try run("--parallel", "3", "-q", "-w", format, url("/a"), url("/b"), url("/c"))
+        for line in String(decoding: result.output, as: UTF8.self).split(separator: "\n") {
+            let words = line.split(separator: " ")
+            #expect(words.count == 3 && words[0].hasSuffix("/\(words[1])") && words[2] != "0", "\(line)")
+        }
+        let script = "TERM=dumb script -qc \"$0 --parallel 3 \(url("/[a-c]"))\" /dev/null"
+        let shown = try Command.run(script: script, in: folder.url)
+        let lines = String(decoding: shown.output, as: UTF8.self).split { $0.isNewline }
+            .filter { $0.hasPrefix("X-Name:") || $0.count == 1 }
+        #expect(lines == ["X-Name: a", "a", "X-Name: b", "b", "X-Name: c", "c"], "\(shown)")
+        let curl = "curl -Z -s -D h1 -o o1 \(url("/a")) -o o2 \(url("/redirect-to?url=/b"))"
+        #expect(try run("--from-curl", curl + " -L").code == 0)
+        let heads = try String(contentsOf: folder.file("h1"), encoding: .utf8)
+        #expect(heads.components(separatedBy: "\r\n\r\n").count == 4 && heads.contains("X-Name: b\r\n"), "\(heads)")
+    }
+
     @Test("--parallel runs requests at a time, and prints in the order of the URLs")
     func parallel() throws {
         server.route("/early") { _ in .text("early\n") }

@@ -54,7 +54,9 @@ enum ConfigurationFile {
     static func words(of line: some StringProtocol) -> [String] {
         let line = line.trimmingCharacters(in: .whitespaces)
         guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
-        let halves = withoutComment(line).split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
+        let halves = withoutComment(line).trimmingCharacters(in: .whitespaces).split(
+            maxSplits: 1, whereSeparator: \.isWhitespace
+        ).map(String.init)
         guard halves.count == 2 else { return halves }
         var value = halves[1].trimmingCharacters(in: .whitespaces)
         if value.count >= 2, let quote = value.first, "\"'".contains(quote), value.last == quote {

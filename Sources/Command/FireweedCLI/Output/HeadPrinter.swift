@@ -37,12 +37,12 @@ struct HeadPrinter: Sendable {
         }
     }
 
-    /// Shows the last response's head; call this before any content is printed.
-    func showResponse(_ response: HTTPURLResponse, _ recorder: WireRecorder) {
-        recorder.flush()
+    /// Shows the last response's head, which `exchange` has if it was on the wire; call this before any content is
+    /// printed.
+    func showResponse(_ response: HTTPURLResponse, _ exchange: WireRecorder.Exchange?) {
         guard parts.contains("h") else { return }
         // A response from the cache was not on the wire, or only as a 304.
-        guard let exchange = recorder.last, exchange.status == response.statusCode else {
+        guard let exchange, exchange.status == response.statusCode else {
             return write(text.head(of: response), for: "h")
         }
         (showsAll ? exchange.responses[...] : exchange.responses.suffix(1)).forEach(writeResponse)

@@ -24,6 +24,11 @@ enum FileName {
         return folder.appendingPathComponent(candidate)
     }
 
+    /// Releases a name that a refused attempt of a download has reserved.
+    static func giveBack(_ file: URL) {
+        _ = given.withLock { $0.remove(file.path) }
+    }
+
     /// Reserves a path; returns false if a file with this path exists, or an earlier download has reserved the path.
     private static func take(_ path: String) -> Bool {
         !FileManager.default.fileExists(atPath: path) && given.withLock { $0.insert(path).inserted }

@@ -6,6 +6,7 @@ import Synchronization
 
 /// Runs an action on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP; a second signal ends the process immediately.
 ///
+/// The same signal within 200 ms counts as the first one: timeout(1) signals the process, and then its group.
 /// Without any `Interruption`, the first signal ends the process. The handlers are installed when `init` returns: no
 /// later signal is lost.
 final class Interruption: Sendable {
@@ -90,6 +91,8 @@ private final class InterruptionSignals: Sendable {
     ///
     /// An atomic, since a signal handler may use only atomics and a few system calls (signal-safety(7)).
     private static let state = Atomic<Int32>(unheard)
+    /// The time of the first signal, in nanoseconds of the monotonic clock.
+    private static let moment = Atomic<UInt64>(0)
     /// There is no interruption: a signal ends the process.
     private static let unheard: Int32 = 0
     /// The next signal is the first one.
@@ -108,14 +111,21 @@ private final class InterruptionSignals: Sendable {
     private init() {
         _ = Self.event  // made lazily, which a signal handler must not do
         Self.state.store(Self.unheard, ordering: .releasing)  // made lazily too
+        Self.moment.store(0, ordering: .releasing)
         // A signal that is ignored from the start, as by nohup(1), stays ignored.
         for number in Self.numbers where !Self.isIgnored(number) {
             signal(number) { number in
-                let (isFirst, _) = InterruptionSignals.state.compareExchange(
+                let (isFirst, first) = InterruptionSignals.state.compareExchange(
                     expected: InterruptionSignals.awaited, desired: number, ordering: .acquiringAndReleasing)
-                guard isFirst, InterruptionSignals.event >= 0 else { Interruption.die(of: number) }
                 let reason = errno
                 defer { errno = reason }
+                let now = fw_clock_nanoseconds(CLOCK_MONOTONIC)
+                if isFirst {
+                    InterruptionSignals.moment.store(now, ordering: .releasing)
+                } else if first == number, now &- InterruptionSignals.moment.load(ordering: .acquiring) < 200_000_000 {
+                    return
+                }
+                guard isFirst, InterruptionSignals.event >= 0 else { Interruption.die(of: number) }
                 var count: UInt64 = 1
                 _ = write(InterruptionSignals.event, &count, MemoryLayout.size(ofValue: count))
             }

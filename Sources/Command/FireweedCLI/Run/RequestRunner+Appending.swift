@@ -18,8 +18,8 @@ extension RequestRunner {
         let growth = FileGrowth(file, invocation)
         let hasHeads = invocation.curl?.includesHeads == true
         let completion = await withCheckedContinuation { continuation in
-            request.onHTTPResponse(on: growth.queue) { [recorder] response in
-                growth.begin(response, heads: hasHeads ? recorder?.heads ?? [] : [])
+            request.onHTTPResponse(on: growth.queue) { [self, weak request] response in
+                growth.begin(response, heads: hasHeads ? request.map(receivedHeads) ?? [] : [])
             }
             request.responseStream(on: growth.queue) { stream in
                 switch stream.event {
@@ -33,7 +33,7 @@ extension RequestRunner {
         meter.end()
         if let code = interruption.code { return code }
         if shared == nil { interruption.end() }
-        if let answer = completion.response { showHead(of: answer) }
+        if let answer = completion.response { showHead(of: answer, request) }
         return finish(request, growth, completion)
     }
 

@@ -2,6 +2,7 @@
 
 import Fireweed
 import Foundation
+import Synchronization
 
 extension RequestRunner {
     /// Saves the response's content.
@@ -35,12 +36,12 @@ extension RequestRunner {
         }
         if shared == nil { interruption.end() }
         tell(task.resumption)
-        if let answer = response.response { showHead(of: answer) }
+        if let answer = response.response { showHead(of: answer, task) }
         let saved: URL?
         do {
             saved = try savedFile(response, place)
             if let saved, invocation.curl?.includesHeads == true, let path = invocation.outputFile {
-                try CURLAppendedFile.write(recorder?.heads ?? [], saved, to: path)
+                try CURLAppendedFile.write(receivedHeads(of: task), saved, to: path)
             }
         } catch {
             Terminal.tell("fireweed: what came cannot be saved: \(error.plainText)\n")
@@ -82,6 +83,8 @@ extension RequestRunner {
         let given = invocation.outputFile
         let (url, curl) = (plan.url, invocation.curl)
         let folder = URL(fileURLWithPath: curl?.outputFolder ?? ".")
+        // Each attempt asks for a name; the name of an attempt that was refused is free again.
+        let taken = Mutex<URL?>(nil)
         return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
             // With `-i`, heads are written before the content, so the content is first saved in a temporary file.
@@ -95,7 +98,13 @@ extension RequestRunner {
                     let name = SuggestedFileName.sanitised(url.lastPathComponent) ?? "download"
                     return (folder.appendingPathComponent(name), [.removePreviousFile, .waitForValidation])
                 }
-                return (FileName.free(for: response, url: url, in: folder), .waitForValidation)
+                let file = taken.withLock { taken in
+                    if let taken { FileName.giveBack(taken) }
+                    let file = FileName.free(for: response, url: url, in: folder)
+                    taken = file
+                    return file
+                }
+                return (file, .waitForValidation)
             }
             return (URL(fileURLWithPath: given), [.removePreviousFile, .waitForValidation])
         }

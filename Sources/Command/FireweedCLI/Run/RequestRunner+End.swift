@@ -48,7 +48,8 @@ extension RequestRunner {
         let isOnlyOutput = code == .failure && (outcome.printingFailure ?? outcome.refusal) != nil
         let final = (code == .success || isOnlyOutput) && !unmet.isEmpty ? ExitCode.serverError : code
         if let format = invocation.writeOut {
-            var written = WriteOut(outcome, plan, recorder?.last, code: final, message: message ?? unmet.first)
+            var written = WriteOut(
+                outcome, plan, exchange(of: outcome.request), code: final, message: message ?? unmet.first)
             let file = outcome.savedFile ?? invocation.outputFile ?? ""
             written.values.append(("filename_effective", JSONNode(text: file)))
             let text = written.text(format)
@@ -62,7 +63,7 @@ extension RequestRunner {
     private func keepFiles(of outcome: RequestOutcome) -> (ExitCode, String?)? {
         guard let curl = invocation.curl, outcome.status != nil else { return nil }
         do {
-            if let recorder { try curl.writeHeads(recorder.heads) }
+            if curl.headFile != nil { try curl.writeHeads(receivedHeads(of: outcome.request)) }
             curl.writeTag(of: outcome.response)
             return nil
         } catch {

@@ -71,7 +71,7 @@ extension RequestRunner {
         if let code = fetched.interruption { return code }
         var outcome = fetched.outcome
         if outcome.status != nil {
-            if let answer = outcome.response { showHead(of: answer) }
+            if let answer = outcome.response { showHead(of: answer, outcome.request) }
             var printer = printer(ofType: outcome.contentType)
             let isRefused = outcome.error != nil || invocation.refusedTarget(of: outcome.response) != nil
             let isHidden = isRefused && outcome.response?.isRedirect == true || hidesContent(of: outcome.status)
@@ -91,9 +91,9 @@ extension RequestRunner {
         authentication?.apply(to: request)
         let meter = uploadMeter(for: request)
         if recorder != nil || canShowMeter {
-            request.onHTTPResponse(on: .global()) { [self] response in
+            request.onHTTPResponse(on: .global()) { [self, weak request] response in
                 meter.end()
-                showHead(of: response)
+                if let request { showHead(of: response, request) }
             }
         }
         let interruption = Interruption { request.cancel() }
@@ -127,10 +127,28 @@ extension RequestRunner {
     }
 
     /// Shows the last response's head, if it is wanted; to be called before any content.
-    func showHead(of response: HTTPURLResponse) {
-        guard let recorder else { return }
-        if invocation.curl?.headFile == "-" { Terminal.write(recorder.heads.flatMap { $0 }) }
-        heads.showResponse(response, recorder)
+    func showHead(of response: HTTPURLResponse, _ request: Request) {
+        recorder?.flush()
+        if invocation.curl?.headFile == "-" { Terminal.write(receivedHeads(of: request).flatMap { $0 }) }
+        heads.showResponse(response, exchange(of: request))
+    }
+
+    /// The last exchange of a request: as it was on the wire, or as the request has it beside others (`--parallel`),
+    /// whose exchanges the recorder would mix.
+    func exchange(of request: Request) -> WireRecorder.Exchange? {
+        guard isParallel else { return recorder?.last }
+        return request.responseHead.map { WireRecorder.Exchange(status: $0.status, lines: $0.receivedLines) }
+    }
+
+    /// The heads of a request's responses so far; beside other requests, those before the last one once it has ended.
+    func receivedHeads(of request: Request) -> [[UInt8]] {
+        guard isParallel else { return recorder?.heads ?? [] }
+        let ended = request.metrics?.transactionMetrics.compactMap { exchange in
+            exchange.response.map {
+                WireRecorder.Exchange(status: $0.statusCode, lines: Array(exchange.responseHeadData ?? Data()))
+            }
+        }
+        return (ended ?? [exchange(of: request)].compactMap(\.self)).flatMap(\.responses)
     }
 
     /// Whether a curl command hides the content of a status (`-f`).

@@ -22,7 +22,9 @@ final class RequestRunner: @unchecked Sendable {
     let parts: [Character]
     let text: MessageText
     let heads: HeadPrinter
-    /// `nil` if no option needs recorded heads.
+    /// Whether other requests of the command run beside this one.
+    let isParallel: Bool
+    /// `nil` if no option needs recorded heads, and beside other requests.
     let recorder: WireRecorder?
     var session: Session { made.session }
     var cookies: HTTPCookieStorage? { made.cookies }
@@ -49,7 +51,8 @@ final class RequestRunner: @unchecked Sendable {
         self.invocation = invocation
         self.plan = plan
         (parts, text, heads) = Self.output(invocation, plan)
-        recorder = Self.recorder(invocation, heads)
+        isParallel = invocation.parallelCount > 1 && (invocation.urlCount > 1 || !invocation.following.isEmpty)
+        recorder = isParallel ? nil : Self.recorder(invocation, heads)
         made = try SessionMaker.session(
             for: invocation, plan: plan, saved: kept.restored, observer: recorder)
         kept.begin(with: made.cookies)
@@ -97,6 +100,7 @@ final class RequestRunner: @unchecked Sendable {
         let url = try first.plan.url(for: invocation)
         try Self.checkScheme(of: url, invocation)
         (offlineServer, made, recorder) = (first.offlineServer, first.made, first.recorder)
+        isParallel = first.isParallel
         givenAuthentication = first.givenAuthentication
         let given =
             invocation.takesCredentialsOfURL

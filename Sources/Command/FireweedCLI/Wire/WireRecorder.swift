@@ -122,6 +122,14 @@ final class WireRecorder: WireObserver {
 }
 
 extension WireRecorder.Exchange {
+    /// Makes the exchange of a response that a request has received, from its lines without the empty line.
+    init(status: Int, lines: [UInt8]) {
+        request = []
+        let statusLine = lines.starts(with: "HTTP/".utf8) ? [] : Array("HTTP/2 \(status)\r\n".utf8)
+        responses = [statusLine + lines + Array("\r\n".utf8)]
+        isInHead = false
+    }
+
     fileprivate mutating func append(_ line: [UInt8]) {
         let isStatusLine = line.starts(with: "HTTP/".utf8) && rest.isEmpty
         if isStatusLine { isInHead = true }
