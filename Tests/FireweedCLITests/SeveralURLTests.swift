@@ -42,6 +42,16 @@ struct SeveralURLTests {
         #expect((0..<pattern.count).map { pattern.url(at: $0).text } == urls)
     }
 
+    @Test(
+        "braces of a curl command are alternatives alone",
+        arguments: [
+            ("a{1..3}", ["a1..3"]), ("{id}/x", ["id/x"]), ("{x,y}[1-2]", ["x1", "x2", "y1", "y2"]), ("{}", ["{}"]),
+        ])
+    func curlPatterns(word: String, urls: [String]) throws {
+        let pattern = try URLGlob(word, asCURL: true)
+        #expect((0..<pattern.count).map { pattern.url(at: $0).text } == urls)
+    }
+
     @Test("brackets without end are text, in no quadratic time", arguments: ["{", "[", "{[", "{}[", "[1-"])
     func brackets(unit: String) throws {
         for end in ["", "}", "]"] {

@@ -47,7 +47,9 @@ package struct URLGlob: Sendable, Equatable {
     }
 
     /// Parses a pattern; throws `UsageError` for a pattern with too many URLs.
-    package init(_ word: String) throws {
+    ///
+    /// With `asCURL`, braces are alternatives alone, and one alternative is enough: `{1..3}` stands for `1..3`.
+    package init(_ word: String, asCURL: Bool = false) throws {
         var parts: [Part] = []
         var text = ""
         var rest = word[...]
@@ -56,7 +58,7 @@ package struct URLGlob: Sendable, Equatable {
             // A pattern cannot contain its own opening bracket. The search stops at the next one, which keeps parsing
             // linear.
             guard let end, let close = rest.firstIndex(where: { $0 == end || $0 == character }), rest[close] == end,
-                let part = Self.part(rest[..<close], in: character)
+                let part = Self.part(rest[..<close], in: character, asCURL)
             else {
                 text.append(character)
                 continue
@@ -96,10 +98,12 @@ package struct URLGlob: Sendable, Equatable {
         return (texts.reversed().reduce("", +), values.reversed())
     }
 
-    private static func part(_ text: Substring, in opening: Character) -> Part? {
+    private static func part(_ text: Substring, in opening: Character, _ asCURL: Bool) -> Part? {
         if opening == "[" { return range(text, separator: "-", stepSeparator: ":") }
-        if let range = range(text, separator: "..", stepSeparator: "..") { return range }
-        guard text.contains(","), !text.contains(where: { "{}".contains($0) }) else { return nil }
+        if !asCURL, let range = range(text, separator: "..", stepSeparator: "..") { return range }
+        guard text.contains(",") || asCURL && !text.isEmpty, !text.contains(where: { "{}".contains($0) }) else {
+            return nil
+        }
         return .choices(text.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
     }
 

@@ -46,7 +46,8 @@ extension CURLTransfer {
         }
         if let bearerToken { (invocation.authentication, invocation.authenticationType) = (bearerToken, .bearer) }
         invocation.urlPatterns = try urls.map {
-            takesURLsLiterally || !Self.hasPattern($0) ? URLGlob(literal: Self.withoutEscapes($0)) : try URLGlob($0)
+            takesURLsLiterally || !Self.hasPattern($0)
+                ? URLGlob(literal: Self.withoutEscapes($0)) : try URLGlob($0, asCURL: true)
         }
         // curl saves a response of any status, unless `-f` is given.
         invocation.savesAnyStatus = !invocation.failsWithStatus

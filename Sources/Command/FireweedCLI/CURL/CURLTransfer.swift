@@ -127,7 +127,7 @@ struct CURLTransfer: Sendable, Equatable {
             }
         }
         let names = try content.uploads.map { name -> [String] in
-            let pattern = takesURLsLiterally ? URLGlob(literal: name) : try URLGlob(name)
+            let pattern = takesURLsLiterally ? URLGlob(literal: name) : try URLGlob(name, asCURL: true)
             return pattern.count > 1 ? (0..<pattern.count).map { pattern.url(at: $0).text } : [name]
         }
         guard let first = names.first, first.count > 1 || urls.count > 1 || names.count > 1 else { return [self] }

@@ -106,7 +106,15 @@ struct WriteOut {
         return text
     }
 
-    private var json: String { Self.object(values) }
+    /// As in curl, texts that there are not are `null`.
+    private var json: String {
+        Self.object(
+            values.map { name, value in
+                (name, Self.nullable.contains(name) && value.plainText.isEmpty ? .literal("null") : value)
+            })
+    }
+
+    private static let nullable: Set<String> = ["content_type", "errormsg", "redirect_url", "referer", "scheme"]
 
     /// A JSON object with an array of values for each field name in lower case.
     private var fieldsAsJSON: String {
