@@ -1,5 +1,6 @@
 // The temporary folders of downloads and uploads.
 
+import CLinux
 import FireweedTransport
 import Foundation
 import Glibc

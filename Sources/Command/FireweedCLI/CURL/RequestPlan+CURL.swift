@@ -1,5 +1,6 @@
 // The message of a curl command.
 
+import CLinux
 import CommandLanguage
 import Fireweed
 import Foundation

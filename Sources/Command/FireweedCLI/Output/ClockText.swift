@@ -1,5 +1,6 @@
 // The time of day in a log.
 
+import CLinux
 import Glibc
 
 /// The local time of day, without the cost of a `DateFormatter`, which takes milliseconds to make.

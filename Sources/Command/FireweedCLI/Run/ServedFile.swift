@@ -1,5 +1,6 @@
 // Responses of `fireweed serve` for a file, with conditions and ranges.
 
+import CLinux
 import Fireweed
 import FixtureServer
 import Foundation

@@ -1,5 +1,6 @@
 // One connection of the scripted peer.
 
+import CLinux
 import Foundation
 import Glibc
 import Synchronization

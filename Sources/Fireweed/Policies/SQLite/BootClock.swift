@@ -1,7 +1,7 @@
 // A clock that all processes of a machine share.
 
 #if SQLite
-import CLinux  // `timespec` comes from CLinux or from Glibc, depending on which files are compiled together
+import CLinux
 import Foundation
 import Glibc
 
