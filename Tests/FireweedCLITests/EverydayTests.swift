@@ -202,6 +202,25 @@ struct EverydayTests {
         #expect(try read("flaky") == "3")
     }
 
+    @Test("-z of a curl command replaces no newer file, whatever the server makes of the condition")
+    func timeCondition() throws {
+        let fields = [("Last-Modified", "Sun, 01 Nov 2020 00:00:00 GMT")]
+        server.route("/page") { _ in .text("server's", fields: fields) }
+        try "local".write(to: folder.file("page"), atomically: true, encoding: .utf8)
+        let format = "-w '%{http_code} %{size_download}\\n'"
+        let kept = try run("--from-curl", "curl -s -z page -o page \(format) \(url("/page"))")
+        #expect(kept.code == 0 && text(kept) == "304 0\n" && server.requests.count == 1)
+        #expect(try read("page") == "local")
+        let printed = try run("--from-curl", "curl -s -z 2020-11-01T00:00:00 \(format) \(url("/page"))")
+        #expect(text(printed) == "304 0\n")
+        let newer = try run(
+            "--from-curl", "curl -s -z 'Sat, 31 Oct 2020 00:00:00 GMT' -o page \(format) \(url("/page"))")
+        #expect(text(newer) == "200 8\n")
+        #expect(try read("page") == "server's")
+        let older = try run("--from-curl", "curl -s -z '-Sat, 31 Oct 2020 00:00:00 GMT' \(format) \(url("/page"))")
+        #expect(text(older) == "304 0\n")
+    }
+
     @Test("fetch --save replaces no file of another list")
     func savedFiles() throws {
         let first = try run("fetch", "--save", "saved", url("/get"))

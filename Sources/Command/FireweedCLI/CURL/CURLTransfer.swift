@@ -166,6 +166,12 @@ struct CURLTransfer: Sendable, Equatable {
         return outputFolder.map { ($0 as NSString).appendingPathComponent(name) } ?? name
     }
 
+    /// The condition of `-z`; `nil` if only a part of a document is asked for.
+    var wholeTimeCondition: CURLTimeCondition? {
+        guard offset == nil, range == nil else { return nil }
+        return timeCondition.flatMap { CURLTimeCondition($0) }
+    }
+
     /// Whether the response names the file of a URL.
     func isNamedByResponse(_ number: Int) -> Bool {
         guard takesNameOfResponse, offset == nil else { return false }

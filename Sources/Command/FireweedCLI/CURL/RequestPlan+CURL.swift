@@ -162,16 +162,14 @@ extension CURLTransfer {
 
     /// Adds the condition of `-z`: a date, or a file whose modification time is used; a minus asks for older content.
     private func addCondition(_ text: String, to fields: inout CURLFields) throws {
-        let isOlder = text.hasPrefix("-")
-        let word = text.first.map { "-+=".contains($0) } == true ? String(text.dropFirst()) : text
-        let date =
-            CURLDate.date(of: word)
-            ?? LocalFile.status(word).map { Date(timeIntervalSince1970: Double($0.st_mtim.tv_sec)) }
-        guard let date else {
+        guard let condition = CURLTimeCondition(text) else {
             // curl warns, and sends the request without the condition.
+            let word = CURLTimeCondition.word(text)
             return Terminal.tell("fireweed: \"\(word)\" is not a date, and no file; -z has no effect\n")
         }
-        fields.addDefault(isOlder ? "If-Unmodified-Since" : "If-Modified-Since", HTTPDateText.text(of: date))
+        fields.addDefault(
+            condition.asksForOlder ? "If-Unmodified-Since" : "If-Modified-Since",
+            HTTPDateText.text(of: condition.date))
     }
 }
 

@@ -78,6 +78,17 @@ struct WriteOut {
         return (String(name), rest.distance(from: rest.startIndex, to: end) + 1)
     }
 
+    /// Has the status of a 304 and no content, as curl says of a document that `-z` does not want.
+    mutating func becomeNotModified() {
+        for index in values.indices {
+            switch values[index].name {
+            case "http_code", "response_code": values[index].value = .literal("304")
+            case "size_download": values[index].value = .literal("0")
+            default: break
+            }
+        }
+    }
+
     /// Fills in a format.
     func text(_ format: String) -> Text {
         var text = Text()

@@ -68,12 +68,13 @@ extension RequestRunner {
 
     /// Refuses a status for which the request is tried again, and a status whose content is not saved.
     ///
-    /// A 304 has no content, so the file stays.
+    /// A 304 has no content, so the file stays, as it does for a document that `-z` of a curl command does not want.
     private func validate(_ task: DownloadRequest) {
-        task.validate { [weak task, made, invocation] _, response, _ in
+        task.validate { [weak task, made, invocation, timeCondition] _, response, _ in
             if case .failure(let error) = made.validation(of: task) { return .failure(error) }
             let status = response.statusCode
-            let isSaved = status != 304 && (invocation.savesEveryStatus || invocation.isSuccess(status))
+            let isUnwanted = status == 304 || timeCondition?.refuses(response) == true
+            let isSaved = !isUnwanted && (invocation.savesEveryStatus || invocation.isSuccess(status))
             return isSaved ? .success(()) : .failure(RefusedStatus())
         }
     }
@@ -142,7 +143,8 @@ extension RequestRunner {
     func nothingSaved(_ outcome: RequestOutcome) -> ExitCode {
         let status = outcome.status ?? 0
         // A curl command with a condition expects a 304: there is nothing new to save.
-        if status == 304, invocation.curl != nil { return finish(outcome) }
+        let isRefused = outcome.response.map { timeCondition?.refuses($0) == true } ?? false
+        if status == 304 || isRefused, invocation.curl != nil { return finish(outcome) }
         var outcome = outcome
         let hint = invocation.savesEveryStatus ? "" : "; --any-status saves it"
         outcome.refusal = "nothing was saved: the status is \(status)\(hint)"

@@ -50,6 +50,7 @@ extension RequestRunner {
         if let format = invocation.writeOut {
             var written = WriteOut(
                 outcome, plan, exchange(of: outcome.request), code: final, message: message ?? unmet.first)
+            if let response = outcome.response, timeCondition?.refuses(response) == true { written.becomeNotModified() }
             let file = outcome.savedFile ?? invocation.outputFile ?? ""
             written.values.append(("filename_effective", JSONNode(text: file)))
             let text = written.text(format)

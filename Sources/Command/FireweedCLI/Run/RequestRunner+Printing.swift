@@ -74,7 +74,7 @@ extension RequestRunner {
             if let answer = outcome.response { showHead(of: answer, outcome.request) }
             var printer = printer(ofType: outcome.contentType)
             let isRefused = outcome.error != nil || invocation.refusedTarget(of: outcome.response) != nil
-            let isHidden = isRefused && outcome.response?.isRedirect == true || hidesContent(of: outcome.status)
+            let isHidden = isRefused && outcome.response?.isRedirect == true || hidesContent(of: outcome.response)
             // Whether the selected values are there is asked even if they are not printed.
             if parts.contains("b") || invocation.selection != nil, !isHidden {
                 let bytes = printer.take(outcome.content ?? Data()) + printer.finish()
@@ -110,7 +110,7 @@ extension RequestRunner {
                     printer = self.printer(ofType: request.response?.value(forHTTPHeaderField: "Content-Type"))
                     held = invocation.followsRedirects && request.response?.isRedirect == true ? [] : nil
                 }
-                guard parts.contains("b"), !hidesContent(of: request.response?.statusCode),
+                guard parts.contains("b"), !hidesContent(of: request.response),
                     let bytes = printer?.take(piece)
                 else { continue }
                 if held != nil { held?.append(contentsOf: bytes) } else { Terminal.write(bytes) }
@@ -120,7 +120,7 @@ extension RequestRunner {
         if let code = interruption.code { return code }  // incomplete content stays unprinted
         interruption.end()
         let isRefused = completion?.error != nil || invocation.refusedTarget(of: completion?.response) != nil
-        let isHidden = held != nil && isRefused || hidesContent(of: completion?.response?.statusCode)
+        let isHidden = held != nil && isRefused || hidesContent(of: completion?.response)
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
         return finish(RequestOutcome(request: request, error: completion?.error, context: completion))
@@ -151,9 +151,11 @@ extension RequestRunner {
         return (ended ?? [exchange(of: request)].compactMap(\.self)).flatMap(\.responses)
     }
 
-    /// Whether a curl command hides the content of a status (`-f`).
-    private func hidesContent(of status: Int?) -> Bool {
-        invocation.curl?.hidesFailures == true && status ?? 0 >= 400
+    /// Whether a curl command hides the content of a response, for its status (`-f`) or its date (`-z`).
+    private func hidesContent(of response: HTTPURLResponse?) -> Bool {
+        guard let response else { return false }
+        return invocation.curl?.hidesFailures == true && response.statusCode >= 400
+            || timeCondition?.refuses(response) == true
     }
 
     /// Makes a meter that shows the progress of the request's content.

@@ -22,6 +22,8 @@ final class RequestRunner: @unchecked Sendable {
     let parts: [Character]
     let text: MessageText
     let heads: HeadPrinter
+    /// The condition of curl's `-z`, read before the file that it may name is replaced; `nil` for parts of documents.
+    let timeCondition: CURLTimeCondition?
     /// Whether other requests of the command run beside this one.
     let isParallel: Bool
     /// `nil` if no option needs recorded heads, and beside other requests.
@@ -51,6 +53,7 @@ final class RequestRunner: @unchecked Sendable {
         self.invocation = invocation
         self.plan = plan
         (parts, text, heads) = Self.output(invocation, plan)
+        timeCondition = invocation.curl?.wholeTimeCondition
         isParallel = invocation.parallelCount > 1 && (invocation.urlCount > 1 || !invocation.following.isEmpty)
         recorder = isParallel ? nil : Self.recorder(invocation, heads)
         made = try SessionMaker.session(
@@ -100,6 +103,7 @@ final class RequestRunner: @unchecked Sendable {
         let url = try first.plan.url(for: invocation)
         try Self.checkScheme(of: url, invocation)
         (offlineServer, made, recorder) = (first.offlineServer, first.made, first.recorder)
+        timeCondition = invocation.curl?.wholeTimeCondition
         isParallel = first.isParallel
         givenAuthentication = first.givenAuthentication
         let given =
