@@ -221,6 +221,12 @@ struct EverydayTests {
         #expect(text(older) == "304 0\n")
     }
 
+    @Test("the first wait of a curl command's --retry is a second, as curl's")
+    func curlRetryWait() throws {
+        let result = try run("--from-curl", "curl --retry 1 http://127.0.0.1:1/")
+        #expect(result.code == 6 && result.errors.contains("retry 1 of 1 in 1.0 s"), "\(result.errors)")
+    }
+
     @Test("fetch --save replaces no file of another list")
     func savedFiles() throws {
         let first = try run("fetch", "--save", "saved", url("/get"))

@@ -48,7 +48,8 @@ package struct URLGlob: Sendable, Equatable {
 
     /// Parses a pattern; throws `UsageError` for a pattern with too many URLs.
     ///
-    /// With `asCURL`, braces are alternatives alone, and one alternative is enough: `{1..3}` stands for `1..3`.
+    /// With `asCURL`, braces hold only alternatives, as in curl. A single alternative is allowed: `{1..3}` stands for
+    /// `1..3`.
     package init(_ word: String, asCURL: Bool = false) throws {
         var parts: [Part] = []
         var text = ""

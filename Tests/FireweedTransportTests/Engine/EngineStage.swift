@@ -9,8 +9,7 @@ import Testing
 
 /// A transport with event loops of its own for one test.
 ///
-/// What other tests do to their connections changes nothing here: a loop that closes another test's sockets would have
-/// a descriptor free at once.
+/// On a shared loop, the connections of other tests would matter: closing one of them frees a descriptor.
 final class EngineStage: Sendable {
     let transport: EngineTransport
     private let loops: [EventLoop]
