@@ -66,6 +66,11 @@ final class MetricsStage: Sendable {
         while durations.reduce(0, { $0 + $1.values.count }) < count { await Task.yield() }
     }
 
+    /// Waits until as many messages are under way; a meter is made a moment before it is counted up.
+    func started(_ count: Double) async {
+        while active.first?.lastValue != count { await Task.yield() }
+    }
+
     /// The names of all labels that each metric was used with.
     var labelNames: [String: Set<[String]>] {
         var names: [String: Set<[String]>] = [:]
