@@ -45,6 +45,7 @@ struct ServeTests {
         defer { running.process.terminate() }
         let answer = try get("\(url)/digits", "Range:\(range)")
         #expect(answer.status == status && answer.content == content, "\(answer)")
+        #expect(try get("\(url)/digits/").status == "404", "a slash names a folder")
         #expect(answer.head.contains("Content-Range: ") == (place != nil))
         if let place { #expect(answer.head.contains("Content-Range: \(place)")) }
     }
@@ -181,6 +182,7 @@ struct ServeTests {
             let answer = try Command.run(
                 ["--check-status", "--cacert", try #require(words.last), "\(reached)/get"], in: folder.url)
             #expect(answer.code == 0, "\(host): \(answer.errors)")
+            #expect(String(decoding: answer.output, as: UTF8.self).contains("\"url\": \"\(reached)/get\""))
         }
     }
 

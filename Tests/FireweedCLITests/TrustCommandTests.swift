@@ -45,6 +45,7 @@ struct TrustCommandTests {
     func verify() throws {
         let refused = try run("--verify=yes", url)
         #expect(refused.code == 7 && refused.output.isEmpty, "\(refused)")
+        #expect(try run("--verify=false", url).code == 0)
         let warned = try run("--verify=no", url)
         #expect(warned.code == 0 && warned.errors.contains("warning"), "\(warned)")
         #expect(try run("-k", url).errors.contains("warning"))

@@ -10,7 +10,7 @@ struct HandlerTests {
         let server = try FixtureServer.start()
         server.answer { _ in FixtureResponse(status: 204) }
         server.observe { _, _ in }
-        let core = ServerCore(events: EventLog())
+        let core = ServerCore(events: EventLog(), scheme: "http")
         core.attach { server.answer($0) }
         let request = ReceivedRequest(
             method: "GET", target: "/", path: "/", query: [], fields: [], body: Data(), bodyByteCount: 0,

@@ -17,8 +17,8 @@ extension Option {
             names: ["--verify"], group: .trust,
             effect: .value("yes|no|FILE", expected: "yes, no or a file") { invocation, text in
                 switch text {
-                case "no": invocation.isInsecure = true
-                case "yes": invocation.isInsecure = false
+                case "no", "false": invocation.isInsecure = true
+                case "yes", "true": invocation.isInsecure = false
                 default: invocation.authorityFile = text
                 }
                 return !text.isEmpty

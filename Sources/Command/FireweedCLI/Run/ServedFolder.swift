@@ -64,6 +64,8 @@ struct ServedFolder: Sendable {
             return .text("not found\n", status: 404)
         }
         if isFolder.boolValue { return list(url, request) }
+        // The slash names a folder, and relative links in a page at such a URL would lead elsewhere.
+        guard !request.path.hasSuffix("/") else { return .text("not found\n", status: 404) }
         guard let file = OpenFile(path: url.path) else { return .text("cannot be read\n", status: 403) }
         return ServedFile(file: file, type: MediaTypes.type(ofExtension: url.pathExtension)).response(to: request)
     }

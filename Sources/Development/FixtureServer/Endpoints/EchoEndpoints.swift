@@ -55,7 +55,7 @@ enum EchoEndpoints {
     }
 
     private static func url(_ request: ReceivedRequest) -> String {
-        "http://\(request.field("Host") ?? "127.0.0.1")\(request.target)"
+        "\(request.scheme)://\(request.field("Host") ?? "127.0.0.1")\(request.target)"
     }
 
     private static func headers(_ request: ReceivedRequest) -> [String: Any] {

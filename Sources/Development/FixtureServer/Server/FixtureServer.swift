@@ -107,7 +107,7 @@ public final class FixtureServer: Sendable {
         self.url = url
         self.port = port
         self.keepsRequests = keepsRequests
-        let core = ServerCore(events: events)
+        let core = ServerCore(events: events, scheme: scheme)
         daemon = try Daemon(descriptor: descriptor, threads: threads, core: core, identity: identity)
         core.attach(
             answer: { [weak self] in self?.answer($0) ?? .status(503) },

@@ -4,6 +4,8 @@ public import Foundation
 
 /// A request as the fixture server received it.
 public struct ReceivedRequest: Sendable {
+    /// `http`, or `https` over TLS.
+    public let scheme: String
     /// The method.
     public let method: String
     /// The target as received, with its query.

@@ -50,6 +50,8 @@ final class Daemon: @unchecked Sendable {
 /// `Daemon` keeps this object until libmicrohttpd has stopped.
 final class ServerCore: Sendable {
     let events: EventLog<FixtureServer.Event>
+    /// `http`, or `https` over TLS.
+    let scheme: String
     let sockets = UpgradedSockets()
     private let answering = Mutex(Answering())
     private let suspended = Mutex<(isStopping: Bool, connections: Set<UInt>)>((false, []))
@@ -60,8 +62,9 @@ final class ServerCore: Sendable {
         var receiver: @Sendable (ReceivedRequest) -> Reception = { _ in .memory }
     }
 
-    init(events: EventLog<FixtureServer.Event>) {
+    init(events: EventLog<FixtureServer.Event>, scheme: String) {
         self.events = events
+        self.scheme = scheme
     }
 
     func attach(
@@ -137,7 +140,7 @@ final class ServedExchange {
             _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
         }
         var request = ReceivedRequest(
-            method: method, target: target, path: ReceivedTarget.path(of: target),
+            scheme: core.scheme, method: method, target: target, path: ReceivedTarget.path(of: target),
             query: ReceivedTarget.query(of: target),
             fields: fields,
             body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
