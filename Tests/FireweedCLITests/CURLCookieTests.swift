@@ -26,6 +26,26 @@ struct CURLCookieTests {
         try Data(lines.map { $0.replacing(" ", with: "\t") + "\n" }.joined().utf8).write(to: folder.file(name))
     }
 
+    @Test("-c leaves a read-only jar alone, and keeps the mode of one that is there; a new one is the user's alone")
+    func jarMode() throws {
+        let manager = FileManager.default
+        func mode(_ name: String) throws -> Int? {
+            try manager.attributesOfItem(atPath: folder.file(name).path)[.posixPermissions] as? Int
+        }
+        for (name, mode) in [("shared", 0o660), ("kept", 0o444)] {
+            try Data("# old\n".utf8).write(to: folder.file(name))
+            try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.file(name).path)
+        }
+        _ = try sent("-c shared", "/cookies/set?a=1")
+        _ = try sent("-c new", "/cookies/set?a=1")
+        #expect(try mode("shared") == 0o660 && mode("new") == 0o600)
+        #expect(try lines("shared").count == 1)
+        let url = server.url("/cookies/set?a=1").absoluteString
+        let refused = try Command.run(["--from-curl", "curl -s -c kept '\(url)'"], in: folder.url)
+        #expect(refused.code == 1 && refused.errors.contains("kept cannot be written: the file is read-only"))
+        #expect(try String(contentsOf: folder.file("kept"), encoding: .utf8) == "# old\n" && mode("kept") == 0o444)
+    }
+
     /// The cookies of a file: the last two cells of each line, and the lines after the head.
     private func lines(_ name: String) throws -> [String] {
         String(decoding: try Data(contentsOf: folder.file(name)), as: UTF8.self).split(separator: "\n")

@@ -136,6 +136,20 @@ struct CURLTransferTests: CURLSuite {
         #expect(String(decoding: result.output, as: UTF8.self).contains("\"PUT\""))
     }
 
+    @Test("--etag-save of a file that cannot be written is a failure, before anything is sent where that is known")
+    func unwritableTag() throws {
+        try FileManager.default.createDirectory(at: folder.file("d"), withIntermediateDirectories: false)
+        try write("keep", "kept")
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: folder.file("kept").path)
+        for file in ["no/tag", "d", "kept"] {
+            let result = try run("-s --etag-save \(file) -o o", "/etag/x")
+            #expect(result.code == 1 && result.errors.contains("\(file) "), "\(file): \(result.errors)")
+        }
+        #expect(server.requests.isEmpty && read("kept") == "keep" && read("o") == nil)
+        let full = try run("-sS --etag-save /dev/full", "/etag/x")
+        #expect(full.code == 1 && full.errors.contains("/dev/full cannot be written: No space left"), "\(full.errors)")
+    }
+
     @Test("files go where curl puts them: --output-dir, --create-dirs, -O, --no-clobber, -D, --etag-save and -C")
     func files() throws {
         server.route("/tagged") { request in

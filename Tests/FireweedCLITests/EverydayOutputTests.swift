@@ -248,7 +248,7 @@ struct EverydayOutputTests {
     func causes() throws {
         let several = try run("--check-status", url("/get"), url("/status/404"))
         #expect(several.errors.contains("\(url("/status/404")): the status is 404"), "\(several.errors)")
-        server.route("/short") { [self] _ in FixtureResponse(body: cut(Data(count: 100), to: 10)) }
+        server.route("/short") { [self] _ in FixtureResponse(body: cut(Data(count: 100), to: 0)) }
         let retried = try run("--retry", "1", "--retry-delay", "0.01", url("/short"))
         #expect(!retried.errors.contains("the status is 200") && retried.errors.contains("retry 1 of 1"))
     }

@@ -42,6 +42,24 @@ struct ExchangeOptionTests {
         #expect(attempts.value == 2)
     }
 
+    @Test("with --retry content is printed as it comes, and only that of the response that stays")
+    func retriedStream() async throws {
+        server.route("/ticks") { [attempts] _ in
+            if attempts.next() == 1 { return .text("busy", status: 503) }
+            return FixtureResponse(
+                fields: [("Content-Type", "text/event-stream")],
+                body: .pieces(byteCount: nil) { $0 == 0 ? .bytes(Data("data: first\n\n".utf8)) : .wait(60) })
+        }
+        let running = try RunningCommand(
+            ["--retry", "2", "--retry-delay", "0.01", "--print", "hb", server.url("/ticks").absoluteString],
+            in: folder.url, hasInput: false)
+        let printed = await running.read(until: "data: first\n")
+        #expect(printed.contains("HTTP/1.1 200") && !printed.contains("busy"), "\(printed)")
+        #expect(!printed.contains("HTTP/1.1 503"), "\(printed)")
+        running.process.terminate()
+        _ = await running.rest()
+    }
+
     @Test("--retry for a download")
     func retriedDownload() throws {
         let url = failing(1)

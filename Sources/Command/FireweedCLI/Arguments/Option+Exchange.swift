@@ -34,8 +34,8 @@ extension Option {
             names: ["--retry"], group: .exchange,
             effect: .count(0...100) { ($0.retryCount, $0.retriesAsCURL) = (UInt($1), false) },
             example: "fireweed --retry 5 api.example/busy",
-            help: "Try again up to N times after failures that may pass, unless the method could take effect twice or "
-                + "the server asks to wait for longer than a minute.",
+            help: "Try again up to N times after failures that may pass, unless the method could take effect twice, "
+                + "the server asks to wait for longer than a minute, or content was printed.",
             scope: .anyRequest),
         Option(
             names: ["--retry-delay"], group: .exchange, effect: .seconds { $0.retryDelay = $1 },

@@ -71,10 +71,15 @@ enum URLShorthand {
         guard let url = try? full.asURL(), url.host?.isEmpty == false else {
             throw UsageError(message: "\"\(withoutUserInfo(text).url)\" is not a URL")
         }
+        try checkPort(of: url, text)
+        return (full, url)
+    }
+
+    /// Throws `UsageError` for the URL of a text whose port is not one.
+    static func checkPort(of url: URL, _ text: String) throws {
         guard url.port.map((1...65_535).contains) ?? true else {
             throw UsageError(message: "\"\(withoutUserInfo(text).url)\" has a port that is not from 1 to 65535")
         }
-        return (full, url)
     }
 
     /// Returns the text before `://`, if it is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.

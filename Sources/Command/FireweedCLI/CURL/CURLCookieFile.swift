@@ -3,6 +3,7 @@
 import CommandLanguage
 import Fireweed
 import Foundation
+import Glibc
 
 /// Reads and writes cookie files in Netscape's format, a line of seven fields for each cookie; reads `Set-Cookie` lines
 /// too.
@@ -76,7 +77,8 @@ enum CURLCookieFile {
 
     /// Writes cookies; `-` is standard output.
     ///
-    /// Throws what writing throws.
+    /// A new file is the user's alone, and a file that is there keeps its mode.
+    /// Throws what writing throws, and `OutputError` for a file that must not be written to.
     static func write(_ cookies: [HTTPCookie], to path: String) throws {
         let lines = cookies.map { cookie in
             let isForSubdomains = cookie.domain.hasPrefix(".")
@@ -90,7 +92,16 @@ enum CURLCookieFile {
         let head = "# Netscape HTTP Cookie File\n# Written by fireweed.\n\n"
         let content = Data(head.utf8) + lines.sorted { $0.lexicographicallyPrecedes($1) }.joined()
         guard path != "-" else { return Terminal.writeContent(Array(content)) }
-        try FileInstaller.writePrivately(content, to: URL(fileURLWithPath: path))
+        let file = URL(fileURLWithPath: path)
+        guard case .file(let present, let attributes) = try FileDestination(at: file) else {
+            return try FileInstaller.writePrivately(content, to: file)
+        }
+        guard !attributes.isReadOnly, access(present, W_OK) == 0 else {
+            throw OutputError(errorDescription: "the file is read-only")
+        }
+        try FileInstaller.writePrivately(content, to: file)
+        // Others may share the jar.
+        try FileManager.default.setAttributes([.posixPermissions: Int(attributes.mode)], ofItemAtPath: present)
     }
 
     /// Returns name, tab and value in the octets that the server has sent.

@@ -138,6 +138,7 @@ extension CURLTransfer {
         guard !full.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), let url = try? full.asURL(),
             url.host?.isEmpty == false
         else { throw Self.invalid(word) }
+        try URLShorthand.checkPort(of: url, word)
         return (full, url, userInfo)
     }
 

@@ -240,15 +240,12 @@ extension CURLTransfer {
 
     /// Writes the `ETag` of a response to the file of `--etag-save`; without an `ETag`, an existing file stays as it
     /// is.
-    func writeTag(of response: HTTPURLResponse?) {
+    ///
+    /// Throws what writing throws.
+    func writeTag(of response: HTTPURLResponse?) throws {
         guard let savedTagFile else { return }
         let tag = response?.value(forHTTPHeaderField: "ETag").map { "\($0)\n" } ?? ""
         if tag.isEmpty, FileManager.default.fileExists(atPath: savedTagFile) { return }
-        do {
-            try Data(tag.utf8).write(to: URL(fileURLWithPath: savedTagFile))
-        } catch {
-            // As in curl, the request does not fail because of this.
-            Terminal.tell("fireweed: \(savedTagFile) cannot be written\n")
-        }
+        try CURLAppendedFile.open(savedTagFile, O_TRUNC).write(contentsOf: Data(tag.utf8))
     }
 }

@@ -84,10 +84,10 @@ final class FetchResults: Sendable {
             throw error(path, "another run is writing to it")
         }
         guard status.st_size > 0 else { return Appender(descriptor: descriptor, name: path, end: 0) }
+        finished = try FetchJournal(readingFrom: descriptor, named: path)
         guard continues else {
             throw error(path, "it has records already; --continue continues with them, or remove the file")
         }
-        finished = try FetchJournal(readingFrom: descriptor, named: path)
         guard ftruncate(descriptor, finished.end) == 0 else { throw error(path, String(cString: strerror(errno))) }
         return Appender(descriptor: descriptor, name: path, end: finished.end)
     }

@@ -9,11 +9,12 @@ struct OutputError: LocalizedError, Equatable {
     let errorDescription: String?
 }
 
-/// Checks the files of `--output` and `--har`.
+/// Checks the files of `--output` and `--har`, and of curl's `--etag-save`.
 enum OutputFile {
     /// Throws `OutputError` if content or the archive could not be saved, before a request is sent in vain.
     static func check(_ invocation: Invocation) throws {
         if let archive = invocation.archiveFile { try check(archive, isContinued: false) }
+        if let file = invocation.curl?.savedTagFile { try check(file, isContinued: false) }
         guard invocation.savesToFile else { return }
         guard let path = invocation.outputFile else {
             if let folder = invocation.curl?.outputFolder { try checkFolder(of: "\(folder)/download", folder) }

@@ -60,16 +60,19 @@ extension RequestRunner {
         return final
     }
 
-    /// Writes the files of curl's `-D` and `--etag-save`; returns the failure if that of `-D` cannot be written.
+    /// Writes the files of curl's `-D` and `--etag-save`; returns the failure if one of them cannot be written.
     private func keepFiles(of outcome: RequestOutcome) -> (ExitCode, String?)? {
         guard let curl = invocation.curl, outcome.status != nil else { return nil }
-        do {
-            if curl.headFile != nil { try curl.writeHeads(receivedHeads(of: outcome.request)) }
-            curl.writeTag(of: outcome.response)
-            return nil
-        } catch {
-            return (.failure, "\(curl.headFile ?? "") cannot be written: \(error.plainText)")
+        var failure: (ExitCode, String?)?
+        func keep(_ file: String?, _ write: () throws -> Void) {
+            guard let file else { return }
+            do { try write() } catch {
+                failure = failure ?? (.failure, "\(file) cannot be written: \(error.plainText)")
+            }
         }
+        keep(curl.headFile) { try curl.writeHeads(receivedHeads(of: outcome.request)) }
+        keep(curl.savedTagFile) { try curl.writeTag(of: outcome.response) }
+        return failure
     }
 
     /// The URL as a prefix of messages if the command line has several URLs; else empty.
@@ -159,14 +162,15 @@ extension WriteOut {
         let received = last?.countOfResponseBodyBytesReceived ?? 0
         let sent = last?.countOfRequestBodyBytesSent ?? 0
         let status = number(outcome.status ?? 0)
-        let version = ["h2": "2", "http/1.0": "1.0"][last?.networkProtocolName ?? ""] ?? "1.1"
+        let version =
+            outcome.status == nil ? "0" : ["h2": "2", "http/1.0": "1.0"][last?.networkProtocolName ?? ""] ?? "1.1"
         values = [
             ("content_type", outcome.response?.headers["Content-Type"].map(JSONNode.init(text:)) ?? .string("")),
             ("errormsg", message.map(JSONNode.init(text:)) ?? .string("")), ("exitcode", number(code.rawValue)),
             ("http_code", status), ("http_version", .string(version)),
             ("local_ip", JSONNode(text: last?.localAddress ?? "")), ("local_port", number(last?.localPort ?? 0)),
             ("method", JSONNode(text: last?.request.httpMethod ?? plan.method.rawValue)),
-            ("num_connects", number(hops.count { !$0.isReusedConnection })),
+            ("num_connects", number(hops.count { !$0.isReusedConnection && $0.remoteAddress != nil })),
             ("num_headers", number(exchange?.fields.count ?? 0)),
             ("redirect_url", JSONNode(text: outcome.redirectTarget?.absoluteString ?? "")),
             ("referer", JSONNode(text: plan.headers["Referer"] ?? "")),

@@ -25,10 +25,7 @@ extension RequestRunner {
     }
 
     func print() async -> ExitCode {
-        // A response that is retried must not be printed: with retries, only the complete last response is printed.
-        let isWhole =
-            invocation.retryCount > 0 || invocation.selection != nil
-            || invocation.expectations.contains(where: \.needsContent)
+        let isWhole = invocation.selection != nil || invocation.expectations.contains(where: \.needsContent)
         return isWhole ? await printWhole() : await printStream()
     }
 
@@ -90,10 +87,16 @@ extension RequestRunner {
         let request = session.streamRequest(compressedMessage, uploading: sentContent)
         authentication?.apply(to: request)
         let meter = uploadMeter(for: request)
-        if recorder != nil || canShowMeter {
+        if invocation.retryCount > 0 {
+            // Head and content of a response that is refused here, since it is retried, are not printed.
+            request.validate { [self, weak request] _, response in
+                let validation = made.validation(of: request)
+                if case .success = validation, let request { showFirst(response, of: request, meter) }
+                return validation
+            }
+        } else if recorder != nil || canShowMeter {
             request.onHTTPResponse(on: .global()) { [self, weak request] response in
-                meter.end()
-                if let request { showHead(of: response, request) }
+                if let request { showFirst(response, of: request, meter) }
             }
         }
         let interruption = Interruption { request.cancel() }
@@ -124,6 +127,12 @@ extension RequestRunner {
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
         return finish(RequestOutcome(request: request, error: completion?.error, context: completion))
+    }
+
+    /// Shows the head of a response that is about to be printed, instead of the meter.
+    private func showFirst(_ response: HTTPURLResponse, of request: Request, _ meter: TransferMeter) {
+        meter.end()
+        showHead(of: response, request)
     }
 
     /// Shows the last response's head, if it is wanted; to be called before any content.

@@ -32,7 +32,8 @@ struct Authentication: Equatable {
             self.init(type: type, secret: secret, waitsForChallenge: waits)
         case (_, let user?):
             guard let password = askForPassword(user) else {
-                throw UsageError(message: "--auth needs USER:PASSWORD when no password is entered")
+                let option = invocation.curl == nil ? "--auth" : "-u"
+                throw UsageError(message: "\(option) needs USER:PASSWORD when no password is entered")
             }
             self.init(type: type, secret: "\(user):\(password)", waitsForChallenge: waits)
         }

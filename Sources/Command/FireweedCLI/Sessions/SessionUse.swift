@@ -55,7 +55,7 @@ struct SessionUse: Sendable {
         }
         let kept = saved.storedCookies.filter { $0.isMeant(for: url) && !names.contains($0.name) }
             .sorted { $0.path.count > $1.path.count }
-        return (kept.map { "\($0.name)=\($0.value)" } + [own]).joined(separator: "; ")
+        return (kept.map { $0.name.isEmpty ? $0.value : "\($0.name)=\($0.value)" } + [own]).joined(separator: "; ")
     }
 
     /// Writes the session with the storage's cookies, and with the fields of a command line for its URL, if given.

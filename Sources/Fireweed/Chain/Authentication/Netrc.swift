@@ -165,7 +165,8 @@ private struct NetrcParser {
     }
 
     private mutating func value() throws -> String {
-        guard let value = try word(isKeyword: false) else { throw NetrcError.syntax(line: line) }
+        let keywordLine = line
+        guard let value = try word(isKeyword: false) else { throw NetrcError.syntax(line: keywordLine) }
         return value
     }
 
