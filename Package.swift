@@ -146,14 +146,18 @@ let package = Package(
             path: "Sources/Bridges/FireweedLogging", swiftSettings: settings),
         .target(
             name: "FixtureServer",
-            dependencies: ["FireweedTesting", "CLinux", "CMicrohttpd", "CZlib", optional("CZstd", "Zstd")],
+            dependencies: ["FireweedTesting", "FixtureEndpoints", "CLinux", "CMicrohttpd", "CZlib"],
             path: "Sources/Development/FixtureServer",
             swiftSettings: settings),
+        // What `fireweed serve` and the tests' server answer.
+        .target(
+            name: "FixtureEndpoints", dependencies: ["FireweedTesting", "CLinux", "CZlib", optional("CZstd", "Zstd")],
+            path: "Sources/Command/FixtureEndpoints", swiftSettings: settings),
         .target(name: "CommandLanguage", path: "Sources/Command/CommandLanguage", swiftSettings: settings),
         .executableTarget(
             name: "FireweedCLI",
             dependencies: [
-                "Fireweed", "FireweedFleet", "FireweedTesting", "FixtureServer", "CommandLanguage", "CLinux",
+                "Fireweed", "FireweedFleet", "FireweedTesting", "FixtureEndpoints", "CommandLanguage", "CLinux",
             ],
             path: "Sources/Command/FireweedCLI",
             swiftSettings: settings),

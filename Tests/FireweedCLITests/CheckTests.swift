@@ -514,18 +514,6 @@ struct CheckTests {
         #expect(swapped.code == 1 && swapped.errors.contains("with this certificate"), "\(swapped.errors)")
     }
 
-    @Test("without libmicrohttpd serve says what is missing, and everything else works")
-    func missingLibrary() throws {
-        try Data().write(to: folder.file("libmicrohttpd.so.12"))
-        let environment = ["LD_LIBRARY_PATH": folder.url.path]
-        let refused = try Command.run(["serve"], in: folder.url, environment: environment)
-        #expect(refused.code == 1 && refused.errors.contains("needs libmicrohttpd: "), "\(refused.errors)")
-        let shown = try Command.run(["--offline", "h.example/x"], in: folder.url, environment: environment)
-        #expect(shown.code == 0 && text(shown).hasPrefix("GET /x HTTP/1.1\n"), "\(text(shown))\(shown.errors)")
-        let sent = try Command.run([server.url("/get").absoluteString], in: folder.url, environment: environment)
-        #expect(sent.code == 0, "\(sent.errors)")
-    }
-
     @Test("serve answers from an archive, and says what is nearest to what is not in it")
     func serveRecording() async throws {
         let archive = """

@@ -182,7 +182,7 @@ struct ServeTests {
             let answer = try Command.run(
                 ["--check-status", "--cacert", try #require(words.last), "\(reached)/get"], in: folder.url)
             #expect(answer.code == 0, "\(host): \(answer.errors)")
-            #expect(String(decoding: answer.output, as: UTF8.self).contains("\"url\": \"\(reached)/get\""))
+            #expect(String(decoding: answer.output, as: UTF8.self).contains("\"url\" : \"\(reached)/get\""))
         }
     }
 
@@ -234,6 +234,89 @@ struct ServeTests {
             let response = await session.request(url + path).serializingString().response
             #expect(response.response?.statusCode == 503, "\(path): \(response)")
         }
+    }
+
+    @Test("a folder's index.html is served as the file that it is, and a link out of the folder is not")
+    func index() async throws {
+        for name in ["site", "site/linked"] {
+            try FileManager.default.createDirectory(at: folder.file(name), withIntermediateDirectories: false)
+        }
+        try Data("0123456789".utf8).write(to: folder.file("site/index.html"))
+        try Data("secret".utf8).write(to: folder.file("private"))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("site/linked/index.html").path, withDestinationPath: "../../private")
+        let (running, url) = try await start("0", "site")
+        defer { running.process.terminate() }
+        let part = try get("\(url)/", "Range:bytes=2-4")
+        #expect(part.status == "206" && part.content == "234" && part.head.contains("Content-Type: text/html"))
+        let tag = try #require(part.head.firstMatch(of: /ETag: (.*)/).map { String($0.1) })
+        #expect(try get("\(url)/", "If-None-Match:\(tag)").status == "304")
+        #expect(try get("\(url)/linked/").content == "index.html\n")
+        #expect(try get("\(url)/linked/index.html").status == "404")
+    }
+
+    @Test("the redirect to a folder stays on the server, and keeps the query")
+    func folderRedirect() async throws {
+        try FileManager.default.createDirectory(at: folder.file("sub"), withIntermediateDirectories: false)
+        let (running, url) = try await start("0", ".")
+        defer { running.process.terminate() }
+        for (target, location) in [
+            ("/sub", "/sub/"), ("/sub?x=1&y", "/sub/?x=1&y"), ("//sub", "/sub/"),
+            ("//h.example%2f..", "/h.example/../"),
+        ] {
+            let head = try get(url + target, "--no-follow").head
+            #expect(head.hasPrefix("HTTP/1.1 301") && head.contains("Location: \(location)\n"), "\(target): \(head)")
+        }
+    }
+
+    @Test(
+        "serve makes no tunnels, whether it has endpoints, files or a recording",
+        arguments: [[], ["."], ["--har", "a"]])
+    func tunnels(arguments: [String]) async throws {
+        try Data(#"{"log": {"entries": []}}"#.utf8).write(to: folder.file("a"))
+        let server = try FixtureServer.start()
+        let running = try RunningCommand(["serve"] + arguments, in: folder.url, hasInput: false)
+        defer { running.process.terminate() }
+        let proxy = try address(await running.read(until: "\n"))
+        let result = try Command.run(
+            ["--proxytunnel", "--proxy", proxy, server.url("/get").absoluteString], in: folder.url)
+        #expect(result.code == 6 && result.errors.contains("405"), "\(result.code) \(result.errors)")
+        #expect(server.connectionCount == 0)
+        #expect(await running.read(until: "→ 405").contains("CONNECT"))
+    }
+
+    @Test("a connection of HTTP/1.0 ends with its answer, which has no chunks")
+    func oldClient() async throws {
+        let (running, url) = try await start("0")
+        defer { running.process.terminate() }
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+        client.arguments = ["-s", "-i", "-0", "\(url)/stream/2"]
+        let output = Pipe.closedOnExec()
+        client.standardOutput = output
+        try client.start()
+        let answer = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
+        client.waitUntilExit()
+        #expect(answer.contains("Connection: close\r\n") && !answer.contains("Transfer-Encoding"), "\(answer)")
+        #expect(answer.hasSuffix("{\"id\": 1, \"url\": \"/stream/2\"}\n"), "\(answer)")
+    }
+
+    @Test("Digest lets the right user in, once with each answer, and the log has the status")
+    func digest() async throws {
+        let (running, url) = try await start("0")
+        defer { running.process.terminate() }
+        for algorithm in ["", "/SHA-256"] {
+            let place = "\(url)/digest-auth/auth/u/p\(algorithm)"
+            let known = ["--check-status", "-A", "digest", place]
+            #expect(try Command.run(known + ["-a", "u:p"], in: folder.url).code == 0)
+            #expect(try Command.run(known + ["-a", "u:x"], in: folder.url).code == 4)
+            let shown = try Command.run(known + ["-a", "u:p", "-v", "--all"], in: folder.url)
+            let text = String(decoding: shown.output, as: UTF8.self)
+            let answer = try #require(text.firstMatch(of: /Authorization: (Digest .*)/).map { String($0.1) })
+            let again = try get(place, "Authorization:\(answer)")
+            #expect(again.status == "401" && again.head.contains("stale=true"), "\(again)")
+        }
+        #expect(await running.read(until: "→ 200").contains("GET /digest-auth/auth/u/p → 401\n"))
     }
 
     @Test("a folder is listed in lines, and for browsers as links; HEAD has the head alone")

@@ -13,8 +13,7 @@ struct HandlerTests {
         let core = ServerCore(events: EventLog(), scheme: "http")
         core.attach { server.answer($0) }
         let request = ReceivedRequest(
-            method: "GET", target: "/", path: "/", query: [], fields: [], body: Data(), bodyByteCount: 0,
-            bodyChecksum: 0)
+            scheme: "http", method: "GET", target: "/", fields: [], body: Data(), bodyByteCount: 0, bodyChecksum: 0)
         #expect((0..<50_000).allSatisfy { _ in core.answer(request).status == 204 })
         server.stop()
     }

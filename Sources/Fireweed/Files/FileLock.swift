@@ -8,12 +8,12 @@ import Glibc
 /// Such a lock belongs to the open file, not to a descriptor: a forked child shares the lock until the child calls
 /// exec(3), which can take long on a busy machine. Closing the descriptor in the parent would leave the file locked
 /// until then. `close` therefore releases the lock first.
-enum FileLock {
-    enum Kind {
+package enum FileLock {
+    package enum Kind {
         case shared, exclusive
     }
 
-    enum LockResult {
+    package enum LockResult {
         case taken
         /// Another open file kept the lock for the whole waiting time.
         case busy
@@ -33,7 +33,7 @@ enum FileLock {
     ///   - kind: whether others may share the lock.
     ///   - waitingMilliseconds: how long another open file may keep the lock; zero tries once.
     /// - Returns: whether this open file has the lock now.
-    static func take(_ descriptor: Int32, _ kind: Kind, waitingMilliseconds: Int = 0) -> LockResult {
+    package static func take(_ descriptor: Int32, _ kind: Kind, waitingMilliseconds: Int = 0) -> LockResult {
         if waitingMilliseconds > 0 { BlockingCall.check("flock") }
         let end = milliseconds + waitingMilliseconds
         var pause: UInt32 = 500
@@ -67,7 +67,7 @@ enum FileLock {
     }
 
     /// Releases the lock and closes the file.
-    static func close(_ descriptor: Int32) {
+    package static func close(_ descriptor: Int32) {
         release(descriptor)
         Glibc.close(descriptor)
     }

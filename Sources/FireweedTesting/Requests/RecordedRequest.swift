@@ -30,6 +30,10 @@ public struct RecordedRequest: Sendable {
     public let trailers: [Field]
     /// The connection on which a ``MockServer`` received the request; `nil` in a stubbed session.
     public let connection: RecordedConnection?
+    /// The receiver of the content, when the server has chosen one; `body` is empty then.
+    package var receiver: (any ContentReceiver)?
+    /// The number of bytes of the content.
+    package var contentByteCount: Int
     let target: TargetText
 
     package init(
@@ -40,6 +44,7 @@ public struct RecordedRequest: Sendable {
         urlText = url
         self.fields = fields
         self.body = body
+        contentByteCount = body.count
         self.isWebSocket = isWebSocket
         self.wireBytes = wireBytes
         self.trailers = trailers

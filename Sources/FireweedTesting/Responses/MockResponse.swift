@@ -30,6 +30,7 @@ public struct MockResponse: Sendable {
         case file(URL)
         case pieces([Piece])
         case feed(ResponseFeed)
+        case source(ContentSource)
     }
 
     enum Termination: Sendable {
@@ -60,6 +61,13 @@ public struct MockResponse: Sendable {
     ///   - body: the content; none by default.
     public init(status: Int = 200, headers: HTTPHeaders = [:], body: Data = Data()) {
         self.init(status: status, headers, .data(body))
+    }
+
+    /// Makes a response whose content is made while it is sent.
+    package init(status: Int, fields: [Field], source: ContentSource) {
+        self.status = status
+        self.fields = fields
+        content = .source(source)
     }
 
     init(status: Int, _ headers: HTTPHeaders = [:], _ content: Content, type: String? = nil) {

@@ -44,6 +44,9 @@ final class GeneratedCertificate: @unchecked Sendable {
         X509_set_issuer_name(certificate, X509_get_subject_name(issuer?.certificate ?? certificate))
         try add(NID_basic_constraints, options.isAuthority ? "critical,CA:TRUE" : "critical,CA:FALSE")
         if options.isAuthority { try add(NID_key_usage, "critical,keyCertSign,cRLSign") }
+        // Strict clients want both (RFC 5280 §4.2.1.1, §4.2.1.2).
+        try add(NID_subject_key_identifier, "hash")
+        try add(NID_authority_key_identifier, "keyid", issuer: issuer?.certificate)
         if let names = options.names { try add(NID_subject_alt_name, names) }
         if let purpose = options.purpose { try add(NID_ext_key_usage, purpose) }
         if let constraints = options.nameConstraints { try add(NID_name_constraints, "critical,\(constraints)") }
@@ -55,14 +58,43 @@ final class GeneratedCertificate: @unchecked Sendable {
         }
     }
 
+    /// Reads a certificate and its key; `nil` when one of them cannot be read, or when they do not belong together.
+    init?(certificatePEM: Data, keyPEM: Data) {
+        defer { ERR_clear_error() }
+        guard let certificate = Self.read(certificatePEM, by: { PEM_read_bio_X509($0, nil, nil, nil) }) else {
+            return nil
+        }
+        guard let key = Self.read(keyPEM, by: { PEM_read_bio_PrivateKey($0, nil, nil, nil) }) else {
+            X509_free(certificate)
+            return nil
+        }
+        (self.certificate, self.key) = (certificate, key)
+        guard X509_check_private_key(certificate, key) == 1 else { return nil }
+    }
+
+    private static func read(_ pem: Data, by read: (OpaquePointer) -> OpaquePointer?) -> OpaquePointer? {
+        pem.withUnsafeBytes { bytes in
+            guard let memory = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+            defer { BIO_free(memory) }
+            return read(memory)
+        }
+    }
+
+    /// Whether the certificate is valid now, and for so many more seconds.
+    func isValid(forSeconds seconds: Int) -> Bool {
+        var end = time(nil) + seconds
+        return X509_cmp_time(X509_get0_notBefore(certificate), nil) < 0
+            && X509_cmp_time(X509_get0_notAfter(certificate), &end) > 0
+    }
+
     deinit {
         X509_free(certificate)
         EVP_PKEY_free(key)
     }
 
-    private func add(_ extensionNumber: Int32, _ value: String) throws {
+    private func add(_ extensionNumber: Int32, _ value: String, issuer: OpaquePointer? = nil) throws {
         var context = X509V3_CTX()
-        X509V3_set_ctx(&context, certificate, certificate, nil, nil, 0)
+        X509V3_set_ctx(&context, issuer ?? certificate, certificate, nil, nil, 0)
         guard let made = X509V3_EXT_conf_nid(nil, &context, extensionNumber, value) else {
             throw MockServerError(description: "OpenSSL cannot make the extension \(value)")
         }

@@ -30,6 +30,7 @@ struct HTTP2ResponseSender {
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data): guard send(data, response.fault, &contentFault) else { return }
             case .feed(let feed, _): guard send(feed, response.fault, &contentFault) else { return }
+            case .source(let source, _, _): guard send(source, response.fault, &contentFault) else { return }
             case .failure: return connection.reset(stream, code: Self.internalError)
             case .stall: return
             }
@@ -77,6 +78,19 @@ struct HTTP2ResponseSender {
         case .resetStreamInBody(_, let code): connection.reset(stream, code: code)
         default: break  // stalled: the stream stays open
         }
+    }
+
+    /// Sends the pieces of a source until it ends.
+    private func send(_ source: ContentSource, _ fault: ServerFault?, _ contentFault: inout ContentFault) -> Bool {
+        var number = 0
+        while let piece = source.piece(number) {
+            number += 1
+            switch piece {
+            case .data(let data): guard send(data, fault, &contentFault) else { return false }
+            case .pause(let duration): guard stream.feedQueue.wait(duration) else { return false }
+            }
+        }
+        return true
     }
 
     /// Sends a feed's content until the feed ends.

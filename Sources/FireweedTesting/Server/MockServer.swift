@@ -27,6 +27,8 @@ public final class MockServer: Sendable {
     /// Issues certificates to clients; `nil` in clear text, and for a certificate from files.
     let clientAuthority: GeneratedCertificate?
     let offersHTTP2: Bool
+    /// The rules of a server that runs for long, for clients of all kinds; `nil` for a server of tests.
+    let service: ServiceRules?
     /// The host of the server's URLs.
     private let host: String
     /// Serves the revocation status of the certificate.
@@ -81,18 +83,23 @@ public final class MockServer: Sendable {
         return try start(port: port, made, http2: http2, Stubs(stubs()))
     }
 
-    /// Starts a server of HTTP/1.1 on a socket that already listens, with a certificate from PEM files or in clear
-    /// text.
+    /// Starts a server of HTTP/1.1 on a socket that already listens, for clients of all kinds.
     ///
-    /// `files` are the certificate, with its chain, and the key; `nil` is clear text. The server keeps no requests, so
-    /// that it can run for a long time.
+    /// The server keeps no requests, so that it can run for a long time.
+    ///
+    /// - Parameters:
+    ///   - listener: the listening socket, on any address of the machine; the server closes it.
+    ///   - port: the socket's port.
+    ///   - certificate: the certificate for TLS; `nil` is clear text.
+    ///   - rules: what is different from a server of tests.
+    ///   - stubs: the stubs; the first one that matches answers.
+    /// - Returns: a server that accepts connections.
+    /// - Throws: ``MockServerError`` when the certificate cannot be used.
     package static func start(
-        on listener: Int32, port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub]
+        on listener: Int32, port: UInt16, certificate: ServiceCertificate?, rules: ServiceRules, stubs: [Stub]
     ) throws -> MockServer {
-        let made = try files.map {
-            IssuedCertificate(identity: try ServerIdentity(certificateFile: $0.certificate, keyFile: $0.key))
-        }
-        return start(on: listener, port: port, made, http2: false, Stubs(stubs, keepsHistory: false))
+        let made = try certificate.map { IssuedCertificate(identity: try $0.identity()) }
+        return start(on: listener, port: port, made, http2: false, Stubs(stubs, keepsHistory: false), rules)
     }
 
     /// Starts a server of HTTP/1.1 in clear text on a Unix-domain socket; it keeps no requests.
@@ -108,10 +115,11 @@ public final class MockServer: Sendable {
     }
 
     private static func start(
-        on listener: Int32, port: UInt16, _ certificate: IssuedCertificate?, http2: Bool, _ stubs: Stubs
+        on listener: Int32, port: UInt16, _ certificate: IssuedCertificate?, http2: Bool, _ stubs: Stubs,
+        _ service: ServiceRules? = nil
     ) -> MockServer {
         let descriptors = ServerDescriptors(listener: listener)
-        let server = MockServer(stubs, descriptors, port, certificate, http2)
+        let server = MockServer(stubs, descriptors, port, certificate, http2, service)
         descriptors.accept { [weak server] descriptor in
             guard let server else { return nil }
             let (number, fault) = server.takeConnection()
@@ -123,7 +131,7 @@ public final class MockServer: Sendable {
 
     private init(
         _ stubs: Stubs, _ descriptors: ServerDescriptors, _ port: UInt16, _ certificate: IssuedCertificate?,
-        _ offersHTTP2: Bool
+        _ offersHTTP2: Bool, _ service: ServiceRules?
     ) {
         self.stubs = stubs
         self.descriptors = descriptors
@@ -134,6 +142,7 @@ public final class MockServer: Sendable {
         host = certificate?.host ?? "127.0.0.1"
         statusServer = certificate?.statusServer
         self.offersHTTP2 = offersHTTP2
+        self.service = service
         if offersHTTP2 { identity?.offerHTTP2() }
     }
 
@@ -229,9 +238,7 @@ public final class MockServer: Sendable {
 
     /// Returns the answer to a request: the next answer in the queue, else the answer of the stubs.
     func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
-        let (queued, observer) = state.withLock { state in
-            (state.queue.isEmpty ? nil : state.queue.removeFirst(), state.observer)
-        }
+        let queued = state.withLock { $0.queue.isEmpty ? nil : $0.queue.removeFirst() }
         var answer: Result<(MockResponse, RecordedRequest), any Error>
         if let queued {
             stubs.record(request, nil)
@@ -243,11 +250,13 @@ public final class MockServer: Sendable {
         if case .success((let response, _)) = answer, case .failure(let error as RecordingError) = response.ending {
             answer = .failure(error)
         }
-        if let observer {
-            let status = (try? answer.get().0).map { $0.hasHead ? $0.status : nil } ?? Self.unmatchedStatus
-            observer(request, status)
-        }
+        let status = (try? answer.get().0).map { $0.hasHead ? $0.status : nil } ?? Self.unmatchedStatus
+        notifyObserver(of: request, status: status)
         return answer
+    }
+
+    func notifyObserver(of request: RecordedRequest, status: Int?) {
+        state.withLock { $0.observer }?(request, status)
     }
 
     /// The status for a request that has no answer.

@@ -65,6 +65,9 @@ package struct RequestReader {
             return Int(first)
         }
 
+        /// Whether the connection ends with this exchange (RFC 9112 §9.3).
+        var isLast: Bool { has("close", in: "Connection") || version == "HTTP/1.0" }
+
         /// Whether the list of a field has a token; case does not matter.
         func has(_ token: String, in name: String) -> Bool {
             (value(name) ?? "").split(separator: ",").contains {
@@ -74,7 +77,11 @@ package struct RequestReader {
     }
 
     private let stream: any ServerStream
+    /// Whether `raw` gets the content too; if not, content takes no memory beside the caller's.
+    private let keepsContent: Bool
+    /// Bytes that were received, of which those before `start` are read.
     private var buffer = Data()
+    private var start = 0
     /// The bytes of the request that is being read.
     package private(set) var raw = Data()
     /// The trailers of the content that was read last (RFC 9112 §7.1.2).
@@ -82,47 +89,57 @@ package struct RequestReader {
     /// The longest head or line, in bytes; longer ones end the connection.
     private static let limit = 1 << 20
 
-    package init(_ stream: any ServerStream) {
+    package init(_ stream: any ServerStream, keepsContent: Bool = true) {
         self.stream = stream
+        self.keepsContent = keepsContent
     }
 
     /// Removes and returns the bytes that were received after the last request.
     mutating func takeRest() -> Data {
-        defer { buffer = Data() }
-        return buffer
+        defer { (buffer, start) = (Data(), 0) }
+        return Data(buffer.dropFirst(start))
     }
 
     private mutating func fill() -> Bool {
-        let count = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+        if start > 0 { (buffer, start) = (Data(buffer.dropFirst(start)), 0) }
+        return withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
             let count = stream.read(into: space)
             if count > 0 { buffer.append(contentsOf: space[..<count]) }
-            return count
+            return count > 0
         }
-        return count > 0
     }
 
     private mutating func take(_ count: Int) -> Data {
-        let taken = Data(buffer.prefix(count))
-        buffer = Data(buffer.dropFirst(count))
-        raw.append(taken)
-        return taken
+        defer { start += count }
+        return buffer[start..<start + count]
     }
 
     /// Reads a line, and drops its CRLF or LF; `nil` when the connection ends, or when the line is too long.
     private mutating func line() -> String? {
+        var searched = start
         while true {
-            if let end = buffer.firstIndex(of: 0x0A) {
-                let bytes = take(end - buffer.startIndex + 1).dropLast()
+            if let end = buffer[searched...].firstIndex(of: 0x0A) {
+                let taken = take(end - start + 1)
+                raw.append(taken)
+                let bytes = taken.dropLast()
                 return String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
             }
-            guard buffer.count < Self.limit, fill() else { return nil }
+            searched = buffer.count - start
+            guard searched < Self.limit, fill() else { return nil }
         }
     }
 
-    /// Reads exactly this many bytes; `nil` when the connection ends earlier.
-    private mutating func bytes(_ count: Int) -> Data? {
-        while buffer.count < count { guard fill() else { return nil } }
-        return take(count)
+    /// Passes on exactly this many bytes, piece by piece; false when the connection ends earlier.
+    private mutating func pass(_ count: Int, to take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        var left = count
+        while left > 0 {
+            if start == buffer.count { guard fill() else { return false } }
+            let piece = self.take(min(left, buffer.count - start))
+            if keepsContent { raw.append(piece) }
+            piece.withUnsafeBytes(take)
+            left -= piece.count
+        }
+        return true
     }
 
     /// Reads the next head; `nil` when the connection ends, or when the head is too long.
@@ -153,35 +170,47 @@ package struct RequestReader {
     /// Returns `nil` when the connection ends before the content does, or when the length of the content cannot be
     /// parsed. For faults, `limit` stops reading after this many bytes.
     package mutating func content(of head: Head, limit: Int? = nil) -> Data? {
-        if head.has("chunked", in: "Transfer-Encoding") { return chunks(limit) }
-        guard let length = head.contentLength else { return nil }
-        return bytes(min(length, limit ?? length))
+        var content = Data()
+        return pass(head, limit) { content.append(contentsOf: $0) } ? content : nil
     }
 
-    /// Reads content in chunks (RFC 9112 §7.1); skips chunk extensions, and lines of the trailers that are not fields.
-    private mutating func chunks(_ limit: Int?) -> Data? {
-        var content = Data()
+    /// Passes on the content after a head, without its framing; false where `content(of:limit:)` returns `nil`.
+    mutating func pass(_ head: Head, _ limit: Int? = nil, to take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        if head.has("chunked", in: "Transfer-Encoding") { return passChunks(limit, to: take) }
+        guard let length = head.contentLength else { return false }
+        return pass(min(length, limit ?? length), to: take)
+    }
+
+    /// Passes on content in chunks (RFC 9112 §7.1); skips chunk extensions, and lines of the trailers that are not
+    /// fields.
+    private mutating func passChunks(_ limit: Int?, to take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        var left = limit ?? .max
         while let line = line() {
             let digits = line.prefix { $0.isHexDigit }
             // The size may be followed by white space and an extension.
             let rest = line[digits.endIndex...].drop { $0 == " " || $0 == "\t" }
             guard let size = Int(digits, radix: 16), size < 1 << 40, rest.isEmpty || rest.first == ";" else {
-                return nil
+                return false
             }
-            guard size > 0 else {
-                let start = raw.count
-                while let line = self.line(), raw.count - start < Self.limit {
-                    if line.isEmpty { return content }
-                    if let field = Self.field(line) { trailers.append(field) }
-                }
-                return nil
-            }
-            let wanted = min(size, limit.map { $0 - content.count } ?? size)
-            guard let chunk = bytes(wanted) else { return nil }
-            content.append(chunk)
-            if wanted < size || limit == content.count { return content }
-            guard self.line() == "" else { return nil }
+            guard size > 0 else { return readTrailers() }
+            let wanted = min(size, left)
+            guard pass(wanted, to: take) else { return false }
+            left -= wanted
+            if left == 0 { return true }
+            guard self.line() == "" else { return false }
+            // The framing of tiny chunks is longer than they are.
+            if !keepsContent { raw = Data() }
         }
-        return nil
+        return false
+    }
+
+    /// Reads the fields after chunked content; false when they are too long, or when the connection ends before.
+    private mutating func readTrailers() -> Bool {
+        let start = raw.count
+        while let line = line(), raw.count - start < Self.limit {
+            if line.isEmpty { return true }
+            if let field = Self.field(line) { trailers.append(field) }
+        }
+        return false
     }
 }

@@ -10,11 +10,17 @@ struct ResponseSender {
     private let stream: any ServerStream
     private let descriptor: Int32
     private let method: HTTPMethod
+    /// Whether the client knows content in chunks, as from HTTP/1.1 on (RFC 9112 §7).
+    private let allowsChunks: Bool
+    /// Whether the connection ends with this answer, as the request wants it.
+    private let isLast: Bool
 
     init(_ stream: any ServerStream, _ descriptor: Int32, _ head: RequestReader.Head) {
         self.stream = stream
         self.descriptor = descriptor
         method = HTTPMethod(rawValue: head.method)
+        allowsChunks = head.version != "HTTP/1.0"
+        isLast = head.isLast
     }
 
     /// Sends an answer; false when the connection is over.
@@ -38,7 +44,11 @@ struct ResponseSender {
             case .interim(let head): guard stream.write(Self.text(of: head)) else { return false }
             case .head(let head):
                 var head = head
-                if response.isUnframed(for: method) {
+                if isLast, !head.fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Connection") }) {
+                    head = ResponseHead(
+                        status: head.status, fields: head.fields + [Field(name: "Connection", value: "close")])
+                }
+                if allowsChunks, response.isUnframed(for: method) {
                     isChunked = true
                     head = ResponseHead(
                         status: head.status,
@@ -51,6 +61,8 @@ struct ResponseSender {
                 guard sendContent(data, isChunked, response.fault, &contentFault) else { return false }
             case .feed(let feed, _):
                 guard send(feed, isChunked, response.fault, &contentFault) else { return false }
+            case .source(let source, _, _):
+                guard send(source, isChunked, response.fault, &contentFault) else { return false }
             case .failure: return false
             case .stall: return stall()
             }
@@ -84,6 +96,24 @@ struct ResponseSender {
         case .due: end(by: fault)
         case .lost: false
         }
+    }
+
+    /// Sends the pieces of a source until it ends; false when it has another number of bytes than it said.
+    private func send(
+        _ source: ContentSource, _ isChunked: Bool, _ fault: ServerFault?, _ contentFault: inout ContentFault
+    ) -> Bool {
+        var (number, left) = (0, source.byteCount)
+        while let piece = source.piece(number) {
+            number += 1
+            switch piece {
+            case .data(let data):
+                let part = data.prefix(left ?? .max)
+                left? -= part.count
+                guard sendContent(part, isChunked, fault, &contentFault), part.count == data.count else { return false }
+            case .pause(let duration): guard wait(duration) else { return false }
+            }
+        }
+        return left == nil || left == 0
     }
 
     /// Carries out a fault of the content: closes or resets the connection, or only stalls.
@@ -172,6 +202,7 @@ extension MockResponse {
         }
         return switch content {
         case .pieces, .feed: true
+        case .source(let source): source.byteCount == nil || !trailers.isEmpty
         case .data, .file: !trailers.isEmpty
         }
     }

@@ -15,6 +15,7 @@ final class ServerConnection: @unchecked Sendable {
     private let identity: ServerIdentity?
     private let offersHTTP2: Bool
     private let fault: ConnectionFault?
+    private let service: ServiceRules?
     private var recorded: RecordedConnection
 
     init(descriptor: Int32, server: MockServer, number: Int, fault: ConnectionFault?) {
@@ -23,6 +24,7 @@ final class ServerConnection: @unchecked Sendable {
         self.server = server
         identity = server.identity
         offersHTTP2 = server.offersHTTP2
+        service = server.service
         self.fault = fault
     }
 
@@ -31,6 +33,7 @@ final class ServerConnection: @unchecked Sendable {
         var yes: Int32 = 1
         setsockopt(
             descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        if let service { setIdleLimit(service.idleSeconds) }
         let plain = PlainStream(descriptor)
         switch fault {
         case .closeAtAccept: return
@@ -54,7 +57,7 @@ final class ServerConnection: @unchecked Sendable {
     }
 
     private func serve(_ stream: any ServerStream) {
-        var reader = RequestReader(stream)
+        var reader = RequestReader(stream, keepsContent: service == nil)
         while let head = reader.head() {
             // The preface of HTTP/2 looks like a request (RFC 9113 §3.4).
             if head.method == "PRI", offersHTTP2 {
@@ -64,6 +67,14 @@ final class ServerConnection: @unchecked Sendable {
             }
             recorded.httpVersion = head.version
             guard exchange(head, &reader, stream) else { return }
+        }
+    }
+
+    /// Ends the connection after so many seconds in which no byte moves; 0 is never.
+    private func setIdleLimit(_ seconds: Int) {
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
     }
 
@@ -97,7 +108,10 @@ final class ServerConnection: @unchecked Sendable {
             lingeringClose(stream)
             return false
         }
-        if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
+        if head.method == "CONNECT" {
+            if service == nil { return tunnel(head, &reader, stream) }
+            return refuse(request(head, Data(), false), with: .status(405), head, stream)
+        }
         // These faults close the connection without reading the rest of the content, so the answer with the fault is
         // chosen by the request's head only.
         let isWebSocket = head.has("websocket", in: "Upgrade")
@@ -112,18 +126,22 @@ final class ServerConnection: @unchecked Sendable {
             return false
         default: break
         }
+        let destination = service?.destination(request(head, Data(), isWebSocket)) ?? .memory
+        if case .refused(let response) = destination {
+            return refuse(request(head, Data(), isWebSocket), with: response, head, stream)
+        }
         if head.has("100-continue", in: "Expect"),
             !stream.write(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         {
             return false
         }
-        guard let content = reader.content(of: head) else { return false }
-        switch server?.take(request(head, content, isWebSocket, reader.raw, reader.trailers)) {
+        guard let whole = wholeRequest(head, &reader, isWebSocket, to: destination) else { return false }
+        let isLast = head.isLast
+        switch server?.take(whole) {
         case nil: return false
         case .failure(let error):
             let response = MockResponse.text("\(error.plainText)\n", status: MockServer.unmatchedStatus)
-            return ResponseSender(stream, descriptor, head).send(response)
-                && !head.has("close", in: "Connection")
+            return ResponseSender(stream, descriptor, head).send(response) && !isLast
         case .success(let (response, known)):
             var response = response
             let script = isWebSocket ? response.webSocket : nil
@@ -131,18 +149,48 @@ final class ServerConnection: @unchecked Sendable {
                 response.fields.append(ServerWebSocket.agreement(to: head.value("Sec-WebSocket-Key") ?? ""))
             }
             guard ResponseSender(stream, descriptor, head).send(response),
-                script != nil || !head.has("close", in: "Connection")
+                script != nil || !isLast
             else {
                 if response.closesOrderly { lingeringClose(stream) }
                 return false
             }
             guard let script else { return true }
+            if service != nil { setIdleLimit(0) }
             ServerWebSocket(stream, descriptor, script, known, reader.takeRest()).serve()
             // After a protocol error, the server sends a close frame while the client may still be sending. Closing at
             // once could cause a TCP reset, which could discard that frame before the client reads it.
             lingeringClose(stream)
             return false
         }
+    }
+
+    /// Answers a request whose content is not read, and closes.
+    private func refuse(
+        _ request: RecordedRequest, with response: MockResponse, _ head: RequestReader.Head, _ stream: any ServerStream
+    ) -> Bool {
+        server?.notifyObserver(of: request, status: response.status)
+        _ = ResponseSender(stream, descriptor, head).send(response)
+        lingeringClose(stream)
+        return false
+    }
+
+    /// Reads a request's content; `nil` when the connection ends before, or when the content cannot be parsed.
+    private func wholeRequest(
+        _ head: RequestReader.Head, _ reader: inout RequestReader, _ isWebSocket: Bool,
+        to destination: ContentDestination
+    ) -> RecordedRequest? {
+        guard case .receiver(let receiver) = destination else {
+            return reader.content(of: head).map { request(head, $0, isWebSocket, reader.raw, reader.trailers) }
+        }
+        var count = 0
+        let isWhole = reader.pass(head) { bytes in
+            count += bytes.count
+            receiver.take(bytes)
+        }
+        guard isWhole else { return nil }
+        var whole = request(head, Data(), isWebSocket, reader.raw, reader.trailers)
+        (whole.receiver, whole.contentByteCount) = (receiver, count)
+        return whole
     }
 
     private func request(

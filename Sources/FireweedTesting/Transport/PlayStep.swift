@@ -11,6 +11,9 @@ enum PlayStep: Sendable {
     case content(Data)
     /// The feed's content, until the feed ends or this many bytes are delivered; `nil` for no limit.
     case feed(ResponseFeed, byteLimit: Int?)
+    /// The source's pieces from this number on, until the source ends or this many bytes are delivered; `nil` for no
+    /// limit.
+    case source(ContentSource, next: Int, byteLimit: Int?)
     case failure(any Error)
     case stall
 
@@ -38,8 +41,8 @@ enum PlayStep: Sendable {
         }
     }
 
-    /// Splits the content into about ten pieces a second, with pauses between them; a feed's content is not slowed
-    /// down.
+    /// Splits the content into about ten pieces a second, with pauses between them; the content of a feed or a
+    /// source is not slowed down.
     private static func throttled(_ steps: [PlayStep], to rate: Int) -> [PlayStep] {
         let rate = max(1, rate)
         let size = max(1, rate / 10)
@@ -91,6 +94,8 @@ extension MockResponse {
             let data = try Data(contentsOf: url, options: .mappedIfSafe)
             return (Self.steps(of: data, limit), data.count)
         case .feed(let feed): return (limit == 0 ? [] : [.feed(feed, byteLimit: limit)], nil)
+        case .source(let source):
+            return (limit == 0 ? [] : [.source(source, next: 0, byteLimit: limit)], source.byteCount)
         case .pieces(let pieces):
             var left = limit ?? .max
             var steps: [PlayStep] = []

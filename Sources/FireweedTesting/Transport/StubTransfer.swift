@@ -232,7 +232,20 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
             let isOurs = feed.listen { [weak self] event in self?.command { $0.feedEvents.append(event) }
             }
             if !isOurs { end(.reported(URLError(.resourceUnavailable))) }
+        case .source(let source, let number, let byteLimit): play(source, number, byteLimit)
         }
+    }
+
+    /// Puts the piece with this number before the other steps, and the rest of the source behind the piece.
+    private func play(_ source: ContentSource, _ number: Int, _ byteLimit: Int?) {
+        guard byteLimit != 0, let piece = source.piece(number) else { return }
+        guard case .data(let data) = piece else {
+            steps = [piece.step, .source(source, next: number + 1, byteLimit: byteLimit)] + steps
+            return
+        }
+        let part = data.prefix(byteLimit ?? .max)
+        steps =
+            [.content(part), .source(source, next: number + 1, byteLimit: byteLimit.map { $0 - part.count })] + steps
     }
 
     /// Waits before the next step.

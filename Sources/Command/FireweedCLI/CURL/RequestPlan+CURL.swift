@@ -3,6 +3,7 @@
 import CLinux
 import CommandLanguage
 import Fireweed
+import FixtureEndpoints
 import Foundation
 import Glibc
 

@@ -2,13 +2,12 @@
 
 import Fireweed
 import FireweedTesting
-import FixtureServer
 import Foundation
 import Glibc
 
 /// A server inside this process, on a Unix-domain socket in a private folder: nothing leaves the process.
 final class OfflineServer {
-    private let folder: TemporaryFolder
+    private let folder: URL
     private let server: MockServer
     /// The open folder, which gives its socket a short path; -1 if the folder cannot be opened.
     private let descriptor: Int32
@@ -19,16 +18,21 @@ final class OfflineServer {
 
     /// Starts the server; throws what starting throws.
     init() throws {
-        folder = try TemporaryFolder()
-        descriptor = open(folder.url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        path = descriptor < 0 ? folder.file("s").path : "/proc/self/fd/\(descriptor)/s"
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("fireweed-\(UUID.random().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        path = descriptor < 0 ? folder.appendingPathComponent("s").path : "/proc/self/fd/\(descriptor)/s"
         server = try MockServer.start(unixSocketPath: path, stubs: [Stub.any().reply(.status(204))])
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+        removeFolder()
+    }
 
     /// Removes the folder; called before the process ends, since no `deinit` runs at that time.
-    func removeFolder() { try? FileManager.default.removeItem(at: folder.url) }
+    func removeFolder() { try? FileManager.default.removeItem(at: folder) }
 
     /// Returns the URL to send to this server: the scheme becomes http, and `Host` stays the same.
     static func url(_ url: URL) -> URL {

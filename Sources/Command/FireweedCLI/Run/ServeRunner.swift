@@ -3,10 +3,10 @@
 import CommandLanguage
 import Fireweed
 import FireweedTesting
-import FixtureServer
+import FixtureEndpoints
 import Foundation
 
-/// Runs the fixture server, or a server that answers from a recording, until a signal ends it.
+/// Runs a mock server with endpoints to try things out, a folder, or a recording, until a signal ends it.
 struct ServeRunner {
     let port: UInt16
     let folder: String?
@@ -16,30 +16,28 @@ struct ServeRunner {
         do {
             let files = try folder.map { try ServedFolder(path: $0, uploadLimit: invocation.uploadLimit) }
             let socket = try ListeningSocket(host: invocation.servedHost, port: port)
-            // The authority's `deinit` removes the issued files, so the authority has to live as long as the server.
             let authority = invocation.servesTLS && invocation.certificateFile == nil ? try Self.authority() : nil
-            let issued = try certificate(authority, for: socket)
-            let stop =
-                if let archive = invocation.archiveFile {
-                    try startRecording(archive, socket, issued)
-                } else {
-                    try startFixtures(files, socket, issued)
-                }
+            let certificate = try certificate(authority, for: socket)
+            let (stub, rules) = try answers(files)
+            let server = try MockServer.start(
+                on: socket.descriptor, port: socket.port, certificate: certificate, rules: rules, stubs: stub)
+            server.observe { request, status in
+                tell(of: request, status.map { "\($0)" } ?? "no response")
+            }
             let subject = (invocation.archiveFile ?? folder).map { "\($0) " } ?? ""
-            let scheme = issued == nil ? "http" : "https"
+            let scheme = certificate == nil ? "http" : "https"
             Terminal.write("Serving \(subject)on \(scheme)://\(socket.host):\(socket.port)\n")
             if let authority { Terminal.write("Clients trust it with --cacert \(authority.certificate.path)\n") }
             if socket.isReachable, invocation.takesUploads {
                 Terminal.tell("fireweed: whoever can reach \(socket.host) can read the folder and put files into it\n")
             }
             let code = await untilSignal()
-            stop()
-            return withExtendedLifetime(authority) { code }
+            server.stop()
+            return code
         } catch {
             let message =
                 switch error {
                 case let error as UsageError: error.message
-                case let error as ServerError: error.description
                 case let error as RecordingError: "\(invocation.archiveFile ?? ""): \(error)"
                 default: error.plainText
                 }
@@ -51,53 +49,37 @@ struct ServeRunner {
     /// Returns the user's own certificate authority, which is the same in every run.
     ///
     /// No program trusts the authority unless it is told to.
-    private static func authority() throws -> CertificateAuthority {
+    private static func authority() throws -> KeptAuthority {
         let folder = URL(fileURLWithPath: ConfigurationFolder.path()).appendingPathComponent("authority")
-        return try CertificateAuthority(keptIn: folder, name: "fireweed serve of this user")
+        return try KeptAuthority(in: folder, name: "fireweed serve of this user")
     }
 
-    /// Starts the server with its endpoints, with one status, or with the files of a folder; returns a closure that
-    /// stops it.
-    private func startFixtures(
-        _ files: ServedFolder?, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
-    ) throws -> () -> Void {
-        let server = try FixtureServer.start(on: socket.descriptor, port: socket.port, certificate: issued)
-        server.observe { request, response in
-            tell(of: request.method, request.target, "\(response.status)", request.bodyByteCount)
+    /// Returns the stubs and rules of a server that answers from an archive, with one status, with the files of a
+    /// folder, or with its endpoints.
+    private func answers(_ files: ServedFolder?) throws -> ([Stub], ServiceRules) {
+        if let archive = invocation.archiveFile {
+            let recording = try Recording(har: LocalFile.data(archive))
+            return (recording.stubs(matching: .request, anyOrigin: true), ServiceRules())
         }
         let delay = invocation.servedDelay ?? 0
+        let service: EndpointService
         if let status = invocation.servedStatus {
-            server.answer { _ in FixtureResponse(status: status, delay: delay) }
+            service = EndpointService { _ in FixtureResponse(status: status, delay: delay) }
         } else if let files {
-            server.receive { files.reception(of: $0) }
-            server.answer { request in
+            service = EndpointService(reception: files.reception) { request in
                 var response = files.response(to: request)
                 response.delay = delay
                 return response
             }
+        } else {
+            service = EndpointService(answer: Endpoints.answer)
         }
-        return { server.stop() }
+        return ([service.stub], service.rules)
     }
 
-    /// Starts a server that answers from an archive; returns a closure that stops it.
-    private func startRecording(
-        _ archive: String, _ socket: ListeningSocket, _ issued: CertificateAuthority.Issued?
-    ) throws -> () -> Void {
-        let recording = try Recording(har: LocalFile.data(archive))
-        let server = try MockServer.start(
-            on: socket.descriptor, port: socket.port, files: issued.map { ($0.certificate.path, $0.key.path) },
-            stubs: recording.stubs(matching: .request, anyOrigin: true))
-        server.observe { request, status in
-            tell(
-                of: request.method.rawValue, request.pathAndQuery, status.map { "\($0)" } ?? "no response",
-                request.body.count)
-        }
-        return { server.stop() }
-    }
-
-    private func tell(of method: String, _ target: String, _ status: String, _ byteCount: Int) {
-        let count = byteCount > 0 ? ", \(byteCount) bytes came" : ""
-        Terminal.tell("\(ClockText.now()) \(method) \(target) → \(status)\(count)\n")
+    private func tell(of request: RecordedRequest, _ status: String) {
+        let count = request.contentByteCount > 0 ? ", \(request.contentByteCount) bytes came" : ""
+        Terminal.tell("\(ClockText.now()) \(request.method.rawValue) \(request.pathAndQuery) → \(status)\(count)\n")
     }
 
     /// Waits for Ctrl-C, SIGTERM or SIGHUP.
@@ -109,14 +91,12 @@ struct ServeRunner {
         return withExtendedLifetime(interruption) { ExitCode(rawValue: 128 + signal) ?? .failure }
     }
 
-    /// Returns the files of the certificate that the options ask for; `nil` for clear text.
-    private func certificate(
-        _ authority: CertificateAuthority?, for socket: ListeningSocket
-    ) throws -> CertificateAuthority.Issued? {
-        if let authority { return try authority.issue(socket.certificateNames) }
+    /// Returns the certificate that the options ask for; `nil` for clear text.
+    private func certificate(_ authority: KeptAuthority?, for socket: ListeningSocket) throws -> ServiceCertificate? {
+        if let authority { return .issued(by: authority, names: socket.certificateNames) }
         guard let file = invocation.certificateFile else { return nil }
         let key = invocation.keyFile ?? file
         for path in [file, key] { _ = try LocalFile.isRegular(path) }
-        return CertificateAuthority.Issued(certificate: URL(fileURLWithPath: file), key: URL(fileURLWithPath: key))
+        return .files(certificate: file, key: key)
     }
 }

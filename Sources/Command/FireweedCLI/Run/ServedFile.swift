@@ -2,7 +2,7 @@
 
 import CLinux
 import Fireweed
-import FixtureServer
+import FixtureEndpoints
 import Foundation
 import Glibc
 
@@ -130,18 +130,5 @@ final class OpenFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: min(Self.pieceSize, part.upperBound - offset))
         let count = pread(descriptor, &bytes, bytes.count, off_t(offset))
         return count > 0 ? .bytes(Data(bytes.prefix(count))) : .end
-    }
-}
-
-/// Dates in the format of header fields (RFC 9110 §5.6.7).
-enum HTTPDateText {
-    static func text(of date: Date) -> String {
-        var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
-        var time = tm()
-        gmtime_r(&seconds, &time)
-        var buffer = [CChar](repeating: 0, count: 64)
-        // Names of days and months are English, since the program sets no locale.
-        strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &time)
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -1,7 +1,8 @@
 // A folder that `fireweed serve` serves.
 
 import Fireweed
-import FixtureServer
+import FireweedTesting
+import FixtureEndpoints
 import Foundation
 import Glibc
 
@@ -55,39 +56,56 @@ struct ServedFolder: Sendable {
     }
 
     func response(to request: ReceivedRequest) -> FixtureResponse {
-        if let file = request.receiver as? UploadedFile { return file.finish(at: Self.encoded(request.path)) }
-        let url = URL(fileURLWithPath: root + "/" + request.path).resolvingSymlinksInPath()
+        if let file = request.receiver as? UploadedFile { return file.finish(at: Self.location(request.path)) }
+        guard let entry = entry(at: root + "/" + request.path) else { return .text("not found\n", status: 404) }
+        if entry.isFolder {
+            // The links of a page are relative: without the slash they would lead to the parent folder.
+            guard request.path.hasSuffix("/") else {
+                let query = request.target.firstIndex(of: "?").map { request.target[$0...] } ?? ""
+                let location = "\(Self.location(request.path))/\(query)"
+                return FixtureResponse(status: 301, fields: [("Location", location)])
+            }
+            guard let index = self.entry(at: entry.path + "/index.html"), !index.isFolder else {
+                return list(entry.path, request)
+            }
+            return file(index, request)
+        }
+        // The slash names a folder, and relative links in a page at such a URL would lead elsewhere.
+        return request.path.hasSuffix("/") ? .text("not found\n", status: 404) : file(entry, request)
+    }
+
+    /// What is at a path, after following symbolic links; `nil` for nothing, and for what is not in the folder.
+    private func entry(at path: String) -> (path: String, isFolder: Bool)? {
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let isInside = url.path == root || url.path.hasPrefix(root == "/" ? "/" : root + "/")
         var isFolder: ObjCBool = false
         let isPartial = url.lastPathComponent.hasPrefix(UploadFolder.partialPrefix)
         guard isInside, !isPartial, FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            return .text("not found\n", status: 404)
+            return nil
         }
-        if isFolder.boolValue { return list(url, request) }
-        // The slash names a folder, and relative links in a page at such a URL would lead elsewhere.
-        guard !request.path.hasSuffix("/") else { return .text("not found\n", status: 404) }
-        guard let file = OpenFile(path: url.path) else { return .text("cannot be read\n", status: 403) }
-        return ServedFile(file: file, type: MediaTypes.type(ofExtension: url.pathExtension)).response(to: request)
+        return (url.path, isFolder.boolValue)
+    }
+
+    private func file(_ entry: (path: String, isFolder: Bool), _ request: ReceivedRequest) -> FixtureResponse {
+        guard let file = OpenFile(path: entry.path) else { return .text("cannot be read\n", status: 403) }
+        let type = MediaTypes.type(ofExtension: URL(fileURLWithPath: entry.path).pathExtension)
+        return ServedFile(file: file, type: type).response(to: request)
     }
 
     private static func encoded(_ path: String) -> String {
         path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? "/"
     }
 
-    /// Returns the names in a folder, as a page of links for browsers and as lines for other clients; or the folder's
-    /// `index.html`, if it has one.
-    private func list(_ folder: URL, _ request: ReceivedRequest) -> FixtureResponse {
-        // The links are relative: without the slash they would lead to the parent folder.
-        guard request.path.hasSuffix("/") else {
-            return FixtureResponse(status: 301, fields: [("Location", Self.encoded(request.path) + "/")])
-        }
-        if let data = try? Data(contentsOf: folder.appendingPathComponent("index.html")) {
-            return FixtureResponse(fields: [("Content-Type", "text/html")], body: .data(data))
-        }
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+    /// Returns a path as a reference to this server: two slashes at its beginning would name another host (RFC 3986
+    /// §4.2).
+    private static func location(_ path: String) -> String { "/" + encoded(String(path.drop { $0 == "/" })) }
+
+    /// Returns the names in a folder, as a page of links for browsers and as lines for other clients.
+    private func list(_ folder: String, _ request: ReceivedRequest) -> FixtureResponse {
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
             .filter { !$0.hasPrefix(UploadFolder.partialPrefix) }.sorted().map { name in
                 var isFolder: ObjCBool = false
-                let isThere = FileManager.default.fileExists(atPath: "\(folder.path)/\(name)", isDirectory: &isFolder)
+                let isThere = FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
                 return isThere && isFolder.boolValue ? name + "/" : name
             }
         let fields = [(name: "Vary", value: "Accept")]

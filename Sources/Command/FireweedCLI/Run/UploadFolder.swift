@@ -1,6 +1,7 @@
 // The folder that `fireweed serve --uploads` puts files into.
 
-import FixtureServer
+import FireweedTesting
+import FixtureEndpoints
 import Foundation
 import Glibc
 import Synchronization

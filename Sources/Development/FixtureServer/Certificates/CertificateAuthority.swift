@@ -1,9 +1,8 @@
 // Certificates for tests, made by the openssl command.
 
 public import Foundation
-import Glibc
 
-/// A certificate authority for tests, with its files in a temporary or a permanent folder.
+/// A certificate authority for tests, with its files in a temporary folder.
 public final class CertificateAuthority: Sendable {
     /// When a certificate is valid.
     public enum Validity: Sendable {
@@ -40,47 +39,6 @@ public final class CertificateAuthority: Sendable {
         certificate = folder.file("authority.pem")
         key = folder.file("authority.key")
         try Self.make(certificate, key, name: "Fireweed test authority", days: 30, in: folder)
-    }
-
-    /// Uses the authority in a permanent folder if it is valid for 30 more days; otherwise makes a new one there.
-    ///
-    /// Only this user may read the folder and the key. Issued certificates are in a temporary folder.
-    ///
-    /// - Parameters:
-    ///   - url: the folder, which is created if it does not exist.
-    ///   - name: the common name of a new authority.
-    /// - Throws: an error when `openssl` cannot be run or fails, and the errors of making the folder.
-    public init(keptIn url: URL, name: String) throws {
-        folder = try TemporaryFolder()
-        certificate = url.appendingPathComponent("authority.pem")
-        key = url.appendingPathComponent("authority.key")
-        let manager = FileManager.default
-        try manager.createDirectory(at: url, withIntermediateDirectories: true)
-        try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: url.path)
-        // The lock keeps processes that start at the same time from mixing their files.
-        let lock = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer {
-            flock(lock, LOCK_UN)
-            close(lock)
-        }
-        while lock >= 0, flock(lock, LOCK_EX) != 0, errno == EINTR {}
-        if !isUsable {
-            let made = (folder.file("authority.pem"), folder.file("authority.key"))
-            try Self.make(made.0, made.1, name: name, days: 3650, in: folder)
-            for (new, old) in [(made.1, key), (made.0, certificate)] {
-                try? manager.removeItem(at: old)
-                try manager.copyItem(at: new, to: old)
-                try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: old.path)
-            }
-        }
-        try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key.path)
-    }
-
-    /// Whether the folder has a certificate that is valid for 30 more days, and a readable private key.
-    private var isUsable: Bool {
-        guard FileManager.default.isReadableFile(atPath: key.path) else { return false }
-        let files = [["x509", "-checkend", "2592000", "-in", certificate.path], ["pkey", "-in", key.path]]
-        return files.allSatisfy { (try? Self.openssl($0 + ["-noout"], in: folder)) != nil }
     }
 
     private static func make(

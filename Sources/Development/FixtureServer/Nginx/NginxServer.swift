@@ -15,7 +15,7 @@ public final class NginxServer: Sendable {
     /// The URL of the server in clear text with HTTP/2 by prior knowledge; `nil` unless `speaksPlainHTTP2` was set.
     public let plainHTTP2URL: URL?
     /// The content of both `/small` and `/small-fresh`.
-    public static var smallContent: Data { DocumentEndpoints.small }
+    public static var smallContent: Data { Endpoints.small }
     private let ports: [PortReservation]
     private let folder: TemporaryFolder
     private let process: ChildProcess

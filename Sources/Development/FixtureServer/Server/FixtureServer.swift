@@ -3,6 +3,7 @@
 import CMicrohttpd
 import Dispatch
 import FireweedTesting
+@_exported public import FixtureEndpoints
 public import Foundation
 import Glibc
 import Synchronization
@@ -37,7 +38,6 @@ public final class FixtureServer: Sendable {
     private let routes = Mutex<[String: Handler]>([:])
     private let received = Mutex<[ReceivedRequest]>([])
     private let closures = Mutex(Closures())
-    private let keepsRequests: Bool
     private let daemon: Daemon
 
     /// The closures, set by the test, that answer and observe requests.
@@ -67,21 +67,6 @@ public final class FixtureServer: Sendable {
             descriptor: descriptor, port: port, threads: threads, identity: try identity(certificate))
     }
 
-    /// Starts a server on a listening socket; the server keeps no requests, so that it can run for days.
-    ///
-    /// - Parameters:
-    ///   - descriptor: the listening socket, on any address of the machine; the server closes it.
-    ///   - port: the socket's port.
-    ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
-    /// - Returns: a server that accepts connections.
-    /// - Throws: `ServerError` when the certificate cannot be used, and the errors of reading the files.
-    public static func start(
-        on descriptor: Int32, port: UInt16, certificate: CertificateAuthority.Issued?
-    ) throws -> FixtureServer {
-        try FixtureServer(
-            descriptor: descriptor, port: port, threads: 1, identity: try identity(certificate), keepsRequests: false)
-    }
-
     private static func identity(
         _ certificate: CertificateAuthority.Issued?
     ) throws -> (certificate: String, key: String)? {
@@ -99,14 +84,12 @@ public final class FixtureServer: Sendable {
     }
 
     private init(
-        descriptor: Int32, port: UInt16, threads: Int, identity: (certificate: String, key: String)? = nil,
-        keepsRequests: Bool = true
+        descriptor: Int32, port: UInt16, threads: Int, identity: (certificate: String, key: String)? = nil
     ) throws {
         let scheme = identity == nil ? "http" : "https"
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
         self.url = url
         self.port = port
-        self.keepsRequests = keepsRequests
         let core = ServerCore(events: events, scheme: scheme)
         daemon = try Daemon(descriptor: descriptor, threads: threads, core: core, identity: identity)
         core.attach(
@@ -142,7 +125,7 @@ public final class FixtureServer: Sendable {
 
     /// Sets the closure that decides where the content of each request goes, called when the request's head has
     /// arrived.
-    public func receive(_ handler: @escaping @Sendable (ReceivedRequest) -> Reception) {
+    package func receive(_ handler: @escaping @Sendable (ReceivedRequest) -> Reception) {
         closures.withLock { $0.receiver = handler }
     }
 
@@ -151,7 +134,7 @@ public final class FixtureServer: Sendable {
         closures.withLock { $0.observer = observer }
     }
 
-    /// The requests in order, at least the last 10,000; empty for a server that was started on a listening socket.
+    /// The requests in order, at least the last 10,000.
     public var requests: [ReceivedRequest] { received.withLock { $0 } }
 
     /// How many connections have been opened.
@@ -159,11 +142,9 @@ public final class FixtureServer: Sendable {
 
     func answer(_ request: ReceivedRequest) -> FixtureResponse {
         // Only the last requests are kept, since a server for benchmarks answers millions.
-        if keepsRequests {
-            received.withLock { received in
-                if received.count >= 20_000 { received.removeFirst(10_000) }
-                received.append(request)
-            }
+        received.withLock { received in
+            if received.count >= 20_000 { received.removeFirst(10_000) }
+            received.append(request)
         }
         let closures = closures.withLock { $0 }
         let handler = routes.withLock { $0[request.path] } ?? closures.fallback

@@ -2,23 +2,8 @@
 
 import CMicrohttpd
 import CZlib
-public import Foundation
-
-/// One part of a form.
-public struct FormPart: Sendable, Equatable {
-    /// The name of the field.
-    public let name: String
-    /// The name of the file, for a file.
-    public let fileName: String?
-    /// The media type, if the part has one.
-    public let type: String?
-    /// The number of bytes of the part's content.
-    public internal(set) var byteCount: Int
-    /// The CRC-32 of the part's content.
-    public internal(set) var checksum: UInt
-    /// The first 64 KiB of the part's content.
-    public internal(set) var head: Data
-}
+import FixtureEndpoints
+import Foundation
 
 /// Feeds a request's content to libmicrohttpd's post processor, piece by piece as it comes, and keeps the parts.
 ///

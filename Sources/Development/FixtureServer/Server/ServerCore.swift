@@ -3,6 +3,8 @@
 import CMicrohttpd
 import CZlib
 import Dispatch
+import FireweedTesting
+import FixtureEndpoints
 import Foundation
 import Glibc
 import Synchronization
@@ -140,11 +142,9 @@ final class ServedExchange {
             _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
         }
         var request = ReceivedRequest(
-            scheme: core.scheme, method: method, target: target, path: ReceivedTarget.path(of: target),
-            query: ReceivedTarget.query(of: target),
-            fields: fields,
-            body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
-        if ReceivedTarget.path(of: target) == "/parts" { form = FormReader(connection) }
+            scheme: core.scheme, method: method, target: target, fields: fields, body: Data(), bodyByteCount: 0,
+            bodyChecksum: crc32(0, nil, 0))
+        if request.path == "/parts" { form = FormReader(connection) }
         core.events.record(.requestReceived(target))
         let reception = core.reception(of: request)
         if case .receiver(let receiver) = reception { request.receiver = receiver }

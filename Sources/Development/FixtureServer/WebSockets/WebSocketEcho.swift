@@ -1,6 +1,7 @@
 // A WebSocket at an endpoint of the fixture server, which sends every message back.
 
 import CMicrohttpd
+import FixtureEndpoints
 import Foundation
 import Glibc
 import Synchronization
@@ -11,20 +12,8 @@ struct WebSocketEcho {
 
     /// `nil` unless the request is a WebSocket handshake for `/websocket`.
     init?(_ request: ReceivedRequest) {
-        guard Self.isHandshake(request), let key = request.field("Sec-WebSocket-Key") else { return nil }
+        guard WebSocketEndpoint.isHandshake(request), let key = request.field("Sec-WebSocket-Key") else { return nil }
         accept = WebSocketPeerConnection.accept(key)
-    }
-
-    /// Returns the response: 101 for a handshake, 426 for every other request (RFC 9110 §15.5.22).
-    static func response(to request: ReceivedRequest) -> FixtureResponse {
-        isHandshake(request)
-            ? FixtureResponse(status: 101)
-            : .text("a WebSocket is here\n", status: 426, fields: [("Upgrade", "websocket")])
-    }
-
-    private static func isHandshake(_ request: ReceivedRequest) -> Bool {
-        request.path == "/websocket" && request.method == "GET"
-            && request.field("Upgrade")?.lowercased() == "websocket" && request.field("Sec-WebSocket-Key") != nil
     }
 
     func answer(on connection: OpaquePointer, _ sockets: UpgradedSockets) -> MHD_Result {

@@ -1,5 +1,6 @@
 // Endpoints with a fixed document.
 
+import FireweedTransport
 import Foundation
 
 /// The endpoints `/`, `/json`, `/xml`, `/html`, `/image/png`, `/encoding/utf8`, `/robots.txt`, `/uuid` and `/small`.
@@ -14,7 +15,7 @@ enum DocumentEndpoints {
             .text("<!DOCTYPE html>\n<html><body><h1>Fireweed</h1></body></html>\n", type: "text/html; charset=utf-8")
         case "encoding": .text("∮ E⋅da = Q,  n → ∞, ∑ f(i) = ∏ g(i)\nЗарегистрируйтесь\nსიბრძნე\n")
         case "robots.txt": .text("User-agent: *\nDisallow: /deny\n")
-        case "uuid": .json(["uuid": UUID().uuidString])
+        case "uuid": .json(["uuid": UUID.random().uuidString])
         case "small": FixtureResponse(fields: [("Content-Type", "application/json")], body: .data(small))
         case "image" where rest.first == "png":
             FixtureResponse(fields: [("Content-Type", "image/png")], body: .data(png))
@@ -23,7 +24,7 @@ enum DocumentEndpoints {
     }
 
     private static let index = """
-        Fireweed's fixture server. What it answers:
+        What this server answers:
 
         /get /post /put /patch /delete   the request as JSON, for that method
         /anything /headers /ip           the request as JSON, for any method

@@ -1,4 +1,4 @@
-// Endpoints that authenticate; libmicrohttpd itself answers `/digest-auth`.
+// Endpoints with Basic authentication and with tokens.
 
 import Foundation
 
@@ -17,7 +17,6 @@ enum AuthenticationEndpoints {
                 return FixtureResponse(status: 401, fields: [("WWW-Authenticate", "Bearer")])
             }
             return .json(["authenticated": true, "token": String(value.dropFirst(7))])
-        case "digest-auth": return .status(200)  // `DigestChallenge` answers instead
         default: return nil
         }
     }

@@ -1,8 +1,8 @@
-// A response of the fixture server.
+// A response of an endpoint.
 
 public import Foundation
 
-/// A response of the fixture server.
+/// A response of an endpoint.
 public struct FixtureResponse: Sendable {
     /// A piece of content.
     public enum Piece: Sendable {
@@ -50,8 +50,9 @@ public struct FixtureResponse: Sendable {
     }
 
     /// A response of JSON, with sorted keys.
-    static func json(_ object: Any, status: Int = 200, fields: [(name: String, value: String)] = []) -> FixtureResponse
-    {
+    package static func json(
+        _ object: Any, status: Int = 200, fields: [(name: String, value: String)] = []
+    ) -> FixtureResponse {
         let options: JSONSerialization.WritingOptions = [
             .prettyPrinted, .sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed,
         ]
@@ -61,7 +62,7 @@ public struct FixtureResponse: Sendable {
     }
 
     /// A response with a status and without content.
-    static func status(_ status: Int) -> FixtureResponse {
+    package static func status(_ status: Int) -> FixtureResponse {
         FixtureResponse(status: status)
     }
 }

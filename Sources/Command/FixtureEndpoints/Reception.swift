@@ -1,13 +1,9 @@
 // Destinations of the content of requests.
 
-/// Takes the content of one request as it arrives.
-public protocol ContentReceiver: AnyObject, Sendable {
-    /// Takes the next bytes, on a thread of the server.
-    func take(_ bytes: UnsafeRawBufferPointer)
-}
+package import FireweedTesting
 
 /// Where the content of a request goes.
-public enum Reception: Sendable {
+package enum Reception: Sendable {
     /// Into the request, in memory.
     case memory
     /// To a receiver, which the handler finds in `ReceivedRequest.receiver`. The server releases the receiver when the

@@ -8,7 +8,7 @@ enum RedirectEndpoints {
         switch name {
         case "redirect", "relative-redirect": return next(rest) { $0 == 0 ? "/get" : "/\(name)/\($0)" }
         case "absolute-redirect":
-            let origin = "http://\(request.field("Host") ?? "127.0.0.1")"
+            let origin = "\(request.scheme)://\(request.field("Host") ?? "127.0.0.1")"
             return next(rest) { $0 == 0 ? "\(origin)/get" : "\(origin)/absolute-redirect/\($0)" }
         case "redirect-to":
             guard let url = request.parameter("url"), !url.contains(where: \.isNewline) else {

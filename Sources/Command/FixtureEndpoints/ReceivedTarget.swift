@@ -3,8 +3,8 @@
 import Foundation
 
 /// The parts of a request target (RFC 9112 §3.2), decoded.
-enum ReceivedTarget {
-    static func path(of target: String) -> String {
+package enum ReceivedTarget {
+    package static func path(of target: String) -> String {
         let path = target.prefix { $0 != "?" }
         return String(path).removingPercentEncoding ?? String(path)
     }

@@ -1,5 +1,0 @@
-// The traits of the package that this library needs.
-
-#if !Zstd
-#error("FixtureServer needs the trait Zstd: build it with the default traits")
-#endif
