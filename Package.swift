@@ -151,7 +151,7 @@ let package = Package(
             swiftSettings: settings),
         // What `fireweed serve` and the tests' server answer.
         .target(
-            name: "FixtureEndpoints", dependencies: ["FireweedTesting", "CLinux", "CZlib", optional("CZstd", "Zstd")],
+            name: "FixtureEndpoints", dependencies: ["FireweedTesting", "CZlib", optional("CZstd", "Zstd")],
             path: "Sources/Command/FixtureEndpoints", swiftSettings: settings),
         .target(name: "CommandLanguage", path: "Sources/Command/CommandLanguage", swiftSettings: settings),
         .executableTarget(

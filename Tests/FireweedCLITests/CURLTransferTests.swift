@@ -1,4 +1,5 @@
 import CommandLanguage
+import Fireweed
 import FixtureServer
 import Foundation
 import Testing
@@ -134,6 +135,15 @@ struct CURLTransferTests: CURLSuite {
         #expect(server.requests.last?.method == "PUT")
         #expect(["n1", "n2", "two"].allSatisfy { read($0) != nil })
         #expect(String(decoding: result.output, as: UTF8.self).contains("\"PUT\""))
+    }
+
+    @Test("-J takes the name of the response where the path of -O has none")
+    func slashWithName() throws {
+        server.route("/cd/") { _ in
+            .text("content", fields: [("Content-Disposition", "attachment; filename=\"report\"")])
+        }
+        #expect(try run("-s -OJ", "/cd/").code == 0 && read("report") == "content")
+        #expect(try run("-s -O", "/cd/").code == 64)
     }
 
     @Test("--etag-save of a file that cannot be written is a failure, before anything is sent where that is known")
@@ -367,6 +377,34 @@ struct CURLTransferTests: CURLSuite {
     func words() {
         #expect(CURLDate.date(of: "20151021") == CURLDate.date(of: "Oct 21 2015"))
         #expect(CURLDate.date(of: "yesterday") == nil)
+    }
+
+    /// What curl 7.88 sends; the forms of ISO 8601 are read here, and not by curl.
+    @Test(
+        "dates of -z are in their time zone, and what is not understood is no date",
+        arguments: [
+            ("Tue, 03 Nov 2020 10:00:00 -0500", "Tue, 03 Nov 2020 15:00:00 GMT"),
+            ("Tue, 03 Nov 2020 10:00:00 +0100", "Tue, 03 Nov 2020 09:00:00 GMT"),
+            ("Tue, 03 Nov 2020 10:00:00 +0000", "Tue, 03 Nov 2020 10:00:00 GMT"),
+            ("Tue, 03 Nov 2020 10:00:00 EST", "Tue, 03 Nov 2020 15:00:00 GMT"),
+            ("Tue Nov  3 10:00:00 PST 2020", "Tue, 03 Nov 2020 18:00:00 GMT"),
+            ("3 Nov 2020 10:00:00 CEST", "Tue, 03 Nov 2020 08:00:00 GMT"),
+            ("3 Nov 2020 10:00 A", "Tue, 03 Nov 2020 11:00:00 GMT"), ("3-Nov-20", "Tue, 03 Nov 2020 00:00:00 GMT"),
+            ("20201103 10:00", "Tue, 03 Nov 2020 10:00:00 GMT"), ("Nov 3 2020", "Tue, 03 Nov 2020 00:00:00 GMT"),
+            ("94 6 Nov 8:49:37", "Sun, 06 Nov 1994 08:49:37 GMT"), ("3 Nov 70", "Mon, 03 Nov 2070 00:00:00 GMT"),
+            ("GMT 3 Nov 2020 10:00", "Tue, 03 Nov 2020 10:00:00 GMT"), ("10:00", nil), ("Nov 2020", nil),
+            ("3 Nov", nil),
+            ("3 Nov 2020 25:00", nil), ("32 Nov 2020", nil), ("31 Nov 2020", nil), ("3 Foo 2020", nil),
+            ("2020-13-03", nil),
+            ("3 Nov 2020 10:00 XYZ", nil), ("2020-11-03", "Tue, 03 Nov 2020 00:00:00 GMT"),
+            ("2020-11-03 10:00:00 -0500", "Tue, 03 Nov 2020 15:00:00 GMT"),
+            ("2020-11-03T10:00:00-05:00", "Tue, 03 Nov 2020 15:00:00 GMT"),
+            ("2020-11-03T10:00:00.123Z", "Tue, 03 Nov 2020 10:00:00 GMT"),
+            ("2020-11-03 10:00:00 CEST", "Tue, 03 Nov 2020 08:00:00 GMT"), ("2020-11-03T10:00:00+99:00", nil),
+            ("", nil),
+        ] as [(String, String?)])
+    func dates(text: String, sent: String?) {
+        #expect(CURLDate.date(of: text).map { HTTPDate.text(of: $0) } == sent)
         #expect(DotSegments.removed(from: "/a/./b/../c/..") == "/a/" && DotSegments.removed(from: "/../x") == "/x")
         #expect(CURLProxy.url("h.example", scheme: "http") == "http://h.example:1080")
         #expect(CURLProxy.url("https://u:p@h.example", scheme: "http") == "https://u:p@h.example:443")

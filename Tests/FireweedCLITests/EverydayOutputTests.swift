@@ -228,6 +228,8 @@ struct EverydayOutputTests {
         #expect(fenced.code == 0, "\(fenced.errors)")
         let dash = try run("--from-curl", "curl \u{2013}d a=b \(url("/post"))")
         #expect(dash.code == 64 && dash.errors.contains("dash of typography"), "\(dash.errors)")
+        let quote = try run("--from-curl", "curl \(url("/get")) -H ‘Authorization: Bearer s3kret’")
+        #expect(quote.code == 64 && quote.errors.contains("quote of typography"), "\(quote.errors)")
         #expect(try run("--from-curl", "curl").errors.contains("in quotes"))
         #expect(try run("--from-curl", "curl -sS -G -d a=b \(url("/get?"))").code == 0)
         #expect(server.requests.last?.target == "/get?a=b")

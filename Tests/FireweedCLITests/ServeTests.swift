@@ -31,6 +31,20 @@ struct ServeTests {
         return (String(text.dropFirst("HTTP/1.1 ".count).prefix(3)), content, halves[0])
     }
 
+    /// What curl prints.
+    private func curl(_ arguments: String...) throws -> String { try curl(arguments) }
+
+    private func curl(_ arguments: [String]) throws -> String {
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+        client.arguments = ["-s"] + arguments
+        let output = Pipe.closedOnExec()
+        client.standardOutput = output
+        try client.start()
+        defer { client.waitUntilExit() }
+        return String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
+    }
+
     @Test(
         "a folder's files come in ranges",
         arguments: [
@@ -110,16 +124,17 @@ struct ServeTests {
         for (path, status) in [
             ("/old", "409"), ("/ghost", "409"), ("/sub", "409"), ("/away/a", "404"), ("/none/a", "404"),
             ("/old/a", "404"), ("/%2e%2e/a", "403"), ("/..%2fa", "403"), ("/.profile", "403"), ("/", "400"),
-            ("/sub/", "400"),
+            ("/sub/", "400"), ("/a%00b", "400"), ("/a%ff", "400"),
         ] {
             #expect(try put(path, "--raw", "new").status == status, "\(path)")
         }
         #expect(try put("/part", "--raw", "x", "Content-Range:bytes 0-0/2").status == "400")
+        #expect(try put("/new", "--raw", "x", "If-Match:*").status == "412")
         try Data(count: 20_000).write(to: folder.file("large"))
         #expect(try put("/long", "@large").status == "413")
         #expect(try put("/long", "--chunked", "@large").status == "413")
         #expect(try Command.run(["--check-status", "DELETE", "\(url)/old"], in: folder.url).code == 4)
-        #expect(try get("\(url)/").content == "away/\nempty\nghost\nold\nsub/\n")
+        #expect(try get("\(url)/").content == "empty\nold\nsub/\n", "links out of the folder are not listed")
         #expect(try String(contentsOf: folder.file("in/old"), encoding: .utf8) == "old")
         #expect(try manager.contentsOfDirectory(atPath: folder.file("out").path).isEmpty)
         let left = try manager.contentsOfDirectory(atPath: folder.file("in").path)
@@ -221,7 +236,9 @@ struct ServeTests {
         let (running, url) = try await start("0", ".", "--uploads")
         defer { running.process.terminate() }
         // Each answer ends its connection, so each question has its own, which is open before.
-        let sessions = [Session(), Session()]
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = nil  // a file that is some seconds old is fresh for a moment
+        let sessions = (0..<2).map { _ in Session(configuration: configuration) }
         for session in sessions {
             #expect(try await session.request("\(url)/digits").serializingString().value == "0123456789")
         }
@@ -251,7 +268,7 @@ struct ServeTests {
         #expect(part.status == "206" && part.content == "234" && part.head.contains("Content-Type: text/html"))
         let tag = try #require(part.head.firstMatch(of: /ETag: (.*)/).map { String($0.1) })
         #expect(try get("\(url)/", "If-None-Match:\(tag)").status == "304")
-        #expect(try get("\(url)/linked/").content == "index.html\n")
+        #expect(try get("\(url)/linked/").content.isEmpty)
         #expect(try get("\(url)/linked/index.html").status == "404")
     }
 
@@ -289,14 +306,7 @@ struct ServeTests {
     func oldClient() async throws {
         let (running, url) = try await start("0")
         defer { running.process.terminate() }
-        let client = Process()
-        client.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-        client.arguments = ["-s", "-i", "-0", "\(url)/stream/2"]
-        let output = Pipe.closedOnExec()
-        client.standardOutput = output
-        try client.start()
-        let answer = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
-        client.waitUntilExit()
+        let answer = try curl("-i", "-0", "\(url)/stream/2")
         #expect(answer.contains("Connection: close\r\n") && !answer.contains("Transfer-Encoding"), "\(answer)")
         #expect(answer.hasSuffix("{\"id\": 1, \"url\": \"/stream/2\"}\n"), "\(answer)")
     }
@@ -317,6 +327,24 @@ struct ServeTests {
             #expect(again.status == "401" && again.head.contains("stale=true"), "\(again)")
         }
         #expect(await running.read(until: "→ 200").contains("GET /digest-auth/auth/u/p → 401\n"))
+    }
+
+    @Test("what is refused, or breaks off, is logged, and a client of TLS is answered at once")
+    func refusals() async throws {
+        let (running, url) = try await start("0", ".")
+        defer { running.process.terminate() }
+        let secure = url.replacing("http:", with: "https:")
+        let refused = try Command.run(["\(secure)/", "--timeout", "\(TestTimeouts.seconds)"], in: folder.url)
+        #expect(refused.code == 7 && refused.errors.contains("does not speak TLS"), "\(refused.code) \(refused.errors)")
+        #expect(await running.read(until: "→ 400").contains("TLS needs --tls"))
+        for (path, fields, reason) in [
+            ("/a", ["-H", "Host:"], "there has to be one Host field"),
+            ("/b", ["-H", "Content-Length: 1", "-H", "Content-Length: 2"], "is not one number"),
+        ] {
+            let answer = try curl(["-i"] + fields + [url + path])
+            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains(reason), "\(answer)")
+            #expect(await running.read(until: "GET \(path) → 400\n").hasSuffix("→ 400\n"))
+        }
     }
 
     @Test("a folder is listed in lines, and for browsers as links; HEAD has the head alone")

@@ -52,6 +52,12 @@ struct SeveralURLTests {
         #expect((0..<pattern.count).map { pattern.url(at: $0).text } == urls)
     }
 
+    @Test("what a curl command leaves open is an error", arguments: ["a{b", "[1-3", "{a}{b", "a]b[", "{}[1-"])
+    func openPatterns(word: String) throws {
+        #expect(throws: UsageError.self) { try URLGlob(word, asCURL: true) }
+        #expect(throws: UsageError.self) { try URLGlob(String(repeating: "{", count: 200_000), asCURL: true) }
+    }
+
     @Test("brackets without end are text, in no quadratic time", arguments: ["{", "[", "{[", "{}[", "[1-"])
     func brackets(unit: String) throws {
         for end in ["", "}", "]"] {

@@ -46,16 +46,20 @@ package struct URLGlob: Sendable, Equatable {
         count = 1
     }
 
-    /// Parses a pattern; throws `UsageError` for a pattern with too many URLs.
+    /// Parses a pattern; throws `UsageError` for a pattern with too many URLs, and for one that is not closed.
     ///
-    /// With `asCURL`, braces hold only alternatives, as in curl. A single alternative is allowed: `{1..3}` stands for
-    /// `1..3`.
+    /// With `asCURL`, braces hold only alternatives, as in curl, and have to be closed, as brackets have to. A single
+    /// alternative is allowed: `{1..3}` stands for `1..3`.
     package init(_ word: String, asCURL: Bool = false) throws {
         var parts: [Part] = []
         var text = ""
         var rest = word[...]
+        let (lastBrace, lastBracket) = asCURL ? (word.lastIndex(of: "}"), word.lastIndex(of: "]")) : (nil, nil)
         while let character = rest.popFirst() {
             let end: Character? = character == "{" ? "}" : character == "[" ? "]" : nil
+            if asCURL, let end, (end == "}" ? lastBrace : lastBracket).map({ $0 < rest.startIndex }) ?? true {
+                throw UsageError(message: "\"\(word)\" has \(character) without \(end); -g takes them as they are")
+            }
             // A pattern cannot contain its own opening bracket. The search stops at the next one, which keeps parsing
             // linear.
             guard let end, let close = rest.firstIndex(where: { $0 == end || $0 == character }), rest[close] == end,

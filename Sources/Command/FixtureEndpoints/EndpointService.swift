@@ -94,7 +94,7 @@ extension ReceivedRequest {
 extension MockResponse {
     /// Makes the answer of a mock server, with the date that caches and browsers expect (RFC 9110 §6.6.1).
     fileprivate init(_ response: FixtureResponse) {
-        let date = Field(name: "Date", value: HTTPDateText.text(of: Date()))
+        let date = Field(name: "Date", value: HTTPDate.text(of: Date()))
         let fields = response.fields.map { Field(name: $0.name, value: $0.value) } + [date]
         let source =
             switch response.body {

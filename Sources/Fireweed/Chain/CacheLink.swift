@@ -66,14 +66,14 @@ final class CacheLink: Link {
             }
         }
         let facts = cache.facts(of: exchange.fields)
+        let key = cache.heldKey(CacheKey(exchange.url, host: facts.host, in: cache.scope))
         guard
-            exchange.needsCacheQuery || facts.control.onlyIfCached || policy == .returnCacheDataDontLoad
-                || cache.mayHold(CacheKey(exchange.url, host: facts.host, in: cache.scope))
+            key != nil || exchange.needsCacheQuery || facts.control.onlyIfCached || policy == .returnCacheDataDontLoad
         else {
             exchange.ask(nil, at: cache.moment, for: host)
             return .pass
         }
-        let query = CacheQuery(exchange, policy: policy, in: cache, facts: facts)
+        let query = CacheQuery(exchange, policy: policy, in: cache, facts: facts, key: key)
         return CacheWalk(query, for: host, in: cache).begin(&exchange)
     }
 
@@ -165,7 +165,7 @@ extension CacheQuery {
     /// is a client identity.
     convenience init(
         _ exchange: ChainContext, policy: URLRequest.CachePolicy, in cache: ResponseCache,
-        facts known: CacheDirectives? = nil
+        facts known: CacheDirectives? = nil, key: CacheKey? = nil
     ) {
         // The answer to a Digest challenge differs each time; the message's credentials identify the user instead.
         let fields =
@@ -175,7 +175,7 @@ extension CacheQuery {
         var message = exchange.wire
         message.fields = fields
         let facts = known.flatMap { exchange.digest == nil ? $0 : nil } ?? cache.facts(of: fields)
-        self.init(message, url: exchange.url, facts: facts, policy: policy, in: cache)
+        self.init(message, url: exchange.url, facts: facts, policy: policy, in: cache, key: key)
     }
 }
 

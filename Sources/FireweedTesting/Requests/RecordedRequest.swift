@@ -36,6 +36,9 @@ public struct RecordedRequest: Sendable {
     package var contentByteCount: Int
     let target: TargetText
 
+    /// The method of what is no request, such as the first bytes of TLS.
+    package static let unreadableMethod = HTTPMethod(rawValue: "?")
+
     package init(
         method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false, wireBytes: Data = Data(),
         trailers: [Field] = [], connection: RecordedConnection? = nil

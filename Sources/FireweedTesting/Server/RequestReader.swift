@@ -23,25 +23,31 @@ package struct RequestReader {
         /// Whether a line of the head is not allowed by RFC 9112 §3 and §5, such as a folded one.
         var isMalformed = false
 
-        /// The status with which a server refuses the head; `nil` for a head that is accepted.
+        /// The status with which a server refuses the head, and why; `nil` for a head that is accepted.
         ///
         /// RFC 9112 §2.3 and §2.6 for the version, §3 and §5 for the lines, §3.2 for `Host`.
         /// RFC 9112 §6.1 for two framings. RFC 6455 §4.2.1 for the opening handshake of a WebSocket.
-        var refusal: Int? {
-            if isMalformed { return 400 }
+        var refusal: (status: Int, reason: String)? {
+            if isMalformed { return (400, "a line of the head is not HTTP") }
             let bytes = Array(version.utf8)
             let isVersion = bytes.count == 8 && version.hasPrefix("HTTP/") && bytes[6] == UInt8(ascii: ".")
-            guard isVersion, [bytes[5], bytes[7]].allSatisfy({ (0x30...0x39).contains($0) }) else { return 400 }
-            guard version.hasPrefix("HTTP/1.") else { return 505 }
+            guard isVersion, [bytes[5], bytes[7]].allSatisfy({ (0x30...0x39).contains($0) }) else {
+                return (400, "the version is not one of HTTP")
+            }
+            guard version.hasPrefix("HTTP/1.") else { return (505, "only HTTP/1.1 and HTTP/1.0 are spoken here") }
             let hostCount = count("Host")
-            if hostCount > 1 || hostCount == 0 && version != "HTTP/1.0" { return 400 }
-            if count("Transfer-Encoding") > 0, count("Content-Length") > 0 { return 400 }
-            if contentLength == nil { return 400 }
+            if hostCount > 1 || hostCount == 0 && version != "HTTP/1.0" {
+                return (400, "there has to be one Host field")
+            }
+            if count("Transfer-Encoding") > 0, count("Content-Length") > 0 {
+                return (400, "the content has two framings")
+            }
+            if contentLength == nil { return (400, "Content-Length is not one number") }
             guard has("websocket", in: "Upgrade") else { return nil }
-            guard value("Sec-WebSocket-Version") == "13" else { return 426 }
+            guard value("Sec-WebSocket-Version") == "13" else { return (426, "the version of WebSockets is 13") }
             let key = value("Sec-WebSocket-Key").flatMap { Data(base64Encoded: $0) }
             guard method == "GET", count("Sec-WebSocket-Key") == 1, key?.count == 16, has("Upgrade", in: "Connection")
-            else { return 400 }
+            else { return (400, "the handshake of the WebSocket is not complete") }
             return nil
         }
 
@@ -145,6 +151,13 @@ package struct RequestReader {
     /// Reads the next head; `nil` when the connection ends, or when the head is too long.
     package mutating func head() -> Head? {
         (raw, trailers) = (Data(), [])
+        // No method begins with a control character, and a client that speaks TLS sends no line.
+        while start == buffer.count { guard fill() else { return nil } }
+        if let first = buffer[start...].first, first < 0x20, first != 0x0A, first != 0x0D {
+            var head = Head(method: RecordedRequest.unreadableMethod.rawValue, target: "", fields: [])
+            head.isMalformed = true
+            return head
+        }
         guard let requestLine = line() else { return nil }
         let parts = requestLine.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         var head = Head(method: parts[0], target: parts.count > 1 ? parts[1] : "", fields: [])

@@ -101,12 +101,11 @@ final class ServerConnection: @unchecked Sendable {
     private func exchange(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
     ) -> Bool {
-        if let status = head.refusal {
+        if let (status, reason) = head.refusal {
             server?.record(reader.raw)
             let version = status == 426 ? [HTTPHeader(name: "Sec-WebSocket-Version", value: "13")] : []
-            _ = ResponseSender(stream, descriptor, head).send(.status(status, headers: HTTPHeaders(version)))
-            lingeringClose(stream)
-            return false
+            let response = MockResponse.text(reason + "\n", status: status, headers: HTTPHeaders(version))
+            return refuse(request(head, Data(), false), with: response, head, stream)
         }
         if head.method == "CONNECT" {
             if service == nil { return tunnel(head, &reader, stream) }
@@ -135,7 +134,10 @@ final class ServerConnection: @unchecked Sendable {
         {
             return false
         }
-        guard let whole = wholeRequest(head, &reader, isWebSocket, to: destination) else { return false }
+        guard let whole = wholeRequest(head, &reader, isWebSocket, to: destination) else {
+            server?.notifyObserver(of: request(head, Data(), isWebSocket), status: nil)
+            return false
+        }
         let isLast = head.isLast
         switch server?.take(whole) {
         case nil: return false

@@ -12,6 +12,13 @@ struct FieldRange {
     /// The size of one entry in a head's table, in bytes.
     static let byteCount = MemoryLayout<FieldRange>.size
 
+    /// Returns the offsets of the same field in other bytes, in which its name begins at `start`.
+    func moved(to start: Int) -> FieldRange {
+        func moved(_ offset: UInt32) -> UInt32 { offset - nameStart + UInt32(start) }
+        return FieldRange(
+            nameStart: UInt32(start), nameEnd: moved(nameEnd), valueStart: moved(valueStart), valueEnd: moved(valueEnd))
+    }
+
     /// Returns the name; `bytes` must be the bytes that the offsets refer to.
     func name(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[Int(nameStart)..<Int(nameEnd)])

@@ -5,19 +5,32 @@ extension ResponseHead {
     package func keeping(
         _ isKept: (UnsafeRawBufferPointer) -> Bool, appending fields: [Field] = []
     ) -> ResponseHead {
-        var lines: [UInt8] = []
-        lines.reserveCapacity(section.count + 64)
-        forEachLine { name, value in
-            if isKept(name) {
-                lines.append(contentsOf: name)
-                lines.append(contentsOf: [0x3A, 0x20])
-                lines.append(contentsOf: value)
-                lines.append(contentsOf: [0x0D, 0x0A])
-            }
+        var (lines, ranges) = ([UInt8](), [FieldRange]())
+        lines.reserveCapacity(sectionByteCount + 64)
+        ranges.reserveCapacity(sectionByteCount / 32 + fields.count)
+        forEachField { field, bytes in
+            guard isKept(field.name(in: bytes)) else { return true }
+            ranges.append(field.moved(to: lines.count))
+            lines.append(contentsOf: bytes[Int(field.nameStart)..<Int(field.valueEnd)])
+            lines.append(0x0D)
+            lines.append(0x0A)
             return true
         }
-        for field in fields { lines.append(contentsOf: "\(field.name): \(field.value)\r\n".utf8) }
-        return ResponseHead(status: status, version: version, section: lines)
+        for field in fields {
+            let valueStart = lines.count + field.name.utf8.count + 2
+            ranges.append(
+                FieldRange(
+                    nameStart: UInt32(lines.count), nameEnd: UInt32(valueStart - 2), valueStart: UInt32(valueStart),
+                    valueEnd: UInt32(valueStart + field.value.utf8.count)))
+            lines.append(contentsOf: "\(field.name): \(field.value)\r\n".utf8)
+        }
+        return lines.withUnsafeBytes { bytes in
+            var (marks, length) = (Marks(), AnnouncedLength())
+            for field in ranges { marks.note(field.name(in: bytes), field.value(in: bytes), &length) }
+            if !length.isSound { marks.insert(.hasUnsoundLength) }
+            return ResponseHead(
+                status: status, version: version, bytes: bytes, sectionStart: 0, fields: ranges, marks: marks)
+        }
     }
 
     /// Returns this head with exactly one field of this name, which has this value.

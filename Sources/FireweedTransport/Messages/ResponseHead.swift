@@ -157,11 +157,15 @@ public struct ResponseHead: Sendable {
 
     /// Calls `body` with the name and value of each field, until `body` returns false.
     package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
+        forEachField { field, bytes in body(field.name(in: bytes), field.value(in: bytes)) }
+    }
+
+    /// Calls `body` with the offsets of each field, and the bytes that they refer to, until `body` returns false.
+    func forEachField(_ body: (FieldRange, UnsafeRawBufferPointer) -> Bool) {
         storage.withUnsafeBytes { bytes in
             var place = Int(sectionEnd)
             while place < bytes.count {
-                let field = bytes.loadUnaligned(fromByteOffset: place, as: FieldRange.self)
-                guard body(field.name(in: bytes), field.value(in: bytes)) else { return }
+                guard body(bytes.loadUnaligned(fromByteOffset: place, as: FieldRange.self), bytes) else { return }
                 place += FieldRange.byteCount
             }
         }

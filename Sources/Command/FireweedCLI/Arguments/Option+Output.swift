@@ -138,7 +138,8 @@ extension Option {
                 return true
             },
             example: "fireweed --max-expansion 1000 api.example/zeros > zeros",
-            help: "Refuse compressed content that gets more than RATIO times longer; none never does. Default: 200.",
+            help: "Refuse compressed content that gets more than RATIO times longer, from 16 MiB on; none never does. "
+                + "Default: 200.",
             scope: .anyRequest),
         Option(
             names: ["--har"], group: .files, effect: .word("FILE") { $0.archiveFile = $1 },

@@ -177,6 +177,10 @@ struct CURLReader {
             } else if readsOptions, let first = text.unicodeScalars.first, (0x2010...0x2015).contains(first.value) {
                 // Web pages show hyphens as dashes.
                 throw UsageError(message: "\(text) begins with a dash of typography; type a hyphen, -, there")
+            } else if [text.unicodeScalars.first, text.unicodeScalars.last].contains(where: {
+                $0.map { (0x2018...0x201F).contains($0.value) } ?? false
+            }) {
+                throw UsageError(message: "\(text) has a quote of typography; type ' or \" there")
             } else {
                 transfer.urls.append(try CURLUse(written: "the URL", value: word).text)
             }

@@ -159,7 +159,8 @@ struct CURLTransfer: Sendable, Equatable {
             let path = CURLScheme.end(of: url).map { url[$0.upperBound...] } ?? url[...]
             let whole = path.prefix { $0 != "?" && $0 != "#" }
             guard let slash = whole.lastIndex(of: "/"), whole.index(after: slash) < whole.endIndex else {
-                throw UsageError(message: "-O of the curl command has no name: the path of \(url) ends with a slash")
+                if isNamedByResponse(number) { return nil }
+                throw UsageError(message: "-O of the curl command has no name: the path of \(url) names no file")
             }
             name = String(whole[whole.index(after: slash)...])
         }

@@ -3,7 +3,6 @@
 import CLinux
 import CommandLanguage
 import Fireweed
-import FixtureEndpoints
 import Foundation
 import Glibc
 
@@ -170,7 +169,7 @@ extension CURLTransfer {
         }
         fields.addDefault(
             condition.asksForOlder ? "If-Unmodified-Since" : "If-Modified-Since",
-            HTTPDateText.text(of: condition.date))
+            HTTPDate.text(of: condition.date))
     }
 }
 
@@ -183,39 +182,5 @@ extension RequestPlan {
         self.init(
             url: url, method: HTTPMethod(rawValue: transfer.effectiveMethod), lines: fields.lines,
             removedHeaders: fields.removedNames, content: content)
-    }
-}
-
-/// Dates as people write them for curl's `-z`.
-enum CURLDate {
-    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-
-    /// Parses a text with a day, a month, a year and perhaps a time, in any order, in UTC; `nil` for other text.
-    static func date(of text: String) -> Date? {
-        if let date = HTTPDate.parse(text) { return date }
-        var time = tm()
-        var (day, month, year): (Int?, Int?, Int?)
-        for word in text.split(whereSeparator: { " ,-T".contains($0) }) {
-            let numbers = word.split(separator: ":").map { Int($0) }
-            if let found = months.firstIndex(where: { word.lowercased().hasPrefix($0) }) {
-                month = found
-            } else if numbers.count >= 2, let hour = numbers[0], let minute = numbers[1] {
-                (time.tm_hour, time.tm_min) = (Int32(truncatingIfNeeded: hour), Int32(truncatingIfNeeded: minute))
-                time.tm_sec = Int32(truncatingIfNeeded: numbers.count > 2 ? numbers[2] ?? 0 : 0)
-            } else if let number = Int(word), number >= 0 {
-                if word.count == 8 {
-                    (year, month, day) = (number / 10_000, number / 100 % 100 - 1, number % 100)
-                } else if word.count == 4 {
-                    year = number
-                } else if year != nil, month == nil {
-                    month = number - 1
-                } else {
-                    day = number
-                }
-            }
-        }
-        guard let day, let month, let year, (1...31).contains(day), (0...11).contains(month) else { return nil }
-        (time.tm_mday, time.tm_mon, time.tm_year) = (Int32(day), Int32(month), Int32(truncatingIfNeeded: year - 1900))
-        return Date(timeIntervalSince1970: Double(timegm(&time)))
     }
 }

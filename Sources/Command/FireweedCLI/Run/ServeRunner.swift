@@ -79,7 +79,10 @@ struct ServeRunner {
 
     private func tell(of request: RecordedRequest, _ status: String) {
         let count = request.contentByteCount > 0 ? ", \(request.contentByteCount) bytes came" : ""
-        Terminal.tell("\(ClockText.now()) \(request.method.rawValue) \(request.pathAndQuery) → \(status)\(count)\n")
+        let line =
+            request.method == RecordedRequest.unreadableMethod
+            ? "bytes that are not HTTP; TLS needs --tls" : "\(request.method.rawValue) \(request.pathAndQuery)"
+        Terminal.tell("\(ClockText.now()) \(line) → \(status)\(count)\n")
     }
 
     /// Waits for Ctrl-C, SIGTERM or SIGHUP.

@@ -13,7 +13,7 @@ struct ServedFile: Sendable {
 
     /// The entity tag: the length and the time of the last write.
     private var tag: String { "\"\(String(file.byteCount, radix: 16))-\(String(file.modified, radix: 16))\"" }
-    private var date: String { HTTPDateText.text(of: Date(timeIntervalSince1970: Double(file.seconds))) }
+    private var date: String { HTTPDate.text(of: Date(timeIntervalSince1970: Double(file.seconds))) }
 
     func response(to request: ReceivedRequest) -> FixtureResponse {
         let validators = [("ETag", tag), ("Last-Modified", date)]

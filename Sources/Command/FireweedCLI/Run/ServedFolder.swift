@@ -103,10 +103,8 @@ struct ServedFolder: Sendable {
     /// Returns the names in a folder, as a page of links for browsers and as lines for other clients.
     private func list(_ folder: String, _ request: ReceivedRequest) -> FixtureResponse {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-            .filter { !$0.hasPrefix(UploadFolder.partialPrefix) }.sorted().map { name in
-                var isFolder: ObjCBool = false
-                let isThere = FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
-                return isThere && isFolder.boolValue ? name + "/" : name
+            .sorted().compactMap { name in
+                entry(at: "\(folder)/\(name)").map { $0.isFolder ? name + "/" : name }
             }
         let fields = [(name: "Vary", value: "Accept")]
         guard request.field("Accept")?.contains("text/html") == true else {

@@ -21,9 +21,14 @@ struct UploadFolder: Sendable {
         guard let name = names.last, !request.path.hasSuffix("/") else {
             return Self.refusal(400, "the URL has no name for the file")
         }
-        guard names.allSatisfy({ !$0.hasPrefix(".") && !$0.utf8.contains(0) }) else {
+        guard request.target.prefix(while: { $0 != "?" }).removingPercentEncoding?.utf8.contains(0) == false else {
+            return Self.refusal(400, "names are UTF-8, without a NUL")
+        }
+        guard names.allSatisfy({ !$0.hasPrefix(".") }) else {
             return Self.refusal(403, "names must not begin with a dot")
         }
+        // Only new files are taken, and nothing matches what is not there (RFC 9110 §13.1.1).
+        guard request.field("If-Match") == nil else { return Self.refusal(412, "only new files are taken") }
         // A part of a file must not be stored as the whole file (RFC 9110 §14.5).
         guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
         // With two lengths, the end of the content is ambiguous (RFC 9112 §6.3).

@@ -75,15 +75,17 @@ final class CacheQuery: Sendable {
     let separatesCookies: Bool
 
     /// The query of a message, for a cache; may wait for a disk when there is a client identity.
+    ///
+    /// `key` is the key of the message's stored responses, if it is known already.
     init(
         _ message: RequestMessage, url: URL, facts: CacheDirectives, policy: URLRequest.CachePolicy,
-        in cache: ResponseCache
+        in cache: ResponseCache, key: CacheKey? = nil
     ) {
         self.message = message
         self.url = url
         self.facts = facts
         self.policy = policy
-        key = CacheKey(url, host: facts.host, in: cache.scope)
+        self.key = key ?? CacheKey(url, host: facts.host, in: cache.scope)
         credentialFields = cache.scope.credentialFields
         clientIdentity = cache.scope.clientIdentity(for: url)
         certificate = clientIdentity?.contentDigest

@@ -93,11 +93,17 @@ final class ResponseCache: Sendable {
         if case .direct(let store) = backing { store.isInMemory } else { false }
     }
 
-    /// Whether something may be stored for a target; false only when certainly nothing is.
-    func mayHold(_ key: @autoclosure () -> CacheKey) -> Bool {
-        guard case .direct(let store) = backing else { return true }
-        return store.mayHoldResponses && store.mayHoldResponse(for: key().text)
+    /// Returns the key of a target for which something may be stored; `nil` only when certainly nothing is.
+    ///
+    /// The key is not made for a store that holds nothing.
+    func heldKey(_ make: @autoclosure () -> CacheKey) -> CacheKey? {
+        if case .direct(let store) = backing, !store.mayHoldResponses { return nil }
+        let key = make()
+        return mayHold(key) ? key : nil
     }
+
+    /// Whether something may be stored for a target; false only when certainly nothing is.
+    func mayHold(_ key: CacheKey) -> Bool { mayHold(key.text) }
 
     private func mayHold(_ key: String) -> Bool {
         guard case .direct(let store) = backing else { return true }
