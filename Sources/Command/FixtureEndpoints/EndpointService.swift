@@ -53,7 +53,7 @@ private final class ContentChecksum: ContentReceiver, @unchecked Sendable {
     private(set) var value = crc32(0, nil, 0)
 
     func take(_ bytes: UnsafeRawBufferPointer) {
-        value = crc32(value, bytes.bindMemory(to: UInt8.self).baseAddress, UInt32(bytes.count))
+        value = crc32_z(value, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
     }
 }
 
@@ -62,7 +62,7 @@ extension ReceivedRequest {
     fileprivate init(_ request: RecordedRequest) {
         func checksum(of content: Data) -> UInt {
             content.withUnsafeBytes {
-                crc32(crc32(0, nil, 0), $0.bindMemory(to: UInt8.self).baseAddress, UInt32($0.count))
+                crc32_z(crc32(0, nil, 0), $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
             }
         }
         let counted = request.receiver as? ContentChecksum

@@ -1,5 +1,6 @@
 // A certificate authority in a folder.
 
+import COpenSSL
 import Fireweed
 package import Foundation
 import Glibc
@@ -12,6 +13,8 @@ package final class KeptAuthority: Sendable {
 
     /// Ten years, in seconds.
     private static let validity = 10 * 365 * 86_400
+    /// The validity of a server's certificate: as long as browsers allow, 397 days, in seconds.
+    private static let ownValidity = 397 * 86_400
     /// An authority that ends sooner is made anew: 30 days, in seconds.
     private static let shortestValidity = 30 * 86_400
 
@@ -43,30 +46,21 @@ package final class KeptAuthority: Sendable {
             options.validity = -3600...Self.validity
             authority = try GeneratedCertificate(name, signedBy: nil, options)
             let pem = Data(try Certificate(der: authority.der).pem.utf8)
-            for (file, content) in [(key, authority.keyPEM), (certificate, pem)] { try Self.write(content, to: file) }
+            try FileInstaller.writePrivately(authority.keyPEM, to: key)
+            try FileInstaller.writePrivately(pem, to: certificate)
         }
         try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key.path)
-    }
-
-    /// Writes a file that only this user may read, from its first byte on.
-    private static func write(_ content: Data, to file: URL) throws {
-        let new = file.appendingPathExtension("new")
-        try? FileManager.default.removeItem(at: new)
-        guard
-            FileManager.default.createFile(atPath: new.path, contents: content, attributes: [.posixPermissions: 0o600])
-        else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: new.path]) }
-        guard rename(new.path, file.path) == 0 else {
-            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file.path])
-        }
     }
 
     /// Makes the identity of a server with these subject alternative names.
     func identity(for names: [String]) throws -> ServerIdentity {
         var options = GeneratedCertificate.Options()
         options.names = names.joined(separator: ",")
+        options.validity = -3600...Self.ownValidity
         let own = try GeneratedCertificate("localhost", signedBy: authority, options)
         let identity = try ServerIdentity([own])
         identity.accept(.tls12 ... .tls13)
+        SSL_CTX_set_security_level(identity.context, 2)  // Debian's default, which servers of tests lower
         return identity
     }
 }

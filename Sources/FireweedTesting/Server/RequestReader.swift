@@ -154,6 +154,7 @@ package struct RequestReader {
         // No method begins with a control character, and a client that speaks TLS sends no line.
         while start == buffer.count { guard fill() else { return nil } }
         if let first = buffer[start...].first, first < 0x20, first != 0x0A, first != 0x0D {
+            raw.append(take(buffer.count - start))
             var head = Head(method: RecordedRequest.unreadableMethod.rawValue, target: "", fields: [])
             head.isMalformed = true
             return head
