@@ -36,10 +36,11 @@ final class ServerIdentity: @unchecked Sendable {
     }
 
     /// Makes an identity that sends a chain, whose first certificate is the server's own.
-    convenience init(_ chain: [GeneratedCertificate]) throws {
+    ///
+    /// Level 0 of security lets a server send weak certificates, which clients refuse and some tests need.
+    convenience init(_ chain: [GeneratedCertificate], securityLevel: Int32 = 0) throws {
         try self.init()
-        // Level 0 lets a server send weak certificates, which clients refuse and some tests need.
-        SSL_CTX_set_security_level(context, 0)
+        SSL_CTX_set_security_level(context, securityLevel)
         guard let leaf = chain.first, SSL_CTX_use_certificate(context, leaf.certificate) == 1,
             SSL_CTX_use_PrivateKey(context, leaf.key) == 1,
             chain.dropFirst().allSatisfy({ fw_ssl_ctx_add_chain(context, $0.certificate) == 1 })
