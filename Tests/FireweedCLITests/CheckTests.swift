@@ -532,6 +532,8 @@ struct CheckTests {
         let url = try #require(line.split(separator: " ").last?.trimmingCharacters(in: .whitespacesAndNewlines))
         #expect(try text(run("\(url)/users?page=1")) == "ada" && text(run("--follow", "\(url)/old")) == "ada")
         #expect(try run("--check-status", "POST", "\(url)/users", "name=bo").code == 0)
+        let head = try run("--print", "h", "HEAD", "\(url)/users?page=1")
+        #expect(head.code == 0 && text(head).contains("content-type: text/plain"), "\(text(head))")
         let other = try run("--check-status", "POST", "\(url)/users", "name=cy")
         #expect(other.code == 5 && text(other).contains("$.name: expected \"bo\", got \"cy\""), "\(text(other))")
         #expect(await running.read(until: "→ 501").contains("GET /users?page=1 → 200\n"))

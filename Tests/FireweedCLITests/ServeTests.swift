@@ -52,6 +52,10 @@ struct ServeTests {
             ("bytes=-3", "206", "789", "bytes 7-9/10"), ("bytes=8-99", "206", "89", "bytes 8-9/10"),
             ("bytes=10-", "416", "no such range\n", "bytes */10"), ("bytes=1-2,4-5", "200", "0123456789", nil),
             ("bytes=4-2", "200", "0123456789", nil), ("lines=1-2", "200", "0123456789", nil),
+            ("Bytes= 8-99999999999999999999", "206", "89", "bytes 8-9/10"),
+            ("bytes=99999999999999999999-", "416", "no such range\n", "bytes */10"),
+            ("bytes=-99999999999999999999", "206", "0123456789", "bytes 0-9/10"),
+            ("bytes=+1-2", "200", "0123456789", nil), ("bytes=-", "200", "0123456789", nil),
         ] as [(String, String, String, String?)])
     func ranges(range: String, status: String, content: String, place: String?) async throws {
         try Data("0123456789".utf8).write(to: folder.file("digits"))
@@ -345,6 +349,17 @@ struct ServeTests {
             #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains(reason), "\(answer)")
             #expect(await running.read(until: "GET \(path) → 400\n").hasSuffix("→ 400\n"))
         }
+    }
+
+    @Test("serve --tls tells a client without TLS what is wrong")
+    func clearText() async throws {
+        let running = try RunningCommand(["serve", "--tls"], in: folder.url, hasInput: false)
+        defer { running.process.terminate() }
+        let said = await running.read(until: ".pem\n")
+        let url = try #require(said.firstMatch(of: /https(:\/\/127\.0\.0\.1:[0-9]+)/).map { "http\($0.1)" })
+        let answer = try get("\(url)/get")
+        #expect(answer.status == "400" && answer.content == "TLS is spoken here: https:// is meant\n", "\(answer)")
+        #expect(await running.read(until: "→ 400").contains("GET /get → 400"))
     }
 
     @Test("a folder is listed in lines, and for browsers as links; HEAD has the head alone")

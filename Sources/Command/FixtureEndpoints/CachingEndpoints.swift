@@ -46,17 +46,17 @@ enum CachingEndpoints {
         let tag = "\"range\(count)\""
         let fields = [(name: "ETag", value: tag), (name: "Accept-Ranges", value: "bytes")]
         let isCurrent = request.field("If-Range").map { $0 == tag } ?? true
-        guard isCurrent, let wanted = request.field("Range").flatMap({ parse($0, count) }) else {
-            return whole(0..<count, status: 200, fields)
-        }
-        guard let span = wanted.span else {
+        switch RequestedRange(isCurrent ? request.field("Range") : nil, of: count) {
+        case .whole: return bytes(0..<count, status: 200, fields)
+        case .part(let span):
+            let content = (name: "Content-Range", value: "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(count)")
+            return bytes(span, status: 206, fields + [content])
+        case .unsatisfiable:
             return FixtureResponse(status: 416, fields: fields + [("Content-Range", "bytes */\(count)")])
         }
-        let content = (name: "Content-Range", value: "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(count)")
-        return whole(span, status: 206, fields + [content])
     }
 
-    private static func whole(
+    private static func bytes(
         _ span: Range<Int>, status: Int, _ fields: [(name: String, value: String)]
     ) -> FixtureResponse {
         let size = 64 * 1024
@@ -67,20 +67,5 @@ enum CachingEndpoints {
                 guard start < span.upperBound else { return .end }
                 return .bytes(Data((start..<min(start + size, span.upperBound)).map { UInt8(97 + $0 % 26) }))
             })
-    }
-
-    /// Parses a `Range` field with one range; returns `nil` for a field to ignore, and a `nil` span for status 416.
-    private static func parse(_ text: String, _ count: Int) -> (span: Range<Int>?, Void)? {
-        guard text.hasPrefix("bytes="), !text.contains(",") else { return nil }
-        let halves = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
-        guard halves.count == 2 else { return nil }
-        switch (Int(halves[0]), Int(halves[1])) {
-        case (let first?, let last?):
-            return first < count && last >= first ? (first..<min(last + 1, count), ()) : (nil, ())
-        case (let first?, nil) where halves[1].isEmpty: return first < count ? (first..<count, ()) : (nil, ())
-        case (nil, let suffix?) where halves[0].isEmpty:
-            return suffix > 0 ? (max(0, count - suffix)..<count, ()) : (nil, ())
-        default: return nil
-        }
     }
 }

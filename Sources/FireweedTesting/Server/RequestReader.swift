@@ -94,6 +94,8 @@ package struct RequestReader {
     private(set) var trailers: [Field] = []
     /// The longest head or line, in bytes; longer ones end the connection.
     private static let limit = 1 << 20
+    /// Whether the content that was read last is not framed as RFC 9112 §7.1 says.
+    private(set) var isContentMalformed = false
 
     package init(_ stream: any ServerStream, keepsContent: Bool = true) {
         self.stream = stream
@@ -151,9 +153,14 @@ package struct RequestReader {
     /// Reads the next head; `nil` when the connection ends, or when the head is too long.
     package mutating func head() -> Head? {
         (raw, trailers) = (Data(), [])
+        // Empty lines before a request are ignored (RFC 9112 §2.2).
+        while true {
+            while start == buffer.count { guard fill() else { return nil } }
+            guard let first = buffer[start...].first, first == 0x0A || first == 0x0D else { break }
+            start += 1
+        }
         // No method begins with a control character, and a client that speaks TLS sends no line.
-        while start == buffer.count { guard fill() else { return nil } }
-        if let first = buffer[start...].first, first < 0x20, first != 0x0A, first != 0x0D {
+        if let first = buffer[start...].first, first < 0x20 {
             raw.append(take(buffer.count - start))
             var head = Head(method: RecordedRequest.unreadableMethod.rawValue, target: "", fields: [])
             head.isMalformed = true
@@ -204,6 +211,7 @@ package struct RequestReader {
             // The size may be followed by white space and an extension.
             let rest = line[digits.endIndex...].drop { $0 == " " || $0 == "\t" }
             guard let size = Int(digits, radix: 16), size < 1 << 40, rest.isEmpty || rest.first == ";" else {
+                isContentMalformed = true
                 return false
             }
             guard size > 0 else { return readTrailers() }
@@ -211,7 +219,9 @@ package struct RequestReader {
             guard pass(wanted, to: take) else { return false }
             left -= wanted
             if left == 0 { return true }
-            guard self.line() == "" else { return false }
+            guard let end = self.line() else { return false }
+            isContentMalformed = !end.isEmpty
+            guard end.isEmpty else { return false }
             // The framing of tiny chunks is longer than they are.
             if !keepsContent { raw = Data() }
         }

@@ -48,12 +48,27 @@ final class ServerConnection: @unchecked Sendable {
         case nil, .some(.none): break
         }
         if let identity {
+            if service != nil, beginsInClearText { return refuseClearText(plain) }
             guard let secure = SecureStream(descriptor, identity) else { return }
             secure.describe(in: &recorded)
             serve(secure)
         } else {
             serve(plain)
         }
+    }
+
+    /// Whether the client's first byte is not that of a handshake (RFC 8446 §5.1); waits for the byte.
+    private var beginsInClearText: Bool {
+        var first: UInt8 = 0
+        return recv(descriptor, &first, 1, Int32(MSG_PEEK)) == 1 && first != 0x16
+    }
+
+    /// Tells a client that speaks HTTP without TLS what is wrong.
+    private func refuseClearText(_ plain: PlainStream) {
+        var reader = RequestReader(plain, keepsContent: false)
+        guard let head = reader.head() else { return }
+        let response = MockResponse.text("TLS is spoken here: https:// is meant\n", status: 400)
+        _ = refuse(request(head, Data(), false), with: response, head, plain)
     }
 
     private func serve(_ stream: any ServerStream) {
@@ -129,12 +144,20 @@ final class ServerConnection: @unchecked Sendable {
         if case .refused(let response) = destination {
             return refuse(request(head, Data(), isWebSocket), with: response, head, stream)
         }
+        if case .memory = destination, let refusal = contentRefusal(head.contentLength ?? 0) {
+            return refuse(request(head, Data(), isWebSocket), with: refusal, head, stream)
+        }
         if head.has("100-continue", in: "Expect"),
             !stream.write(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         {
             return false
         }
-        guard let whole = wholeRequest(head, &reader, isWebSocket, to: destination) else {
+        let whole: RecordedRequest
+        switch receive(head, &reader, isWebSocket, to: destination) {
+        case .whole(let request): whole = request
+        case .refused(let response):
+            return refuse(request(head, Data(), isWebSocket), with: response, head, stream)
+        case .ended:
             server?.notifyObserver(of: request(head, Data(), isWebSocket), status: nil)
             return false
         }
@@ -176,23 +199,41 @@ final class ServerConnection: @unchecked Sendable {
         return false
     }
 
-    /// Reads a request's content; `nil` when the connection ends before, or when the content cannot be parsed.
-    private func wholeRequest(
+    private enum Reception {
+        case whole(RecordedRequest)
+        case refused(MockResponse)
+        /// The connection ended before the content did, or, on a server of tests, the content cannot be parsed.
+        case ended
+    }
+
+    /// Returns the answer to content that is too large for the memory of a server of all kinds of clients.
+    private func contentRefusal(_ count: Int) -> MockResponse? {
+        guard let limit = service?.maximumContentByteCount, count > limit else { return nil }
+        return .text("at most \(limit) bytes of content are taken here\n", status: 413)
+    }
+
+    /// Reads a request's content.
+    private func receive(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ isWebSocket: Bool,
         to destination: ContentDestination
-    ) -> RecordedRequest? {
+    ) -> Reception {
+        let malformed = MockResponse.text("a chunk is not HTTP\n", status: 400)
         guard case .receiver(let receiver) = destination else {
-            return reader.content(of: head).map { request(head, $0, isWebSocket, reader.raw, reader.trailers) }
+            guard let content = reader.content(of: head, limit: service.map { $0.maximumContentByteCount + 1 }) else {
+                return service != nil && reader.isContentMalformed ? .refused(malformed) : .ended
+            }
+            if let refusal = contentRefusal(content.count) { return .refused(refusal) }
+            return .whole(request(head, content, isWebSocket, reader.raw, reader.trailers))
         }
         var count = 0
         let isWhole = reader.pass(head) { bytes in
             count += bytes.count
             receiver.take(bytes)
         }
-        guard isWhole else { return nil }
+        guard isWhole else { return reader.isContentMalformed ? .refused(malformed) : .ended }
         var whole = request(head, Data(), isWebSocket, reader.raw, reader.trailers)
         (whole.receiver, whole.contentByteCount) = (receiver, count)
-        return whole
+        return .whole(whole)
     }
 
     private func request(

@@ -6,14 +6,17 @@
 package struct ServiceRules: Sendable {
     /// A connection on which no byte moves for so many seconds ends; a WebSocket does not.
     package var idleSeconds: Int
+    /// The largest content that is kept in memory, in bytes; a larger one is refused with a 413.
+    package var maximumContentByteCount: Int
     /// Decides where the content of a request goes, when its head has arrived; called on the connection's thread.
     package var destination: @Sendable (RecordedRequest) -> ContentDestination
 
     package init(
-        idleSeconds: Int = 300,
+        idleSeconds: Int = 300, maximumContentByteCount: Int = 64 << 20,
         destination: @escaping @Sendable (RecordedRequest) -> ContentDestination = { _ in .memory }
     ) {
         self.idleSeconds = idleSeconds
+        self.maximumContentByteCount = maximumContentByteCount
         self.destination = destination
     }
 }

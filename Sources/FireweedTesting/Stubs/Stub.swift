@@ -60,6 +60,15 @@ public struct Stub: Sendable, CustomStringConvertible {
         self.matchers = matchers
     }
 
+    /// The same stub for HEAD requests; `nil` for a stub that does not answer GET requests.
+    package var forHead: Stub? {
+        guard method == .get, !isWebSocket else { return nil }
+        var stub = Stub(.head, url, matchers)
+        stub.answer = answer
+        stub.limit = limit
+        return stub
+    }
+
     /// A stub for GET requests.
     ///
     /// - Parameters:

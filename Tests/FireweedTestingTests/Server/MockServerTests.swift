@@ -264,6 +264,35 @@ struct MockServerTests {
         #expect(server.stubs.requests.map(\.body) == (isSound ? [Data("hello".utf8)] : []))
     }
 
+    @Test("empty lines before a request are ignored (RFC 9112 §2.2)")
+    func emptyLines() async throws {
+        let server = try MockServer.start { Stub.any() }
+        let request = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+        let last = "GET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        _ = await RawClient.send(Data("\r\n\n\(request)\r\n\(last)".utf8), to: server.port)
+        #expect(server.stubs.requests.map(\.path) == ["/a", "/b"])
+        #expect(server.receivedBytes == [Data(request.utf8), Data(last.utf8)])
+    }
+
+    @Test(
+        "a server for clients of all kinds refuses content that is too large for its memory, or not in chunks",
+        arguments: [
+            ("Content-Length: 4\r\n\r\nabcd", "200"), ("Content-Length: 5\r\n\r\n", "413"),
+            ("Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n", "200"),
+            ("Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", "413"),
+            ("Transfer-Encoding: chunked\r\n\r\nx\r\n", "400"),
+            ("Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", "400"),
+        ])
+    func contentLimit(rest: String, status: String) async throws {
+        let (listener, port) = try ServerSocket.listen(port: 0)
+        let server = try MockServer.start(
+            on: listener, port: port, certificate: nil, rules: ServiceRules(maximumContentByteCount: 4),
+            stubs: [.any()])
+        let text = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(rest)"
+        let answer = await RawClient.send(Data(text.utf8), to: server.port)
+        #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
+    }
+
     @Test("a script plays a WebSocket over the wire")
     func webSocket() async throws {
         let server = try MockServer.start {

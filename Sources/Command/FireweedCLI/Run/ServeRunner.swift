@@ -59,7 +59,8 @@ struct ServeRunner {
     private func answers(_ files: ServedFolder?) throws -> ([Stub], ServiceRules) {
         if let archive = invocation.archiveFile {
             let recording = try Recording(har: LocalFile.data(archive))
-            return (recording.stubs(matching: .request, anyOrigin: true), ServiceRules())
+            let stubs = recording.stubs(matching: .request, anyOrigin: true)
+            return (stubs + stubs.compactMap(\.forHead), ServiceRules())
         }
         let delay = invocation.servedDelay ?? 0
         let service: EndpointService

@@ -21,12 +21,13 @@ struct ServedFile: Sendable {
         // The length in a 304 is that of a 200's content (RFC 9110 §8.6).
         if isUnchanged(request) { return part(0..<file.byteCount, status: 304, validators) }
         let fields = [("Content-Type", type), ("Accept-Ranges", "bytes")] + validators
-        switch range(of: request) {
+        let asked = request.method == "GET" && isCurrent(request) ? request.field("Range") : nil
+        switch RequestedRange(asked, of: file.byteCount) {
         case .whole: return part(0..<file.byteCount, status: 200, fields)
         case .part(let bytes):
             let place = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.byteCount)"
             return part(bytes, status: 206, fields + [("Content-Range", place)])
-        case .none:
+        case .unsatisfiable:
             return .text("no such range\n", status: 416, fields: [("Content-Range", "bytes */\(file.byteCount)")])
         }
     }
@@ -58,36 +59,6 @@ struct ServedFile: Sendable {
             return word == "*" || word == tag || !isStrong && word == "W/\(tag)"
         }
     }
-
-    // MARK: Ranges
-
-    private enum Part {
-        case whole
-        case part(Range<Int>)
-        /// The range cannot be satisfied.
-        case none
-    }
-
-    /// Returns the requested part; the whole file for several ranges and for a field that cannot be parsed, which is
-    /// allowed.
-    private func range(of request: ReceivedRequest) -> Part {
-        guard request.method == "GET", let text = request.field("Range"), text.hasPrefix("bytes="), isCurrent(request)
-        else { return .whole }
-        let halves = text.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
-        guard halves.count == 2, halves.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
-            return .whole
-        }
-        switch (Int(halves[0]), Int(halves[1])) {
-        case (nil, let length?): return length > 0 && file.byteCount > 0 ? tail(length) : .none
-        case (let first?, let last):
-            guard first < file.byteCount else { return .none }
-            guard last ?? first >= first else { return .whole }
-            return .part(first..<min(last.map { $0 + 1 } ?? file.byteCount, file.byteCount))
-        case (nil, nil): return .whole
-        }
-    }
-
-    private func tail(_ length: Int) -> Part { .part(max(0, file.byteCount - length)..<file.byteCount) }
 
     /// Whether the validator of `If-Range`, if any, is that of the present file.
     private func isCurrent(_ request: ReceivedRequest) -> Bool {
