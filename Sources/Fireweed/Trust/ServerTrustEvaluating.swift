@@ -53,6 +53,12 @@ extension ServerTrustEvaluating {
 }
 
 extension ServerTrust {
+    /// Evaluates the server as a session without rules does; the error is then the transport's, not that of a rule.
+    func evaluateByAuthorities() throws(TrustFailure) {
+        _ = try evaluateChain()
+        try evaluateHost(host)
+    }
+
     /// Makes the two checks that most evaluators begin with, and returns the chain to search for pins.
     func checkedChain(
         performDefaultValidation: Bool, validateHost: Bool, host: String

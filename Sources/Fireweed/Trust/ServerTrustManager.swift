@@ -96,7 +96,9 @@ open class ServerTrustManager: @unchecked Sendable {
 
     /// Evaluates the server of one handshake; called by the transport.
     func decide(_ trust: ServerTrust) throws {
-        let evaluator = try serverTrustEvaluator(forHost: trust.host) ?? DefaultTrustEvaluator()
+        guard let evaluator = try serverTrustEvaluator(forHost: trust.host) else {
+            return try trust.evaluateByAuthorities()
+        }
         do {
             try evaluator.evaluate(trust, forHost: trust.host)
         } catch let error as AFError {

@@ -39,8 +39,8 @@ public enum TransferFailure: Error, Sendable {
             Self.make(refusal.urlErrorCode, detail: refusal.plainText, failingURL: failingURL, underlying: refusal)
         case .untrusted(let error):
             Self.make(
-                (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted, detail: error.plainText,
-                failingURL: failingURL, underlying: error)
+                (error as? TrustFailure)?.urlErrorCode ?? (error as? URLError)?.code ?? .serverCertificateUntrusted,
+                detail: error.plainText, failingURL: failingURL, underlying: error)
         }
     }
 

@@ -97,8 +97,8 @@ struct ServerTrustManagerTests {
     func authorities() throws {
         let manager = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:])
         #expect(throws: Never.self) { try manager.decide(TestCertificates.trust("valid")) }
-        #expect(throws: AFError.self) { try manager.decide(TestCertificates.trust("expired")) }
-        #expect(throws: AFError.self) { try manager.decide(TestCertificates.trust("wrong host")) }
+        #expect(throws: TrustFailure.self) { try manager.decide(TestCertificates.trust("expired")) }
+        #expect(throws: TrustFailure.self) { try manager.decide(TestCertificates.trust("wrong host")) }
     }
 
     @Test("an evaluator's own error travels inside ours")

@@ -63,6 +63,23 @@ struct TrustHandshakeTests {
         #expect(response.metrics?.transactionMetrics.last?.countOfRequestHeaderBytesSent ?? 0 == 0)
     }
 
+    @Test("what the authorities refuse where no rule is for the host is the failure of a session without rules")
+    func withoutRule() async {
+        let managers = [nil, ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: ["h.test": .default])]
+        for (manager, delegate) in zip(managers + [nil], [SessionDelegate(), SessionDelegate(), Passive()]) {
+            let session = Session(
+                configuration: .af.ephemeral, delegate: delegate, serverTrustManager: manager)
+            let error = await session.request(url).serializingData().response.error
+            #expect(error?.urlErrorCode == .serverCertificateHasUnknownRoot, "\(String(describing: error))")
+            #expect(error?.isSessionTaskError == true)
+        }
+    }
+
+    /// A delegate that leaves every decision to the library.
+    private final class Passive: SessionDelegate, @unchecked Sendable {
+        // SAFETY: it adds no stored property.
+    }
+
     @Test("a host without a rule is refused")
     func noRule() async {
         let session = Session.isolated(serverTrustManager: ServerTrustManager(evaluators: [:]))

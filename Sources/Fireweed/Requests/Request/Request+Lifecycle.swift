@@ -327,7 +327,7 @@ extension Request {
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
-        if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
+        if case .untrusted(let error as AFError) = failure {
             notifyMonitors(.taskEnds) { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
         }
         if !parts.receiver.delaysEnd(of: attempt, failure: failure, for: self) {

@@ -47,7 +47,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// For HTTP credentials the request is sent again with the credential's user and password, at most four times;
     /// `performDefaultHandling` answers with the credentials of the request, the netrc file or the storage; without
     /// such credentials, and with `rejectProtectionSpace`, the 401 is the response. `cancelAuthenticationChallenge`
-    /// ends the task: with `AFError.serverTrustEvaluationFailed`, or with `URLError.cancelled`.
+    /// ends the task with `URLError.cancelled`.
     ///
     /// Not called for the 407 of proxies and for the 401 of WebSockets.
     open func urlSession(

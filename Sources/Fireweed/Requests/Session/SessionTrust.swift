@@ -66,7 +66,7 @@ final class SessionTrust: Sendable {
 
     private func decideByDefault(_ trust: ServerTrust) throws {
         if let manager { return try manager.decide(trust) }
-        try DefaultTrustEvaluator().evaluate(trust, forHost: trust.host)
+        try trust.evaluateByAuthorities()
     }
 
     private func askDelegate(_ trust: ServerTrust) throws {
@@ -80,6 +80,7 @@ final class SessionTrust: Sendable {
         case .useCredential where answer?.credential != nil:
             unchecked.withLock { _ = $0.insert(CanonicalHost.text(of: trust.host)) }
         case .useCredential, .performDefaultHandling: try decideByDefault(trust)
+        case .cancelAuthenticationChallenge: throw URLError(.cancelled)
         default: throw Self.refusal
         }
         // The delegate is asked even if the server has not requested a certificate.
@@ -88,7 +89,7 @@ final class SessionTrust: Sendable {
         case .useCredential:
             let given = (identity?.credential as? ClientIdentityCredential)?.identity
             identities.withLock { $0[CanonicalHost.text(of: trust.host)] = given }
-        case .cancelAuthenticationChallenge: throw Self.refusal
+        case .cancelAuthenticationChallenge: throw URLError(.cancelled)
         default: break
         }
     }

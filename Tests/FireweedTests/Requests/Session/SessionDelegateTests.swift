@@ -380,7 +380,7 @@ struct SessionDelegateTests {
         let session = Session(configuration: .af.ephemeral, delegate: delegate, transportOptions: options)
         delegate.challenge = { _ in (.cancelAuthenticationChallenge, nil) }
         let error = await session.request(url).serializingData().response.error
-        #expect(error?.isServerTrustEvaluationError == true)
+        #expect(error?.isSessionTaskError == true && error?.urlErrorCode == .cancelled)
         delegate.challenge = nil
         #expect(await session.request(url).validate().serializingData().response.error == nil)
     }
