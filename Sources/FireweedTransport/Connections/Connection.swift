@@ -160,6 +160,7 @@ class Connection: DeadlineEntry {
     /// Also raises the kernel's time-out for the exchange.
     final func noteConnecting(of exchange: Exchange, isReused: Bool) {
         exchange.reports.current.isReusedConnection = isReused
+        exchange.reports.current.usesProxy = exchange.origin?.key.proxy != nil
         allow(idleTimeout: exchange.message.idleTimeout)
         guard !isReused else {
             exchange.reports.current.waited = exchange.reports.moment(context.now) - 1

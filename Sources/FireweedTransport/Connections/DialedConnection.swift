@@ -18,6 +18,9 @@ final class DialedConnection: DedicatedConnection {
     /// The readiness for which the owner waits.
     private var interest: SocketReadiness = []
 
+    /// Whether the connection leads through a proxy; false before `dial()`.
+    private var usesProxy = false
+
     /// The peer of the connection.
     private enum Destination {
         /// The origin of a message, through the message's proxy, with the options of the pool.
@@ -54,6 +57,7 @@ final class DialedConnection: DedicatedConnection {
     func dial() {
         do throws(TransferFailure) {
             let (key, options) = try origin()
+            usesProxy = key.proxy != nil
             // A `userTimeout` of zero keeps the kernel's own time-out: the peer of an open WebSocket may leave bytes
             // unread for a long time.
             let made = Dialer(
@@ -117,6 +121,7 @@ final class DialedConnection: DedicatedConnection {
 
     func fill(_ report: inout TransferReport, since start: LoopInstant) {
         report.isReusedConnection = false
+        report.usesProxy = usesProxy
         guard let socket else { return }
         func moment(_ instant: LoopInstant) -> Int64 { max(1, Int64((max(instant, start) - start) / 1000)) }
         report.waited = moment(socket.start) - 1

@@ -48,6 +48,8 @@ public struct TransferReport: Sendable {
     public var responseDecodedByteCount: Int64 = 0
     /// Whether the transfer reused an existing connection.
     public var isReusedConnection = false
+    /// Whether the connection leads through a proxy.
+    public var usesProxy = false
     /// The connection that was used; `nil` if there was none.
     public var connection: ConnectionDetails?
 

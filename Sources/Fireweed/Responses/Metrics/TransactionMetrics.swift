@@ -20,6 +20,20 @@ public struct TransactionMetrics: Sendable {
         case localCache
     }
 
+    /// The protocol of a look-up of names.
+    public enum DomainResolutionProtocol: Int, Sendable {
+        /// Not known.
+        case unknown
+        /// DNS over UDP.
+        case udp
+        /// DNS over TCP.
+        case tcp
+        /// DNS over TLS.
+        case tls
+        /// DNS over HTTPS.
+        case https
+    }
+
     private let exchange: ExchangeRecord
 
     /// Makes the metrics from the record of an exchange.
@@ -105,6 +119,18 @@ public struct TransactionMetrics: Sendable {
     public var networkProtocolName: String? { report.protocolName }
     /// Whether the connection existed before.
     public var isReusedConnection: Bool { report.isReusedConnection }
+    /// Whether the connection leads through a proxy.
+    public var isProxyConnection: Bool { report.usesProxy }
+    /// Always false: Linux does not say whether a route is a cellular one.
+    public var isCellular: Bool { false }
+    /// Always false: Linux has no expensive routes.
+    public var isExpensive: Bool { false }
+    /// Always false: Linux has no routes with a data saver.
+    public var isConstrained: Bool { false }
+    /// Always false: connections use one path (RFC 8684 is not used).
+    public var isMultipath: Bool { false }
+    /// The protocol of the look-up of the host's name: always `.unknown`, since the system's resolver does not tell.
+    public var domainResolutionProtocol: DomainResolutionProtocol { .unknown }
     /// Where the response came from.
     ///
     /// A stored response that the origin has validated has two transactions: `.networkLoad` with the 304, then
