@@ -25,7 +25,7 @@ extension Request {
         guard let record = mutable.withLock({ $0.records.last }) else {
             return "$ curl command could not be created: the request has not been made yet."
         }
-        let fields = core.settings.fields(addedTo: record.ownHeaders)
+        let fields = record.withContentType(core.settings.fields(addedTo: record.ownHeaders))
         var message = OutgoingMessage(url: record.url, method: record.method, fields: fields, body: .none)
         message = core.credentials.completing(message)
         var command = CURLCommand(

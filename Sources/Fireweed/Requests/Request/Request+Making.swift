@@ -210,6 +210,14 @@ extension RequestRecord {
         return schemes.contains { text.hasScheme($0) }
     }
 
+    /// Returns the fields with the type that URLSession gives to the `httpBody` of a POST that has none.
+    func withContentType(_ fields: FieldBlock) -> FieldBlock {
+        guard method == "POST", existing?.httpBody?.isEmpty == false, !fields.contains("Content-Type") else {
+            return fields
+        }
+        return FieldBlock(fields, adding: [Field(name: "Content-Type", value: "application/x-www-form-urlencoded")])
+    }
+
     /// Makes the first message; the record's fields take precedence over the session's.
     ///
     /// Throws when the credential cannot be sent.
@@ -217,9 +225,8 @@ extension RequestRecord {
         body: MessageContent, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
     ) throws -> OutgoingMessage {
         let plain = OutgoingMessage(
-            url: url.withLowercasedScheme, method: method, fields: core.settings.fields(addedTo: ownHeaders),
-            body: body,
-            urlRequest: existing)
+            url: url.withLowercasedScheme, method: method,
+            fields: withContentType(core.settings.fields(addedTo: ownHeaders)), body: body, urlRequest: existing)
         guard let credential, let user = credential.user else { return plain }
         let password = credential.password ?? ""
         // An empty user and an empty password select the user's Kerberos ticket.

@@ -124,6 +124,23 @@ struct DataRequestTests {
     }
 
     @Test(
+        "the content of a POST without a type gets that of URLSession, and no other content does",
+        arguments: [
+            ("POST", "a=b", nil, "application/x-www-form-urlencoded"), ("POST", "a=b", "text/x", "text/x"),
+            ("PUT", "a=b", nil, nil), ("POST", "", nil, nil),
+        ] as [(String, String, String?, String?)])
+    func contentType(method: String, content: String, own: String?, sent: String?) async throws {
+        var request = URLRequest(url: server.url("/anything"))
+        request.httpMethod = method
+        request.httpBody = Data(content.utf8)
+        if let own { request.setValue(own, forHTTPHeaderField: "Content-Type") }
+        _ = try await session.request(request).serializingData().value
+        #expect(server.requests.last?.field("Content-Type") == sent)
+        _ = try await session.upload(Data("a".utf8), to: server.url("/anything")).serializingData().value
+        #expect(server.requests.last?.field("Content-Type") == nil)
+    }
+
+    @Test(
         "fields that could forge others never reach the wire",
         arguments: [("X-A", "1\r\nX-B: 2"), ("X A", "1"), ("", "1"), ("X-A", "a\u{0}b"), ("X:A", "1")])
     func forgedFields(name: String, value: String) async {
