@@ -61,6 +61,7 @@ extension Attempt {
             if let task = state.task.task { return task }
             let task = kind.makeTask(for: self)
             state.task.task = task
+            if state.life.isRunning { state.task.keptTask = task }
             return task
         }
     }

@@ -69,6 +69,9 @@ extension Attempt {
     /// The properties of the attempt's `URLSessionTask` that the attempt itself does not need.
     struct TaskFacade {
         weak var task: URLSessionTask?
+        /// The task again, from its first access while the attempt runs to the end: without a reference to it, each
+        /// event would get another one.
+        var keptTask: URLSessionTask?
         /// The settings of the task; `nil` until they are first read or written.
         var settings: TaskSettings?
         /// The progress of the task; `nil` until it is first read.
@@ -85,6 +88,8 @@ extension Attempt {
         let failure: TransferFailure?
         /// The outcome of the last exchange.
         let outcome: ExchangeOutcome
+        /// The task that was kept, to be released outside the lock.
+        let task: URLSessionTask?
     }
 }
 
@@ -127,7 +132,8 @@ extension Attempt.State {
         if records.isEmpty { note(TransferReport(), head: nil, fields: message.fields) }
         var outcome = failure == nil ? ExchangeOutcome.answered : .abandoned
         if !life.isCancelled, let cause = transferFailure { outcome = .failed(cause) }
-        return Attempt.Ending(owner: owner.take(), failure: failure, outcome: outcome)
+        return Attempt.Ending(
+            owner: owner.take(), failure: failure, outcome: outcome, task: task.keptTask.take())
     }
 
     private mutating func note(_ report: TransferReport, head: ResponseHead?, fields: FieldBlock) {

@@ -156,7 +156,7 @@ final class Attempt: Sendable {
     /// Stores the response; then the attempt continues.
     private func save() {
         guard let recorder = state.withLock({ $0.takeRecorder() }) else { return handle(.saved) }
-        recorder.save(deciding: storingDecision) { self.handle(.saved) }
+        recorder.save(deciding: storingDecision, received: httpURLResponse) { self.handle(.saved) }
     }
 
     private func notifyOfEnd() {

@@ -15,8 +15,12 @@ extension StoredResponse {
 
     /// The response as a ``CachedResponseHandler`` sees it.
     func cachedURLResponse(for url: URL) -> CachedURLResponse? {
-        guard let response = head.response.httpURLResponse(for: url) else { return nil }
-        return CachedURLResponse(
+        head.response.httpURLResponse(for: url).map { cachedURLResponse(with: $0) }
+    }
+
+    /// The response with Foundation's form of its head, as it was received.
+    func cachedURLResponse(with response: HTTPURLResponse) -> CachedURLResponse {
+        CachedURLResponse(
             response: response, data: content, userInfo: head.decodedUserInfo,
             storagePolicy: isMemoryOnly ? .allowedInMemoryOnly : .allowed)
     }

@@ -173,14 +173,23 @@ final class ResponseRecorder: Sendable {
 
     /// Stores the complete response, if `decision` agrees; calls `then` after the decision.
     ///
-    /// A `decision` of `nil` stores the response as it is.
-    func save(deciding decision: StoringDecision?, then: @escaping @Sendable () -> Void) {
+    /// A `decision` of `nil` stores the response as it is. A monitor, which changes nothing, is shown `received`:
+    /// Foundation takes long to make another.
+    func save(
+        deciding decision: StoringDecision?, received: @autoclosure () -> HTTPURLResponse?,
+        then: @escaping @Sendable () -> Void
+    ) {
         guard let content = content.withLock({ $0 }) else {
             store(nil)
             return then()
         }
         let response = StoredResponse(head: head, content: content, isMemoryOnly: isMemoryOnly)
-        guard let decision, let cached = response.cachedURLResponse(for: request.url) else {
+        func shown() -> CachedURLResponse? {
+            isAsked
+                ? response.cachedURLResponse(for: request.url)
+                : received().map { response.cachedURLResponse(with: $0) }
+        }
+        guard let decision, let cached = shown() else {
             // The response is stored before the request ends, so that a request made afterwards finds it.
             store(isStorable ? response : nil)
             return then()

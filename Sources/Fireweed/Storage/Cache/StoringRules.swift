@@ -48,7 +48,9 @@ package enum StoringRules {
     /// The names of fields that belong to one connection (RFC 9110 §7.6.1, RFC 9111 §3.1).
     package static func connectionFields(of head: ResponseHead) -> [String] {
         let listed = head.value(of: "Connection").map { value in
-            value.unicodeScalars.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
+            value.utf8.split(separator: 0x2C).map { token in
+                String(decoding: token.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+            }
         }
         return fixedConnectionFields + (listed ?? [])
     }

@@ -30,6 +30,22 @@ struct SessionTaskTests {
         #expect(Set(tasks.compactMap { $0?.taskIdentifier }).count == 4)
     }
 
+    @Test("every event of an attempt that runs has the same task, which nothing keeps after the end")
+    func oneTask() async throws {
+        let server = try ScriptedServer.start(scripts: [[.receiveHead, .send(Self.answer), .close]])
+        let seen = EventLog<Bool>()
+        let first = FirstTask()
+        let monitor = ClosureEventMonitor()
+        monitor.requestDidCreateTask = { _, task in seen.note(first.isSame(task)) }
+        monitor.dataTaskDidReceiveData = { _, task, _ in seen.note(first.isSame(task)) }
+        let session = Session.isolated(eventMonitors: [monitor])
+        let request = session.request(server.url())
+        #expect(await request.serializingString().response.error == nil)
+        await eventually("two events") { seen.events.count == 2 }
+        #expect(seen.events == [true, true])
+        await eventually("the task is released") { first.isReleased }
+    }
+
     @Test("a task says everything about its try, during it and afterwards")
     func members() async throws {
         let server = try ScriptedServer.start([
@@ -198,5 +214,22 @@ struct SessionSubclassTests {
         #expect(await upload.serializingString().response.value == "ok")
         #expect(upload.request?.httpMethod == "PUT")
         #expect(session.asked.all == ["request", "download", "upload"])
+    }
+}
+
+/// The task of a monitor's first event, which it does not keep.
+private final class FirstTask: @unchecked Sendable {
+    // SAFETY: the variables are guarded by the lock.
+    private let lock = NSLock()
+    private weak var task: URLSessionTask?
+    private var isSet = false
+
+    var isReleased: Bool { lock.withLock { task == nil } }
+
+    func isSame(_ other: URLSessionTask) -> Bool {
+        lock.withLock {
+            if !isSet { (task, isSet) = (other, true) }
+            return task === other
+        }
     }
 }
