@@ -125,6 +125,7 @@ struct HTTP2ConnectionTests {
             first.cancel()
             try await second.end()
             #expect(second.code == nil && second.record.end?.earlierReports.count == 1, "\(second.failureText)")
+            try await peer.events.nth(3) { $0.hasPrefix("request") }
             #expect(peer.events.events.count { $0.hasPrefix("request") } == 3)
         }
     }

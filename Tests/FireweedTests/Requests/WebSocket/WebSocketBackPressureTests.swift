@@ -80,9 +80,11 @@ struct WebSocketBackPressureTests {
             gate.wait()
             counts.append(1)
         }
+        // The sequence begins before the request: it gets what comes from then on.
+        let messages = request.webSocketTask().streamingMessages()
         async let read = {
             var read = 0
-            for await _ in request.webSocketTask().streamingMessages() { read += 1 }
+            for await _ in messages { read += 1 }
             return read
         }()
         request.resume()
