@@ -181,6 +181,59 @@ struct CURLTransferTests: CURLSuite {
         #expect(try run("--max-filesize 5 -o part", "/tagged").code != 0)
     }
 
+    @Test("a range in the host of a URL is a range, and -s holds behind --next too")
+    func rangeOfHosts() throws {
+        let port = server.port
+        let names = (1...2).map { "--resolve h\($0).test:\(port):127.0.0.1" }.joined(separator: " ")
+        let result = try command("curl \(names) 'http://h[1-2].test:\(port)/anything' --next -s -o b '\(url("/get"))'")
+        #expect(result.code == 0 && result.errors.isEmpty, "\(result.errors)")
+        #expect(server.requests.prefix(2).map { $0.field("Host") } == (1...2).map { "h\($0).test:\(port)" })
+    }
+
+    @Test("--no-clobber replaces no file under the URL's name either, and no file of the same command")
+    func noClobber() throws {
+        try write("precious", "name")
+        #expect(try run("-sS -OJ --no-clobber", "/anything/name").code == 0)
+        #expect(read("name") == "precious" && read("name.1")?.contains("/anything/name") == true)
+        let (one, two) = (url("/anything/1/x"), url("/anything/2/x"))
+        #expect(try command("curl -sS -OJ --no-clobber \(one) -O \(two)").code == 0)
+        #expect(read("x")?.contains("/anything/1/x") == true && read("x.1")?.contains("/anything/2/x") == true)
+        #expect(try command("curl -sS -Z --no-clobber -o y -o y \(one) \(two)").code == 0)
+        let both = Set(["y", "y.1"].map { read($0)?.contains("/anything/1/x") })
+        #expect(both == [true, false])
+    }
+
+    @Test("-i has the head of the last attempt alone, in a file and on standard output")
+    func headsOfRetries() throws {
+        let counter = EventLog<Int>()
+        server.route("/flaky") { _ in
+            counter.note(1)
+            return .text("content", status: counter.events.count % 2 == 0 ? 200 : 503)
+        }
+        let retry = "-sS -i --retry 2 --retry-delay 0.01"
+        let printed = try run(retry, "/flaky")
+        let text = String(decoding: printed.output, as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 200") && text.hasSuffix("\r\n\r\ncontent"), "\(text)")
+        for options in ["-o file", "-C - -o other"] { #expect(try run("\(retry) \(options)", "/flaky").code == 0) }
+        for name in ["file", "other"] {
+            let saved = read(name) ?? ""
+            #expect(saved.hasPrefix("HTTP/1.1 200") && saved.hasSuffix("\r\n\r\ncontent"), "\(name): \(saved)")
+        }
+        #expect(try run("\(retry) -D heads -o last", "/flaky").code == 0)
+        #expect(read("heads")?.hasPrefix("HTTP/1.1 503") == true)
+        try write("0123", "part")
+        #expect(try run("-sS -f -C - -o part", "/status/416").code == 0 && read("part") == "0123")
+    }
+
+    @Test("a file of option -d is read in linear time, and its bytes are encoded as they are")
+    func largeData() throws {
+        try write(String(repeating: "a\nb &", count: 200_000), "large")
+        #expect(try run("-sS -d @large -o o").code == 0)
+        #expect(server.requests.last?.bodyByteCount == 800_000)
+        #expect(try run("-sS --data-urlencode @large -o o").code == 0)
+        #expect(server.requests.last?.bodyByteCount == 200_000 * 9)
+    }
+
     @Test("a file of options is read, and the proxy's exceptions of the environment hold")
     func configuration() throws {
         try write("# mine\n-X PATCH\nheader: \"X-A: \\\"b\\\"\"\nurl=\(url("/anything"))\nsilent\n", "options")

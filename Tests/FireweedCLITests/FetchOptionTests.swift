@@ -127,14 +127,31 @@ struct FetchOptionTests {
 
     @Test("a record has text in the character set that it declares, and other bytes as base64")
     func characterSets() throws {
-        let bytes = Data([0x7A, 0xE4])
-        for (charset, member) in [("iso-8859-1", "body"), ("utf-8", "body_base64")] {
+        // The bytes of the last two are UTF-8 too, with another text.
+        for (bytes, charset, text) in [
+            (Data([0x7A, 0xE4]), "iso-8859-1", "zä"), (Data([0x7A, 0xE4]), "utf-8", nil),
+            (Data([0xC3, 0xBC]), "iso-8859-1", "Ã¼"), (Data("h\0i\0".utf8), "UTF-16LE", "hi"),
+        ] as [(Data, String, String?)] {
             server.route("/text") { _ in
                 FixtureResponse(fields: [("Content-Type", "text/plain; charset=\(charset)")], body: .data(bytes))
             }
-            let value = try records(run(url("/text"))).first?[member] as? String
-            #expect(value == (member == "body" ? "zä" : bytes.base64EncodedString()))
+            let value = try records(run(url("/text"))).first?[text == nil ? "body_base64" : "body"] as? String
+            #expect(value == text ?? bytes.base64EncodedString())
         }
+    }
+
+    @Test("control characters of a record are escapes, in selected JSON too", arguments: [[], ["--select", "a"]])
+    func controls(options: [String]) throws {
+        let text = "\u{9B}31m\u{7F}\u{A0}ü\u{85}"
+        server.route("/json") { _ in
+            FixtureResponse(
+                fields: [("Content-Type", "application/json")], body: .data(Data("{\"a\": \"\(text)\"}".utf8)))
+        }
+        let result = try Command.run(["fetch", url("/json")] + options, in: folder.url)
+        let line = String(decoding: result.output, as: UTF8.self)
+        #expect(line.contains(#"\u009b31m\u007f"# + "\u{A0}ü" + #"\u0085"#), "\(line)")
+        #expect(!line.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) })
+        #expect(try records(result).count == 1)
     }
 
     @Test("content is decoded whatever -o names: the records' file, or none")

@@ -160,14 +160,97 @@ struct ServeTests {
         let upload = try RunningCommand(["PUT", "--stream", "\(url)/slow", "--upload", "-"], in: folder.url)
         try upload.type("begun")
         try await arrivals.first { $0 == "/slow" }
-        let partial = try #require(names().first)
-        #expect(try partial.hasPrefix(UploadFolder.partialPrefix) && names().count == 1)
+        // Only a file system without unnamed files shows the incomplete file.
+        for partial in try names() {
+            #expect(partial.hasPrefix(UploadFolder.partialPrefix))
+            #expect(try get("\(url)/\(partial)").status == "404")
+        }
         #expect(try get("\(url)/").content.isEmpty && get("\(url)/slow").status == "404")
-        #expect(try get("\(url)/\(partial)").status == "404")
         upload.process.terminate()
         try await server.events.first { $0 == .completed("/slow", isWhole: false) }
         #expect(try names().isEmpty)
         _ = await upload.rest()
+    }
+
+    @Test("a URL in the query of a target is not the target")
+    func queryWithURL() async throws {
+        try Data("right".utf8).write(to: folder.file("a"))
+        try Data("wrong".utf8).write(to: folder.file("b"))
+        let (running, url) = try await start("--uploads", "0", ".")
+        defer { running.process.terminate() }
+        #expect(try get("\(url)/a?from=http://h.example/b").content == "right")
+        #expect(try curl("-T", folder.file("a").path, "\(url)/c?x=http://h.example/d").isEmpty)
+        #expect(FileManager.default.fileExists(atPath: folder.file("c").path))
+        let (endpoints, other) = try await start("0")
+        defer { endpoints.process.terminate() }
+        let redirect = try get("\(other)/redirect-to?url=http://h.example/x", "--no-follow")
+        #expect(redirect.status == "302" && redirect.head.contains("Location: http://h.example/x\n"), "\(redirect)")
+        #expect(try curl("\(other)/anything/http://a/b").contains("/anything/http://a/b"))
+    }
+
+    @Test(
+        "an upload of HTTP/1.0 needs a length, and a signal in the middle of it leaves nothing",
+        arguments: [SIGINT, SIGTERM])
+    func stoppedUpload(signal: Int32) async throws {
+        let (running, url) = try await start("--uploads", "0", ".")
+        let upload = try RunningCommand(["PUT", "--stream", "\(url)/slow", "--upload", "-"], in: folder.url)
+        try upload.type("begun")
+        #expect(try curl("-0", "-X", "PUT", "\(url)/none").contains("Content-Length is missing"))
+        let coded = try curl("-X", "PUT", "-d", "x", "-H", "Content-Encoding: gzip", "\(url)/gz")
+        #expect(coded.contains("without a coding"))
+        kill(running.process.processIdentifier, signal)
+        #expect(await running.rest().code == 128 + signal)
+        _ = await upload.rest()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+    }
+
+    @Test("a folder that may not be read is not an empty one, and an empty name is no folder")
+    func unreadable() async throws {
+        let closed = folder.file("closed")
+        try FileManager.default.createDirectory(at: closed, withIntermediateDirectories: false)
+        let (running, url) = try await start("0", ".")
+        defer { running.process.terminate() }
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: closed.path)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: closed.path) }
+        if access(closed.path, R_OK) != 0 { #expect(try get("\(url)/closed/").status == "403") }
+        for arguments in [["0", ""], [""]] {
+            let empty = try Command.run(["serve"] + arguments, in: folder.url)
+            #expect(empty.code == 64 && empty.errors.contains("the name of the folder is empty"), "\(empty.errors)")
+        }
+    }
+
+    @Test("the key of serve's certificate may be encrypted, and has to be the certificate's")
+    func encryptedKey() async throws {
+        func openssl(_ arguments: String) throws {
+            let program = Process()
+            program.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+            program.arguments = arguments.split(separator: " ").map(String.init)
+            program.currentDirectoryURL = folder.url
+            program.standardError = FileHandle.nullDevice
+            try program.start()
+            program.waitUntilExit()
+            try #require(program.terminationStatus == 0)
+        }
+        try openssl("genrsa -aes128 -passout pass:secret -out key 2048")
+        try openssl("req -x509 -key key -passin pass:secret -out cert -days 2 -subj /CN=127.0.0.1")
+        try openssl("ecparam -genkey -name prime256v1 -out other")
+        for (options, reason) in [
+            (["--cert", "cert", "--key", "key"], "its passphrase is not given"),
+            (["--cert", "cert:wrong", "--key", "key"], "cannot speak TLS"),
+            (["--cert", "cert", "--key", "other"], "cannot speak TLS"),
+        ] {
+            let refused = try Command.run(["serve"] + options, in: folder.url)
+            #expect(refused.code == 1 && refused.errors.contains(reason), "\(options): \(refused.errors)")
+        }
+        for options in [["--cert", "cert:secret"], ["--cert", "cert", "--cert-key-pass", "secret"]] {
+            let running = try RunningCommand(
+                ["serve", "--key", "key"] + options, in: folder.url, hasInput: false)
+            let said = await running.read(until: "\n")
+            let url = try #require(said.firstMatch(of: /https:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) })
+            #expect(try Command.run(["-k", "\(url)/get"], in: folder.url).code == 0)
+            running.process.terminate()
+            _ = await running.rest()
+        }
     }
 
     @Test("serve without --uploads takes no content, and refuses options that need it")

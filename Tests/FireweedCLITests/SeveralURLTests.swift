@@ -52,7 +52,9 @@ struct SeveralURLTests {
         #expect((0..<pattern.count).map { pattern.url(at: $0).text } == urls)
     }
 
-    @Test("what a curl command leaves open is an error", arguments: ["a{b", "[1-3", "{a}{b", "a]b[", "{}[1-"])
+    @Test(
+        "what a curl command leaves open, and a range the wrong way round, is an error",
+        arguments: ["a{b", "[1-3", "{a}{b", "a]b[", "{}[1-", "[3-1]", "[c-a]"])
     func openPatterns(word: String) throws {
         #expect(throws: UsageError.self) { try URLGlob(word, asCURL: true) }
         #expect(throws: UsageError.self) { try URLGlob(String(repeating: "{", count: 200_000), asCURL: true) }

@@ -31,6 +31,18 @@ struct StandardInputTests {
     }
 
     @Test(
+        "the limit on the whole holds while standard input is awaited, and what the wait takes is part of it",
+        arguments: [
+            "--max-time 0.5 PUT $url --upload -", "--max-time 0.5 PUT $url",
+            "--from-curl \"curl -sS --max-time 0.5 -T - $url\"",
+        ])
+    func limit(arguments: String) throws {
+        let producer = "mkfifo pipe; (echo a; exec sleep 600) >pipe & "
+        let late = try shell("\(producer)$fireweed \(arguments) <pipe; code=$?; kill -9 $!; exit $code")
+        #expect(late.code == 2 && server.requests.isEmpty)
+    }
+
+    @Test(
         "content that is not made of items has the type of -j, -f or its file",
         arguments: [
             ("echo a=b | $fireweed -f $url", "application/x-www-form-urlencoded; charset=utf-8"),

@@ -36,6 +36,11 @@ struct EndpointTests {
             ("/zstd", "200"),
             ("/etag/x", "200"), ("/range/100", "200"), ("/range/0", "404"), ("/image/png", "200"), ("/xml", "200"),
             ("/json", "200"),
+            ("/drip?bytes=nan", "400"), ("/drip?code=inf", "400"), ("/drip?code=1e300", "400"),
+            ("/drip?delay=nan&bytes=1", "400"), ("/drip?duration=x", "400"), ("/sse?duration=nan&count=1", "400"),
+            ("/sse?count=1e300&duration=inf", "400"), ("/sse?count=-1", "200"),
+            ("/response-headers?a=b%0d%0ac:d", "400"), ("/response-headers?Content-Length=5", "400"),
+            ("/response-headers?a%20b=c", "400"), ("/response-headers?a=b&a=c", "200"),
             ("/nothing", "404"), ("/stream/3", "200"), ("/stream/1000", "400"), ("/drip?bytes=3&duration=0", "200"),
         ])
     func statuses(path: String, status: String) throws {

@@ -65,6 +65,10 @@ package struct URLGlob: Sendable, Equatable {
             guard let end, let close = rest.firstIndex(where: { $0 == end || $0 == character }), rest[close] == end,
                 let part = Self.part(rest[..<close], in: character, asCURL)
             else {
+                if asCURL, character == "[", let close = rest.firstIndex(of: "]"), Self.isReversed(rest[..<close]) {
+                    throw UsageError(
+                        message: "\"\(word)\" has a range that ends before it begins; -g takes it as it is")
+                }
                 text.append(character)
                 continue
             }
@@ -132,6 +136,12 @@ package struct URLGlob: Sendable, Equatable {
             return nil
         }
         return .letters(first: start, step: step, count: (Int(stop) - Int(start)) / step + 1)
+    }
+
+    /// Whether a text would be a range of numbers or letters with its ends the other way round.
+    private static func isReversed(_ text: Substring) -> Bool {
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        return ends.count == 2 && range("\(ends[1])-\(ends[0])", separator: "-", stepSeparator: ":") != nil
     }
 
     private static func number(_ text: Substring) -> Int? {

@@ -16,6 +16,9 @@ enum Program {
             let words = Array(CommandLine.arguments.dropFirst())
             Terminal.tell("fireweed: \(OptionUse.placed(error.message, in: configured, beside: words))\n")
             return .usage
+        } catch let error as InputTimeOut {
+            Terminal.tell("fireweed: \(ErrorText.wholeTimeOut(error.seconds))\n")
+            return .timedOut
         } catch {
             Terminal.tell("fireweed: \(error.plainText)\n")
             return .failure
@@ -66,7 +69,8 @@ enum Program {
             Terminal.tell("* fireweed \(AFInfo.version), \(EngineTransport.engineVersion)\n")
         }
         if !invocation.following.isEmpty { return try await FollowingRequests(invocation).run() }
-        let input = StandardInput.content(for: invocation)
+        var invocation = invocation
+        let input = try StandardInput.content(for: &invocation)
         if invocation.urlCount > 1 {
             return try await SeveralRequests(invocation, standardInput: input).run()
         }

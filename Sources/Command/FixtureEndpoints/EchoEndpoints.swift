@@ -1,5 +1,6 @@
 // Endpoints that describe the request.
 
+import FireweedTransport
 import Foundation
 
 /// The endpoints `/get`, `/post`, `/put`, `/patch`, `/delete`, `/anything`, `/headers`, `/ip`, `/user-agent`,
@@ -22,6 +23,9 @@ enum EchoEndpoints {
             guard let parts = request.parts else { return .json(["error": "no form"], status: 400) }
             return .json(["parts": parts.map(Self.description)])
         case "response-headers":
+            guard request.query.allSatisfy(Self.mayBeField) else {
+                return .json(["error": "that is no field of a response, or one of its framing"], status: 400)
+            }
             let object = Dictionary(request.query.map { ($0.name, $0.value) }) { "\($0), \($1)" }
             return .json(object, fields: request.query)
         default: return nil
@@ -45,6 +49,12 @@ enum EchoEndpoints {
             : String(data: request.body, encoding: .utf8)
                 ?? "data:application/octet-stream;base64,\(request.body.base64EncodedString())"
         return object
+    }
+
+    /// Whether the server may send a field that a request asks for: framing and connection are the server's own.
+    private static func mayBeField(_ field: (name: String, value: String)) -> Bool {
+        let isOwn = ["content-length", "transfer-encoding", "connection", "trailer"].contains(field.name.lowercased())
+        return field.name.isToken && field.value.staysInLine && !isOwn
     }
 
     private static func description(_ part: FormPart) -> [String: Any] {

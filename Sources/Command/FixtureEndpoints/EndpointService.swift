@@ -72,6 +72,7 @@ extension ReceivedRequest {
             body: request.body, bodyByteCount: request.contentByteCount,
             bodyChecksum: counted?.value ?? checksum(of: request.body))
         receiver = request.receiver
+        isHTTP10 = request.connection?.httpVersion == "HTTP/1.0"
         guard path == "/parts" else { return }
         let type = request.header("Content-Type")?.lowercased() ?? ""
         if type.hasPrefix("multipart/form-data") {

@@ -26,6 +26,8 @@ public struct ReceivedRequest: Sendable {
     /// For `/parts`: the parts of the form; `nil` without a complete form.
     public package(set) var parts: [FormPart]?
 
+    /// Whether the request has the version HTTP/1.0, in which content may end with the connection.
+    package var isHTTP10 = false
     /// The receiver of the content, if the server has chosen one.
     package var receiver: (any ContentReceiver)?
 
@@ -57,6 +59,14 @@ public struct ReceivedRequest: Sendable {
     /// The value of the first parameter of this name.
     public func parameter(_ name: String) -> String? {
         query.first { $0.name == name }?.value
+    }
+
+    /// The number of the first of these parameters, or of `fallback` without one of them, at the nearest end of `range`
+    /// when it is outside; `nil` for text that is no number.
+    package func number(_ names: String..., in range: ClosedRange<Double>, default fallback: Double) -> Double? {
+        guard let text = names.lazy.compactMap({ parameter($0) }).first else { return fallback }
+        guard let number = Double(text), number.isFinite else { return nil }
+        return min(max(number, range.lowerBound), range.upperBound)
     }
 
     /// The cookies of the request.

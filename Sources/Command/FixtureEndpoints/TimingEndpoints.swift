@@ -5,6 +5,8 @@ import Foundation
 /// The endpoints `/status`, `/delay`, `/bytes`, `/stream`, `/stream-bytes`, `/drip` and `/sse`.
 enum TimingEndpoints {
     private static let mostBytes = 16 << 30
+    private static let seconds = 0.0...600
+    private static var noNumber: FixtureResponse { .json(["error": "a parameter is no number"], status: 400) }
 
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
@@ -30,7 +32,7 @@ enum TimingEndpoints {
     }
 
     private static func delay(_ rest: [String], _ request: ReceivedRequest) -> FixtureResponse {
-        guard let seconds = rest.first.flatMap(Double.init), seconds >= 0, seconds <= 600 else {
+        guard let seconds = rest.first.flatMap(Double.init), Self.seconds.contains(seconds) else {
             return .json(["error": "no number of seconds"], status: 400)
         }
         var response = FixtureResponse.json(EchoEndpoints.description(request))
@@ -76,28 +78,31 @@ enum TimingEndpoints {
 
     /// Returns `numbytes` (or `bytes`) bytes, sent over `duration` seconds, after `delay` seconds, with status `code`.
     private static func drip(_ request: ReceivedRequest) -> FixtureResponse {
-        func number(_ names: String..., default fallback: Double) -> Double {
-            names.lazy.compactMap(request.parameter).compactMap(Double.init).first ?? fallback
-        }
-        let count = Int(min(max(number("numbytes", "bytes", default: 10), 0), 10_000_000))
-        let pause = count > 0 ? min(max(number("duration", default: 2), 0), 600) / Double(count) : 0
-        let status = Int(number("code", default: 200))
+        guard let bytes = request.number("numbytes", "bytes", in: 0...10_000_000, default: 10),
+            let duration = request.number("duration", in: seconds, default: 2),
+            let delay = request.number("delay", in: seconds, default: 0),
+            let code = request.number("code", in: 0...1000, default: 200)
+        else { return noNumber }
+        let (count, status) = (Int(bytes), Int(code))
+        let pause = count > 0 ? duration / Double(count) : 0
         guard (200...599).contains(status) else { return .json(["error": "no status"], status: 400) }
         return FixtureResponse(
             status: status, fields: [("Content-Type", "application/octet-stream")],
             body: .pieces(byteCount: count) { number in
                 if number / 2 >= count { return .end }
                 return number % 2 == 0 ? .bytes(Data("*".utf8)) : .wait(pause)
-            }, delay: min(max(number("delay", default: 0), 0), 600))
+            }, delay: delay)
     }
 
     /// Returns the server-sent events 1 to `count` (default 10), without those up to the number in `Last-Event-ID`.
     ///
     /// A pause of `duration` / `count` seconds follows each event; `duration` is `count` / 2 by default.
     private static func events(_ request: ReceivedRequest) -> FixtureResponse {
-        let count = min(max(request.parameter("count").flatMap(Int.init) ?? 10, 0), 100_000)
-        let duration = request.parameter("duration").flatMap(Double.init) ?? Double(count) / 2
-        let pause = count > 0 ? min(max(duration, 0), 600) / Double(count) : 0
+        guard let number = request.number("count", in: 0...100_000, default: 10),
+            let duration = request.number("duration", in: seconds, default: min(number / 2, seconds.upperBound))
+        else { return noNumber }
+        let count = Int(number)
+        let pause = count > 0 ? duration / number : 0
         let first = min(max(request.field("Last-Event-ID").flatMap(Int.init) ?? 0, 0), count)
         return FixtureResponse(
             fields: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],

@@ -21,7 +21,9 @@ struct TargetText: Sendable, Hashable {
         scheme = ""
         authority = ""
         if let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")),
-            rest.utf8[colon...].starts(with: "://".utf8)
+            rest.utf8[colon...].starts(with: "://".utf8),
+            // A path or a query may hold a URL.
+            !rest[..<colon].utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") })
         {
             scheme = rest[..<colon]
             rest = rest[rest.utf8.index(colon, offsetBy: 3)...]

@@ -35,12 +35,24 @@ package struct RequestReader {
                 return (400, "the version is not one of HTTP")
             }
             guard version.hasPrefix("HTTP/1.") else { return (505, "only HTTP/1.1 and HTTP/1.0 are spoken here") }
+            // Origin, absolute and asterisk form (RFC 9112 §3.2); the authority form is for CONNECT alone.
+            let isTarget = target.hasPrefix("/") || !TargetText(target).scheme.isEmpty
+            guard isTarget || method == "CONNECT" || method == "OPTIONS" && target == "*" else {
+                return (400, "the target is neither a path nor a URL")
+            }
             let hostCount = count("Host")
             if hostCount > 1 || hostCount == 0 && version != "HTTP/1.0" {
                 return (400, "there has to be one Host field")
             }
             if count("Transfer-Encoding") > 0, count("Content-Length") > 0 {
                 return (400, "the content has two framings")
+            }
+            let codings = list("Transfer-Encoding")
+            if !codings.isEmpty {
+                guard version != "HTTP/1.0" else { return (400, "HTTP/1.0 has no transfer codings") }
+                guard codings.count == 1, codings[0].isEqualIgnoringASCIICase("chunked") else {
+                    return (501, "the only transfer coding here is chunked")
+                }
             }
             if contentLength == nil { return (400, "Content-Length is not one number") }
             guard has("websocket", in: "Upgrade") else { return nil }
@@ -51,6 +63,15 @@ package struct RequestReader {
             return nil
         }
 
+        /// The elements of all fields of a name whose value is a list (RFC 9110 §5.6.1), the empty ones too.
+        private func list(_ name: String) -> [String] {
+            fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.flatMap {
+                $0.value.split(separator: ",", omittingEmptySubsequences: false).map {
+                    $0.trimmingCharacters(in: .whitespaces)
+                }
+            }
+        }
+
         private func count(_ name: String) -> Int { fields.count { $0.name.isEqualIgnoringASCIICase(name) } }
 
         /// The `Content-Length` (RFC 9112 §6.3): 0 when the head has none or the content is chunked, `nil` when
@@ -59,11 +80,7 @@ package struct RequestReader {
         /// Repeated equal lengths count as one.
         var contentLength: Int? {
             if has("chunked", in: "Transfer-Encoding") { return 0 }
-            let values = fields.filter { $0.name.isEqualIgnoringASCIICase("Content-Length") }.flatMap {
-                $0.value.split(separator: ",", omittingEmptySubsequences: false).map {
-                    $0.trimmingCharacters(in: .whitespaces)
-                }
-            }
+            let values = list("Content-Length")
             guard let first = values.first else { return 0 }
             guard values.allSatisfy({ $0 == first }), first.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
                 return nil
@@ -178,10 +195,12 @@ package struct RequestReader {
         return nil
     }
 
-    /// Parses a field; `nil` for a line without a colon, and for a line whose name is not a token, such as a folded
-    /// line, which begins with a space.
+    /// Parses a field; `nil` for a line without a colon, for a line whose name is not a token, such as a folded line,
+    /// which begins with a space, and for a value with a NUL or a CR (RFC 9110 §5.5).
     private static func field(_ line: String) -> Field? {
-        guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isToken else { return nil }
+        guard let colon = line.firstIndex(of: ":"), String(line[..<colon]).isToken, line.staysInLine else {
+            return nil
+        }
         let value = line[line.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         return Field(name: String(line[..<colon]), value: value)
     }

@@ -12,15 +12,16 @@ struct ResponseSender {
     private let method: HTTPMethod
     /// Whether the client knows content in chunks, as from HTTP/1.1 on (RFC 9112 §7).
     private let allowsChunks: Bool
-    /// Whether the connection ends with this answer, as the request wants it.
+    /// Whether the connection ends with this answer.
     private let isLast: Bool
 
-    init(_ stream: any ServerStream, _ descriptor: Int32, _ head: RequestReader.Head) {
+    /// `closes` ends the connection with this answer, whatever the request wants.
+    init(_ stream: any ServerStream, _ descriptor: Int32, _ head: RequestReader.Head, closes: Bool = false) {
         self.stream = stream
         self.descriptor = descriptor
         method = HTTPMethod(rawValue: head.method)
         allowsChunks = head.version != "HTTP/1.0"
-        isLast = head.isLast
+        isLast = closes || head.isLast
     }
 
     /// Sends an answer; false when the connection is over.

@@ -2,6 +2,7 @@
 
 import COpenSSL
 import Fireweed
+import FireweedTransport
 import Foundation
 import Glibc
 import Synchronization
@@ -21,17 +22,30 @@ final class ServerIdentity: @unchecked Sendable {
         self.context = context
     }
 
-    /// Reads PEM files: a certificate with its chain, and its key.
-    convenience init(certificateFile: String, keyFile: String) throws {
+    /// Reads PEM files: a certificate with its chain, and its key, which may be encrypted.
+    convenience init(certificateFile: String, keyFile: String, passphrase: String?) throws {
         try self.init()
         defer { ERR_clear_error() }
         // The server refuses TLS 1.0 and 1.1, which are deprecated (RFC 8996).
         fw_ssl_ctx_set_minimum_version(context, TLS1_2_VERSION)
-        guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1,
-            SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1
-        else {
+        let secret = KeyPassphrase(passphrase)
+        SSL_CTX_set_default_passwd_cb_userdata(context, Unmanaged.passUnretained(secret).toOpaque())
+        SSL_CTX_set_default_passwd_cb(context) { buffer, size, _, owner in
+            owner.map { Unmanaged<KeyPassphrase>.fromOpaque($0).takeUnretainedValue().copy(to: buffer, size) } ?? -1
+        }
+        let isUsable = withExtendedLifetime(secret) {
+            SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1
+                && SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1
+                && SSL_CTX_check_private_key(context) == 1
+        }
+        SSL_CTX_set_default_passwd_cb_userdata(context, nil)
+        guard isUsable else {
+            let reason =
+                secret.isMissing
+                ? "the key is encrypted, and its passphrase is not given"
+                : ERR_reason_error_string(ERR_peek_last_error()).map { String(cString: $0) } ?? "unknown error"
             throw MockServerError(
-                description: "cannot speak TLS with this certificate: \(certificateFile), \(keyFile)")
+                description: "cannot speak TLS with this certificate: \(certificateFile), \(keyFile): \(reason)")
         }
     }
 
@@ -99,6 +113,25 @@ final class ServerIdentity: @unchecked Sendable {
     }
 
     deinit { SSL_CTX_free(context) }
+}
+
+/// The passphrase of a key, for OpenSSL, which would ask at the terminal without one.
+private final class KeyPassphrase {
+    private let bytes: [UInt8]?
+    /// Whether a passphrase was needed, and there was none.
+    private(set) var isMissing = false
+
+    init(_ text: String?) {
+        bytes = text.map { Array($0.utf8) }
+    }
+
+    /// Returns the number of copied bytes, or -1 for none.
+    func copy(to buffer: UnsafeMutablePointer<CChar>?, _ size: Int32) -> Int32 {
+        isMissing = bytes == nil
+        guard let bytes, let buffer, bytes.count <= Int(size) else { return -1 }
+        UnsafeMutableRawBufferPointer(start: buffer, count: Int(size)).checkedCopy(from: bytes)
+        return Int32(bytes.count)
+    }
 }
 
 /// An OCSP response that is stapled to a server's certificate.

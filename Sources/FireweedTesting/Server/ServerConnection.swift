@@ -194,7 +194,11 @@ final class ServerConnection: @unchecked Sendable {
         _ request: RecordedRequest, with response: MockResponse, _ head: RequestReader.Head, _ stream: any ServerStream
     ) -> Bool {
         server?.notifyObserver(of: request, status: response.status)
-        _ = ResponseSender(stream, descriptor, head).send(response)
+        var response = response
+        if service != nil, !response.fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Date") }) {
+            response.fields.append(Field(name: "Date", value: HTTPDate.text(of: Date())))
+        }
+        _ = ResponseSender(stream, descriptor, head, closes: true).send(response)
         lingeringClose(stream)
         return false
     }
@@ -241,9 +245,9 @@ final class ServerConnection: @unchecked Sendable {
         _ trailers: [Field] = []
     ) -> RecordedRequest {
         let scheme = identity == nil ? "http" : "https"
-        let isAbsolute = head.target.contains("://")
-        let url =
-            isAbsolute ? head.target : "\(scheme)://\(head.value("Host") ?? "localhost")\(head.target)"
+        // A target that begins with a slash is a path, whatever its query holds (RFC 9112 §3.2.1).
+        let isAbsolute = !TargetText(head.target).scheme.isEmpty
+        let url = isAbsolute ? head.target : "\(scheme)://\(head.value("Host") ?? "localhost")\(head.target)"
         return RecordedRequest(
             method: head.method, url: url, fields: head.fields, body: content, isWebSocket: isWebSocket,
             wireBytes: wireBytes, trailers: trailers, connection: recorded)

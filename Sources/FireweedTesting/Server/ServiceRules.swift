@@ -23,14 +23,15 @@ package struct ServiceRules: Sendable {
 
 /// The certificate of a ``MockServer`` that runs for long.
 package enum ServiceCertificate: Sendable {
-    /// PEM files: the certificate with its chain, and the key.
-    case files(certificate: String, key: String)
+    /// PEM files: the certificate with its chain, and the key with its passphrase, if it is encrypted.
+    case files(certificate: String, key: String, passphrase: String?)
     /// A new certificate for these subject alternative names, in OpenSSL's notation, such as `DNS:localhost`.
     case issued(by: KeptAuthority, names: [String])
 
     func identity() throws -> ServerIdentity {
         switch self {
-        case .files(let certificate, let key): try ServerIdentity(certificateFile: certificate, keyFile: key)
+        case .files(let certificate, let key, let passphrase):
+            try ServerIdentity(certificateFile: certificate, keyFile: key, passphrase: passphrase)
         case .issued(let authority, let names): try authority.identity(for: names)
         }
     }

@@ -116,12 +116,13 @@ enum ArgumentParser {
         var invocation = invocation
         var (port, folder): (UInt16?, String?)
         for word in words {
-            if port == nil, word.allSatisfy(\.isNumber) {
+            if port == nil, !word.isEmpty, word.allSatisfy(\.isNumber) {
                 guard let number = UInt16(word) else {
                     throw UsageError(message: "a port is a number from 0 to 65535, and not \(word)")
                 }
                 port = number
             } else if folder == nil {
+                guard !word.isEmpty else { throw UsageError(message: "the name of the folder is empty") }
                 folder = word
             } else {
                 throw UsageError(message: "usage: fireweed serve [OPTIONS] [PORT] [FOLDER]")

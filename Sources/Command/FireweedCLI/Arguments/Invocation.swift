@@ -101,6 +101,8 @@ struct Invocation: Sendable, Equatable {
     var timeout: Double? = 60
     var connectTimeout: Double?
     var maximumTime: Double?
+    /// The part of `maximumTime` that standard input has taken before the request begins.
+    var secondsBeforeSending = 0.0
     var followsRedirects = true
     var checksStatus = false
     var isInsecure = false

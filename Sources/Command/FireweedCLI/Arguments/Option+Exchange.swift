@@ -201,7 +201,8 @@ extension Option {
         Option(
             names: ["--cache"], group: .connection, effect: .flag { $0.usesCache = true },
             example: "fireweed --cache -v api.example/list",
-            help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered.",
+            help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered. Content that "
+                + "goes to a file (-o, -d, --save) is not kept.",
             scope: .anyRequest),
     ]
 

@@ -41,7 +41,7 @@ extension Option {
         Option(
             names: ["--cert-key-pass"], group: .trust, effect: .text("PASSPHRASE") { $0.keyPassphrase = $1 },
             example: "fireweed --cert me.p12 --cert-key-pass secret https://api.example/",
-            help: "The private key's passphrase.", scope: .handshake),
+            help: "The private key's passphrase.", scope: [.handshake, .serve]),
         Option(
             names: ["--cert-type"], group: .trust,
             effect: .choice("PEM|P12", [("pem", Invocation.CertificateType.pem), ("p12", .p12)]) {

@@ -80,7 +80,7 @@ struct CURLContent: Sendable, Equatable {
         guard piece.form != .raw, piece.value.first == UInt8(ascii: "@") else { return piece.value }
         let path = String(decoding: piece.value.dropFirst(), as: UTF8.self)
         let content = try LocalFile.data(path)
-        return piece.form == .text ? content.filter { ![0x0D, 0x0A, 0x00].contains($0) } : Array(content)
+        return piece.form == .text ? content.filter { $0 != 0x0D && $0 != 0x0A && $0 != 0 } : Array(content)
     }
 
     /// Encodes a value of `--data-urlencode`: `content`, `=content`, `name=content`, `@file` or `name@file`.
@@ -105,12 +105,16 @@ struct CURLContent: Sendable, Equatable {
 
     /// Percent-encodes all characters except RFC 3986's unreserved ones.
     static func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.flatMap { byte -> [UInt8] in
+        let digits = Array("0123456789ABCDEF".utf8)
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(bytes.count)
+        for byte in bytes {
             switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: [byte]
-            default: Array(String(format: "%%%02X", byte).utf8)
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: encoded.append(byte)
+            default: encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }
         }
+        return encoded
     }
 
     // MARK: Forms

@@ -119,6 +119,7 @@ extension CURLRow {
             $0.checksStatus = $2
             $1.hidesFailures = $2
         },
+        .flag("progress-meter") { $1.showsMeter = $2 },
         .flag("silent", "s") { $1.isSilent = $2 }, .flag("show-error", "S") { $1.showsErrors = $2 },
         .flag("suppress-connect-headers") { $1.hidesTunnelHeads = $2 },
         .flag("fail-with-body") { $0.failsWithContent = $2 },
@@ -219,7 +220,7 @@ extension CURLRow {
     private static let ignoredRows: [CURLRow] =
         ignored([
             ("buffer", "N"), ("progress-bar", "#"),
-            ("progress-meter", nil), ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
+            ("styled-output", nil), ("trace-time", nil), ("disable", "q"), ("keepalive", nil),
             ("tcp-nodelay", nil), ("npn", nil), ("sessionid", nil), ("parallel-immediate", nil),
             ("http0.9", nil), ("false-start", nil), ("tcp-fastopen", nil), ("use-ascii", "B"),
             // For other protocols and other TLS libraries.

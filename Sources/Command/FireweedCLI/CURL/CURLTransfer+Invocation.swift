@@ -78,17 +78,16 @@ extension CURLTransfer {
         }
     }
 
-    /// Whether a URL has brackets or braces that are not escaped, other than the brackets of an IPv6 address.
+    /// Whether a URL has brackets or braces that are not escaped; `URLGlob` leaves the brackets of an IPv6 address as
+    /// they are.
     private static func hasPattern(_ text: String) -> Bool {
-        let start = CURLScheme.end(of: text)?.upperBound ?? text.startIndex
-        let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
         var isEscaped = false
         for index in text.indices {
             if isEscaped {
                 isEscaped = false
             } else if text[index] == "\\" {
                 isEscaped = true
-            } else if text[index] == "{" || text[index] == "[" && index >= end {
+            } else if text[index] == "{" || text[index] == "[" {
                 return true
             }
         }

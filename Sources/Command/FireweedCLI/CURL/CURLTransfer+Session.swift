@@ -220,8 +220,7 @@ extension CURLTransfer {
             }
         }
         guard let file, !replacesFiles, offset == nil else { return file }
-        let names = [file] + (1...99).map { "\(file).\($0)" }
-        guard let free = names.first(where: { !manager.fileExists(atPath: $0) }) else {
+        guard let free = FileName.numbered(file) else {
             throw OutputError(errorDescription: "\(file) is there, and all names beside it too")
         }
         return free

@@ -70,6 +70,8 @@ struct CURLTransfer: Sendable, Equatable {
     /// Whether nothing is printed on standard error (`-s`), except failures with `-S`.
     var isSilent = false
     var showsErrors = false
+    /// Whether the progress of a download may be drawn (`--progress-meter`).
+    var showsMeter = true
 
     /// The outputs of `-o` and `-O`: the first for the first URL, and so on.
     var outputs: [Output] = []

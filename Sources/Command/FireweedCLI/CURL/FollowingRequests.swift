@@ -10,7 +10,15 @@ struct FollowingRequests {
     init(_ invocation: Invocation) {
         var first = invocation
         first.following = []
-        invocations = [first] + invocation.following
+        var all = [first] + invocation.following
+        // curl has these two for the whole command.
+        let isSilent = all.contains { $0.curl?.isSilent == true }
+        let showsErrors = all.contains { $0.curl?.showsErrors == true }
+        for index in all.indices {
+            all[index].curl?.isSilent = isSilent
+            all[index].curl?.showsErrors = showsErrors
+        }
+        invocations = all
     }
 
     /// Sends all requests; the exit code is the first that is not 0, or that of an interruption, which ends the run.
@@ -18,7 +26,7 @@ struct FollowingRequests {
         var (code, cookies): (ExitCode, [HTTPCookie]) = (.success, [])
         for var invocation in invocations {
             invocation.curl?.earlierCookies = cookies.map { CURLTransfer.EarlierCookie($0) }
-            let input = StandardInput.content(for: invocation)
+            let input = try StandardInput.content(for: &invocation)
             let (next, storage) = try await Self.run(invocation, input)
             if code == .success { code = next }
             if next.isInterruption { return next }

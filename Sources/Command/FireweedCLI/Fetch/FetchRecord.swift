@@ -73,13 +73,14 @@ struct FetchRecord: Sendable {
         return line.bytes
     }
 
-    /// Returns content that is text in UTF-8 or in the character set that it declares; `nil` for other content.
+    /// Returns content that is text in the character set that it declares, or in UTF-8; `nil` for other content.
     private func text(of content: Data) -> String? {
-        if let text = String(validating: content, as: UTF8.self) { return text }
-        guard CharacterSetDecoder.name(of: content, type: contentType).uppercased() != "UTF-8",
+        if CharacterSetDecoder.name(of: content, type: contentType).uppercased() != "UTF-8",
             let text = MessageText.text(content, type: contentType, charset: nil), !text.contains("\u{FFFD}")
-        else { return nil }
-        return text
+        {
+            return text
+        }
+        return String(validating: content, as: UTF8.self)
     }
 
     /// Adds the time of all attempts and two times of the last exchange: to connect, and from the request to the
@@ -142,5 +143,28 @@ private struct RecordLine {
 
     mutating func end(with text: String = "}\n") {
         bytes.append(contentsOf: text.utf8)
+        escapeControls()
+    }
+
+    /// Writes DEL and the C1 control characters as escapes: they can only be in strings, and could steer a terminal.
+    private mutating func escapeControls() {
+        func control(at index: Int) -> UInt8? {
+            if bytes[index] == 0x7F { return 0x7F }
+            guard bytes[index] == 0xC2, index + 1 < bytes.count, bytes[index + 1] < 0xA0 else { return nil }
+            return bytes[index + 1]
+        }
+        guard bytes.indices.contains(where: { control(at: $0) != nil }) else { return }
+        var escaped: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if let control = control(at: index) {
+                escaped += Array("\\u00\(String(control, radix: 16))".utf8)
+                index += control == 0x7F ? 1 : 2
+            } else {
+                escaped.append(bytes[index])
+                index += 1
+            }
+        }
+        bytes = escaped
     }
 }

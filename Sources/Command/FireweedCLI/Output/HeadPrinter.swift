@@ -28,12 +28,11 @@ struct HeadPrinter: Sendable {
         case .sent(let exchange):
             if parts.contains("H") { write(text.head(exchange.request), for: "H") }
             if exchange.hasRequestContent, !contentText.isEmpty { write(contentText, for: "B") }
-        case .intermediate(let exchange):
-            guard showsAll, parts.contains("h"), !(hidesTunnels && exchange.isTunnel && !errorParts.contains("h"))
-            else {
-                return
-            }
-            exchange.responses.forEach(writeResponse)
+        case .intermediate(let exchange, let isOfEarlierAttempt):
+            guard showsAll, parts.contains("h") else { return }
+            // A program reads the head before the content, so it gets none of a response without its content.
+            let isHidden = hidesTunnels && exchange.isTunnel || isRaw && isOfEarlierAttempt
+            if !isHidden || errorParts.contains("h") { exchange.responses.forEach(writeResponse) }
         }
     }
 

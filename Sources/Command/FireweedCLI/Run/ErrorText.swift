@@ -62,20 +62,23 @@ struct ErrorText {
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
         let transaction = metrics?.transactionMetrics.last
         let isConnected = transaction.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
-        var limits: [(limit: Double, text: String, option: String)] = []
-        if let limit = invocation.timeout { limits = [(limit, "nothing came for", "--timeout")] }
+        var limits: [(limit: Double, text: String)] = []
+        if let limit = invocation.timeout { limits = [(limit, "nothing came for \(seconds(limit)) (--timeout)")] }
         if !isConnected, let limit = invocation.connectTimeout, limit < invocation.timeout ?? .infinity {
-            limits.insert((limit, "there was no connection after", "--connect-timeout"), at: 0)
+            limits.insert((limit, "there was no connection after \(seconds(limit)) (--connect-timeout)"), at: 0)
         }
         if let limit = invocation.maximumTime {
-            limits.insert((limit, "the whole took longer than", "--max-time"), at: 0)
+            limits.insert((limit - invocation.secondsBeforeSending, wholeTimeOut(limit)), at: 0)
         }
         let elapsed = metrics?.taskInterval.duration ?? 0
         let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit }
         // If no option sets a limit, the kernel's time-out expired.
         guard let over else { return "the other side did not answer in time" }
-        return "\(over.text) \(seconds(over.limit)) (\(over.option))"
+        return over.text
     }
+
+    /// The message of an expired limit on the whole.
+    static func wholeTimeOut(_ limit: Double) -> String { "the whole took longer than \(seconds(limit)) (--max-time)" }
 
     /// Returns a hint at an option for a failure because of a certificate; `nil` for other failures of TLS.
     private static func trustHint(for error: AFError, _ text: String, _ invocation: Invocation?) -> String? {

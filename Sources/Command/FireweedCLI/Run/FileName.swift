@@ -24,6 +24,12 @@ enum FileName {
         return folder.appendingPathComponent(candidate)
     }
 
+    /// Returns a path that is free: this one, or as curl names files, with `.1` to `.99` behind it; `nil` if all of
+    /// them are taken.
+    static func numbered(_ path: String) -> String? {
+        ([path] + (1...99).map { "\(path).\($0)" }).first { take(URL(fileURLWithPath: $0).path) }
+    }
+
     /// Releases a name that a refused attempt of a download has reserved.
     static func giveBack(_ file: URL) {
         _ = given.withLock { $0.remove(file.path) }

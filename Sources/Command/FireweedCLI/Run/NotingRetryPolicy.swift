@@ -14,6 +14,8 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     private let leastDelay: Double
     /// Whether the content can be read only once.
     private let isReadOnce: Bool
+    /// Tells the heads of one attempt from those of the next.
+    private let recorder: WireRecorder?
     /// Whether the message that there is no retry was printed: the policy may be asked more than once.
     private let hasRefused = Atomic(false)
     /// The retries that `isRetried(_:for:)` has decided on and that have not begun, by the identifiers of the requests.
@@ -26,12 +28,12 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     /// wait without `delay`.
     init(
         limit: UInt, methods: Set<HTTPMethod>, statuses: Set<Int>, delay: Double?, scale: Double, isQuiet: Bool,
-        isSilent: Bool, isReadOnce: Bool,
-        options: RetryOptions
+        isSilent: Bool, isReadOnce: Bool, recorder: WireRecorder?, options: RetryOptions
     ) {
         self.isQuiet = isQuiet
         self.isSilent = isSilent
         self.isReadOnce = isReadOnce
+        self.recorder = recorder
         leastDelay = delay ?? 0
         var options = options
         if let delay {
@@ -103,6 +105,7 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
                 let time = String(format: "%.1f", seconds)
                 Terminal.tell("fireweed: \(cause); retry \(count + 1) of \(limit) in \(time) s\n")
             }
+            self.recorder?.noteRetry()
             completion(.retryWithDelay(seconds))
         }
     }

@@ -19,7 +19,8 @@ extension RequestRunner {
         let hasHeads = invocation.curl?.includesHeads == true
         let completion = await withCheckedContinuation { continuation in
             request.onHTTPResponse(on: growth.queue) { [self, weak request] response in
-                growth.begin(response, heads: hasHeads ? request.map(receivedHeads) ?? [] : [])
+                let heads = hasHeads ? request.map { receivedHeads(of: $0, inLastAttempt: true) } : nil
+                growth.begin(response, heads: heads ?? [])
             }
             request.responseStream(on: growth.queue) { stream in
                 switch stream.event {

@@ -41,7 +41,7 @@ extension RequestRunner {
         do {
             saved = try savedFile(response, place)
             if let saved, invocation.curl?.includesHeads == true, let path = invocation.outputFile {
-                try CURLAppendedFile.write(receivedHeads(of: task), saved, to: path)
+                try CURLAppendedFile.write(receivedHeads(of: task, inLastAttempt: true), saved, to: path)
             }
         } catch {
             Terminal.tell("fireweed: what came cannot be saved: \(error.plainText)\n")
@@ -94,14 +94,20 @@ extension RequestRunner {
                 return (FileManager.default.temporaryDirectory.appendingPathComponent(name), .waitForValidation)
             }
             guard let given else {
-                // As with `-O`, a name from the URL replaces an existing file; a name from the server does not.
-                if curl != nil, response.value(forHTTPHeaderField: "Content-Disposition") == nil {
-                    let name = SuggestedFileName.sanitised(url.lastPathComponent) ?? "download"
-                    return (folder.appendingPathComponent(name), [.removePreviousFile, .waitForValidation])
+                // As with `-O`, a name from the URL replaces an existing file, without `--no-clobber`; a name from the
+                // server does not.
+                let isNamedByURL = curl != nil && response.value(forHTTPHeaderField: "Content-Disposition") == nil
+                let named = folder.appendingPathComponent(
+                    SuggestedFileName.sanitised(url.lastPathComponent) ?? "download")
+                if isNamedByURL, curl?.replacesFiles == true {
+                    return (named, [.removePreviousFile, .waitForValidation])
                 }
                 let file = taken.withLock { taken in
                     if let taken { FileName.giveBack(taken) }
-                    let file = FileName.free(for: response, url: url, in: folder)
+                    let numbered = isNamedByURL ? FileName.numbered(named.path) : nil
+                    let file =
+                        numbered.map { folder.appendingPathComponent(URL(fileURLWithPath: $0).lastPathComponent) }
+                        ?? FileName.free(for: response, url: url, in: folder)
                     taken = file
                     return file
                 }

@@ -88,7 +88,9 @@ extension RequestRunner {
         if let target = invocation.refusedTarget(of: outcome.response) {
             return (.failure, "the redirect to \(target.absoluteString) may not be followed (--proto)")
         }
-        let isRefused = invocation.failsWithStatus && !invocation.isSuccess(status)
+        // curl takes a 416 for a part to mean that the file is complete.
+        let isComplete = status == 416 && invocation.curl?.offset != nil
+        let isRefused = invocation.failsWithStatus && !invocation.isSuccess(status) && !isComplete
         let code = isRefused ? ExitCode(status: status) : .success
         if let refusal = outcome.refusal { return (code == .success ? .failure : code, refusal) }
         // An error of the server has other content: its status is what scripts ask for.

@@ -149,9 +149,10 @@ extension RequestRunner {
         return request.responseHead.map { WireRecorder.Exchange(status: $0.status, lines: $0.receivedLines) }
     }
 
-    /// The heads of a request's responses so far; beside other requests, those before the last one once it has ended.
-    func receivedHeads(of request: Request) -> [[UInt8]] {
-        guard isParallel else { return recorder?.heads ?? [] }
+    /// The heads of a request's responses so far, of all attempts or of the last one; beside other requests, those of
+    /// the last attempt, and before the last one once it has ended.
+    func receivedHeads(of request: Request, inLastAttempt: Bool = false) -> [[UInt8]] {
+        guard isParallel else { return recorder?.heads(inLastAttempt: inLastAttempt) ?? [] }
         let ended = request.metrics?.transactionMetrics.compactMap { exchange in
             exchange.response.map {
                 WireRecorder.Exchange(status: $0.statusCode, lines: Array(exchange.responseHeadData ?? Data()))
@@ -179,7 +180,10 @@ extension RequestRunner {
     }
 
     /// Whether a progress bar can be drawn, and is wanted.
-    var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet && invocation.parallelCount == 1 }
+    var canShowMeter: Bool {
+        let isUnwanted = invocation.curl.map { $0.isSilent || !$0.showsMeter } ?? invocation.isQuiet
+        return Terminal.canDraw && !isUnwanted && !invocation.isQuiet && invocation.parallelCount == 1
+    }
 
     /// Makes the printer of the content: a pipe gets the unchanged bytes as they arrive, unless an option changes this.
     ///

@@ -98,9 +98,9 @@ struct ServeRunner {
     /// Returns the certificate that the options ask for; `nil` for clear text.
     private func certificate(_ authority: KeptAuthority?, for socket: ListeningSocket) throws -> ServiceCertificate? {
         if let authority { return .issued(by: authority, names: socket.certificateNames) }
-        guard let file = invocation.certificateFile else { return nil }
+        guard let (file, passphrase) = IdentityMaker.certificate(of: invocation) else { return nil }
         let key = invocation.keyFile ?? file
         for path in [file, key] { _ = try LocalFile.isRegular(path) }
-        return .files(certificate: file, key: key)
+        return .files(certificate: file, key: key, passphrase: passphrase)
     }
 }

@@ -102,10 +102,12 @@ struct ServedFolder: Sendable {
 
     /// Returns the names in a folder, as a page of links for browsers and as lines for other clients.
     private func list(_ folder: String, _ request: ReceivedRequest) -> FixtureResponse {
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-            .sorted().compactMap { name in
-                entry(at: "\(folder)/\(name)").map { $0.isFolder ? name + "/" : name }
-            }
+        guard let found = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            return .text("cannot be read\n", status: 403)
+        }
+        let names = found.sorted().compactMap { name in
+            entry(at: "\(folder)/\(name)").map { $0.isFolder ? name + "/" : name }
+        }
         let fields = [(name: "Vary", value: "Accept")]
         guard request.field("Accept")?.contains("text/html") == true else {
             return .text(names.map { $0 + "\n" }.joined(), fields: fields)

@@ -39,7 +39,7 @@ enum SessionMaker {
             responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
             asyncResponseStore: sharedCache)
         options.cookiesFollowFields = invocation.curl != nil
-        let retryPolicy = retryPolicy(for: invocation, plan: plan)
+        let retryPolicy = retryPolicy(for: invocation, plan: plan, observer)
         let recorder = invocation.archiveFile.map { _ in HARRecorder(includesContent: true) }
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
@@ -69,7 +69,9 @@ enum SessionMaker {
         URLCache.shared = URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "/dev/null")
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = invocation.timeout ?? 0
-        if let seconds = invocation.maximumTime { configuration.timeoutIntervalForResource = seconds }
+        if let seconds = invocation.maximumTime {
+            configuration.timeoutIntervalForResource = max(0.001, seconds - invocation.secondsBeforeSending)
+        }
         configuration.urlCache = nil
         if invocation.parallelCount > 1 { configuration.httpMaximumConnectionsPerHost = invocation.parallelCount }
         // The default fields are not used: they look up the program's name in its bundle, which takes a millisecond.
@@ -84,8 +86,7 @@ enum SessionMaker {
         var options = TransportOptions()
         options.wireObserver = observer
         options.fieldWriting = plan.fieldWriting
-        // Content for a file stays coded, except with `--cache`: a later run may print the stored response, so it is
-        // stored decoded.
+        // Content for a file stays coded, except with `--cache`: it may come from a response that is stored decoded.
         options.decodesContent = invocation.asksForCodings || invocation.usesCache
         options.httpVersion = invocation.httpVersion
         options.connectTimeout = invocation.connectTimeout.map { .seconds($0) }
@@ -201,7 +202,9 @@ enum SessionMaker {
 
     /// Makes the policy of `--retry`: it waits as a server asks, up to a limit, and retries a request that was never
     /// sent, whatever the method.
-    private static func retryPolicy(for invocation: Invocation, plan: RequestPlan) -> NotingRetryPolicy? {
+    private static func retryPolicy(
+        for invocation: Invocation, plan: RequestPlan, _ recorder: WireRecorder?
+    ) -> NotingRetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
         // A longer --retry-delay allows as long a wait; curl waits for as long as the server asks.
         let longest = invocation.retriesAsCURL ? 1e9 : max(60, invocation.retryDelay ?? 0)
@@ -218,7 +221,7 @@ enum SessionMaker {
             scale: invocation.retriesAsCURL ? 1 : RetryPolicy.defaultExponentialBackoffScale,
             isQuiet: invocation.isQuiet || invocation.curl?.isSilent == true,
             isSilent: invocation.curl.map { $0.isSilent && !$0.showsErrors } ?? false,
-            isReadOnce: isReadOnce(plan.content, invocation), options: options)
+            isReadOnce: isReadOnce(plan.content, invocation), recorder: recorder, options: options)
     }
 
     private static func isReadOnce(_ content: RequestPlan.Content, _ invocation: Invocation) -> Bool {

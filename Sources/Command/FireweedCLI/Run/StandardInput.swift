@@ -4,6 +4,12 @@ import CommandLanguage
 import Foundation
 import Glibc
 
+/// Standard input had not ended at the limit on the whole (`--max-time`).
+struct InputTimeOut: Error {
+    /// The limit.
+    let seconds: Double
+}
+
 /// Reads the content that is piped or redirected into the command.
 enum StandardInput {
     /// The content, or where to read it.
@@ -26,14 +32,15 @@ enum StandardInput {
 
     /// The most bytes of content that are kept in memory; longer content is read as it is sent.
     private static let memoryLimit = 1 << 20
-    /// Milliseconds without content after which a message says what the command waits for.
-    private static let timeoutMilliseconds: Int32 = 10_000
+    /// The time without content after which a message says what the command waits for.
+    private static let timeout = Duration.seconds(10)
 
     /// Returns the content of standard input if it is a file, a pipe or a socket, or an option names it, and no other
     /// content is given; otherwise, and if it is empty, `nil`.
     ///
-    /// Waits for the end of standard input, or until more has arrived than is kept in memory.
-    static func content(for invocation: Invocation) -> Content? {
+    /// Waits for the end of standard input, or until more has arrived than is kept in memory; what the wait takes is
+    /// noted in the invocation, since it counts for the limit on the whole. Throws `InputTimeOut` at that limit.
+    static func content(for invocation: inout Invocation) throws -> Content? {
         guard !invocation.ignoresStandardInput, !invocation.goesOn, invocation.rawBody == nil,
             invocation.curl.map(\.uploadsStandardInput) ?? true, !invocation.items.contains(where: \.isData),
             invocation.uploadFile == nil || invocation.uploadFile == "-",
@@ -41,10 +48,16 @@ enum StandardInput {
         else { return nil }
         let limit = invocation.isStreamed ? 1 : memoryLimit
         if kind == S_IFREG, let file = file(longerThan: limit) { return .file(file) }
-        announceWaiting()
+        let start = ContinuousClock.now
+        defer { invocation.secondsBeforeSending = (ContinuousClock.now - start) / .seconds(1) }
+        let end = invocation.maximumTime.map { start + .seconds($0) }
+        if try !waits(until: min(start + timeout, end ?? start + timeout), invocation.maximumTime, end) {
+            Terminal.tell("fireweed: waiting for content on standard input; --ignore-stdin sends none\n")
+        }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while bytes.count < limit {
+            if let end { _ = try waits(until: end, invocation.maximumTime, end) }
             let count = readPiece(&buffer)
             guard count > 0 else { return bytes.isEmpty ? nil : .data(Data(bytes)) }
             bytes += buffer.prefix(count)
@@ -62,10 +75,21 @@ enum StandardInput {
         return access(path, R_OK) == 0 ? URL(fileURLWithPath: path, isDirectory: false) : nil
     }
 
-    private static func announceWaiting() {
-        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        guard poll(&input, 1, timeoutMilliseconds) == 0 else { return }
-        Terminal.tell("fireweed: waiting for content on standard input; --ignore-stdin sends none\n")
+    /// Waits until there is content, or the end of it; false when there is none at `moment`.
+    ///
+    /// Throws `InputTimeOut` when that is `end`, the end of the `limit` on the whole.
+    private static func waits(
+        until moment: ContinuousClock.Instant, _ limit: Double?, _ end: ContinuousClock.Instant?
+    ) throws -> Bool {
+        while true {
+            let left = (moment - .now) / .milliseconds(1)
+            var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            let count = poll(&input, 1, Int32(min(max(left.rounded(.up), 0), 1_000_000)))
+            if count > 0 || count < 0 && errno != EINTR { return true }
+            guard ContinuousClock.now >= moment else { continue }
+            if let limit, moment == end { throw InputTimeOut(seconds: limit) }
+            return false
+        }
     }
 
     /// Reads with read(2): Foundation's own reading ends the process if a signal interrupts it.

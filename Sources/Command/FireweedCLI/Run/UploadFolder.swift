@@ -1,5 +1,6 @@
 // The folder that `fireweed serve --uploads` puts files into.
 
+import CLinux
 import FireweedTesting
 import FixtureEndpoints
 import Foundation
@@ -12,7 +13,7 @@ struct UploadFolder: Sendable {
     /// The most bytes that a file may have.
     let limit: Int
 
-    /// The prefix of the names of incomplete files.
+    /// The prefix of the names of incomplete files, where a file has to have a name.
     static let partialPrefix = ".fireweed-upload-"
 
     /// Accepts or refuses a PUT before its content arrives.
@@ -31,10 +32,17 @@ struct UploadFolder: Sendable {
         guard request.field("If-Match") == nil else { return Self.refusal(412, "only new files are taken") }
         // A part of a file must not be stored as the whole file (RFC 9110 §14.5).
         guard request.field("Content-Range") == nil else { return Self.refusal(400, "only whole files are taken") }
+        // The coding would be forgotten, and the file be unreadable (RFC 9110 §15.5.16).
+        let codings = request.values(ofField: "Content-Encoding").filter { $0.lowercased() != "identity" }
+        guard codings.isEmpty else { return Self.refusal(415, "only content without a coding is taken") }
         // With two lengths, the end of the content is ambiguous (RFC 9112 §6.3).
         let lengths = Set(request.values(ofField: "Content-Length"))
         guard lengths.count <= 1, lengths.isEmpty || request.field("Transfer-Encoding") == nil else {
             return Self.refusal(400, "the content has more than one length")
+        }
+        // Without a length, content of HTTP/1.0 ends with the connection, which cannot be told from a loss.
+        guard !request.isHTTP10 || !lengths.isEmpty else {
+            return Self.refusal(411, "Content-Length is missing")
         }
         if let length = lengths.first.flatMap({ Int($0) }), length > limit {
             return Self.refusal(413, "the file is longer than \(limit) bytes")
@@ -73,7 +81,8 @@ final class UploadedFile: ContentReceiver {
     private let folder: Int32
     private let descriptor: Int32
     private let name: String
-    private let partialName: String
+    /// The name of the incomplete file on a file system without files that have no name; `nil` elsewhere.
+    private let partialName: String?
     private let limit: Int
     private let progress = Mutex(Progress())
 
@@ -84,9 +93,20 @@ final class UploadedFile: ContentReceiver {
     }
 
     /// Makes an empty file in `folder`, a descriptor that this object closes, even on failure; `nil` if that fails.
+    ///
+    /// The file has no name, so that nothing is left of it however the process ends (open(2), `O_TMPFILE`).
     init?(in folder: Int32, name: String, limit: Int) {
-        partialName = UploadFolder.partialPrefix + String(UInt64.random(in: 0 ... .max), radix: 36)
-        let descriptor = openat(folder, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        // Glibc's macro is not imported; its value is made of two flags.
+        let unnamed = 0o20_000_000 | O_DIRECTORY
+        var descriptor = openat(folder, ".", O_WRONLY | unnamed | O_CLOEXEC, 0o644)
+        if descriptor >= 0, access(Self.path(of: descriptor), F_OK) == 0 {
+            partialName = nil
+        } else {
+            if descriptor >= 0 { close(descriptor) }
+            let name = UploadFolder.partialPrefix + String(UInt64.random(in: 0 ... .max), radix: 36)
+            descriptor = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+            partialName = name
+        }
         guard descriptor >= 0 else {
             close(folder)
             return nil
@@ -95,10 +115,13 @@ final class UploadedFile: ContentReceiver {
     }
 
     deinit {
-        unlinkat(folder, partialName, 0)
+        if let partialName { unlinkat(folder, partialName, 0) }
         close(descriptor)
         close(folder)
     }
+
+    /// The path under which the kernel shows a file that is open.
+    private static func path(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
         progress.withLock { progress in
@@ -127,7 +150,13 @@ final class UploadedFile: ContentReceiver {
         if let failure = progress.withLock({ $0.failure }) {
             return .text(failure.reason + "\n", status: failure.status)
         }
-        guard linkat(folder, partialName, folder, name, 0) == 0 else {
+        let linked =
+            if let partialName {
+                linkat(folder, partialName, folder, name, 0)
+            } else {
+                linkat(AT_FDCWD, Self.path(of: descriptor), folder, name, AT_SYMLINK_FOLLOW)
+            }
+        guard linked == 0 else {
             let isThere = errno == EEXIST
             let reason = isThere ? "\(name) is there already" : String(cString: strerror(errno))
             return .text(reason + "\n", status: isThere ? 409 : 500)

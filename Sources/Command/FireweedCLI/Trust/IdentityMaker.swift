@@ -10,9 +10,7 @@ enum IdentityMaker {
     ///
     /// Throws `UsageError`.
     static func identity(for invocation: Invocation) throws -> ClientIdentity? {
-        guard let text = invocation.certificateFile else { return nil }
-        let (file, given) = invocation.keyPassphrase == nil ? split(text) : (text, nil)
-        let passphrase = given ?? invocation.keyPassphrase
+        guard let (file, passphrase) = certificate(of: invocation) else { return nil }
         _ = try LocalFile.isRegular(file)
         if let keyFile = invocation.keyFile { _ = try LocalFile.isRegular(keyFile) }
         let url = URL(fileURLWithPath: file)
@@ -31,6 +29,12 @@ enum IdentityMaker {
             throw UsageError(message: "the client certificate cannot be used: \(Self.text(of: error))")
         }
         return identity
+    }
+
+    /// The file of `--cert` and the passphrase of its key; `nil` without the option.
+    static func certificate(of invocation: Invocation) -> (file: String, passphrase: String?)? {
+        guard let text = invocation.certificateFile else { return nil }
+        return invocation.keyPassphrase.map { (text, $0) } ?? split(text)
     }
 
     private static func text(of error: any Error) -> String {

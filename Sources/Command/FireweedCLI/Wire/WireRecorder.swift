@@ -56,6 +56,8 @@ final class WireRecorder: WireObserver {
     }
 
     private let exchanges = Mutex<[Exchange]>([])
+    /// The number of exchanges before the last attempt.
+    private let earlierCount = Mutex(0)
     private let queue = DispatchQueue(label: "fireweed.output")
     /// Prints, on `queue`, each request that was sent, and the responses before a further request.
     private let printer: Mutex<HeadPrinter>
@@ -64,7 +66,7 @@ final class WireRecorder: WireObserver {
     /// An event that can be shown before the last response is complete.
     enum Event: Sendable {
         case sent(Exchange)
-        case intermediate(Exchange)
+        case intermediate(Exchange, isOfEarlierAttempt: Bool)
     }
 
     init(notes: (@Sendable (String) -> Void)? = nil, heads: HeadPrinter) {
@@ -75,10 +77,20 @@ final class WireRecorder: WireObserver {
     /// The last exchange.
     var last: Exchange? { exchanges.withLock { $0.last } }
 
-    /// The heads of all responses so far, without responses to CONNECT if the printer hides them.
-    var heads: [[UInt8]] {
+    /// Returns the heads of all responses so far, or of those in the last attempt, without responses to CONNECT if the
+    /// printer hides them.
+    func heads(inLastAttempt: Bool) -> [[UInt8]] {
         let hidesTunnels = printer.withLock(\.hidesTunnels)
-        return exchanges.withLock { $0.filter { !(hidesTunnels && $0.isTunnel) }.flatMap(\.responses) }
+        let skipped = inLastAttempt ? earlierCount.withLock { $0 } : 0
+        return exchanges.withLock { exchanges in
+            exchanges.dropFirst(skipped).filter { !(hidesTunnels && $0.isTunnel) }.flatMap(\.responses)
+        }
+    }
+
+    /// Notes that the request is tried again: what comes from now on belongs to another attempt.
+    func noteRetry() {
+        let count = exchanges.withLock { $0.count }
+        earlierCount.withLock { $0 = count }
     }
 
     /// Forgets the exchanges of an earlier request; `heads` prints the exchanges of the next request.
@@ -86,6 +98,7 @@ final class WireRecorder: WireObserver {
         flush()
         printer.withLock { $0 = heads }
         exchanges.withLock { $0 = [] }
+        earlierCount.withLock { $0 = 0 }
     }
 
     /// Waits until all events so far are shown.
@@ -93,13 +106,14 @@ final class WireRecorder: WireObserver {
 
     func didSend(head: [UInt8]) {
         let (before, now) = exchanges.withLock { exchanges in
-            let before = exchanges.last
+            let before = (exchange: exchanges.last, number: exchanges.count)
             exchanges.append(Exchange(request: head))
             return (before, exchanges[exchanges.count - 1])
         }
         let heads = printer.withLock { $0 }
+        let isRetry = earlierCount.withLock { $0 } == before.number
         queue.async {
-            if let before { heads.show(.intermediate(before)) }
+            if let before = before.exchange { heads.show(.intermediate(before, isOfEarlierAttempt: isRetry)) }
             heads.show(.sent(now))
         }
     }
