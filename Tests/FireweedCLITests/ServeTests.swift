@@ -100,6 +100,11 @@ struct ServeTests {
         let start = ContinuousClock.now
         #expect(try get("\(url)/any").status == "503")
         #expect(ContinuousClock.now - start >= .milliseconds(200))
+        // Content is neither kept nor judged: this is more than the endpoints take.
+        let large = folder.file("large")
+        try Data().write(to: large)
+        #expect(truncate(large.path, 65 << 20) == 0)
+        #expect(try curl("-T", large.path, "-o", "/dev/null", "-w", "%{http_code}", "\(url)/any") == "503")
         for wrong in [["--status", "99"], ["--delay", "1"], ["--status", "404", "0", "."]] {
             #expect(try Command.run(["serve"] + wrong, in: folder.url).code == 64, "\(wrong)")
         }

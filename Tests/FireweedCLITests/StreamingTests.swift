@@ -139,6 +139,19 @@ struct ContentPrinterTests {
         #expect(printer.take(Data("more".utf8)).isEmpty)
     }
 
+    @Test("what begins with many bytes that cannot be seen is decided about, and JSON behind some is still JSON")
+    func invisible() {
+        var printer = ContentPrinter(form: .formatted, text: text, type: nil)
+        let pieces = (0..<4).map { _ in printer.take(Data(count: 32 * 1024)) }
+        let shown = String(decoding: pieces.joined(), as: UTF8.self)
+        #expect(shown == "(bytes that are not text; use -o FILE, --download or a pipe)\n")
+        #expect(printer.take(Data("more".utf8)).isEmpty && printer.finish().isEmpty)
+        let spaces = String(repeating: " ", count: 60 * 1024)
+        let json = print([spaces, "{\"a\":", "1}"], .formatted)
+        #expect(json.dropLast().allSatisfy(\.isEmpty) && json.last?.hasSuffix("{\"a\":1}\n") == true)
+        #expect(print([spaces, spaces, "a"], .formatted)[1] == spaces + spaces)
+    }
+
     @Test("text that is not JSON is shown as it comes, and ends with its line")
     func plainText() {
         #expect(print([" \n", "one ", "two"], .formatted) == ["", " \none ", "two", "\n"])

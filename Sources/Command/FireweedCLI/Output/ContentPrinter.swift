@@ -27,6 +27,10 @@ struct ContentPrinter {
     private let type: String?
     private let charset: String?
     private var held = Data()
+    /// The first byte that is neither white space nor a control character.
+    private var firstVisible: UInt8?
+    /// The most bytes without a visible one in front of JSON.
+    private static let invisibleLimit = 64 * 1024
     private var decoder: CharacterSetDecoder?
     private var splitter = EventSplitter()
     private var hasGivenUp = false
@@ -54,9 +58,11 @@ struct ContentPrinter {
         case .text: return shown(piece)
         case .formatted:
             held.append(piece)
+            firstVisible = firstVisible ?? piece.first { $0 > 0x20 }
             guard !isJSON, !text.needsWhole(type) else { return [] }
-            // The first visible byte shows whether this is JSON. Other text is written as it arrives from now on.
-            guard held.contains(where: { $0 > 0x20 }) else { return [] }
+            // The first visible byte shows whether this is JSON. Other text, and what begins with too much that cannot
+            // be seen, is written as it arrives from now on.
+            guard firstVisible != nil || held.count > Self.invisibleLimit else { return [] }
             form = .text
             defer { held = Data() }
             return shown(held)
@@ -92,7 +98,7 @@ struct ContentPrinter {
     }
 
     private var isJSON: Bool {
-        type?.contains("json") == true || [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(held.first { $0 > 0x20 })
+        type?.contains("json") == true || firstVisible == UInt8(ascii: "{") || firstVisible == UInt8(ascii: "[")
     }
 
     private mutating func shown(_ piece: Data) -> [UInt8] {

@@ -181,8 +181,8 @@ extension RequestRunner {
 
     /// Whether a progress bar can be drawn, and is wanted.
     var canShowMeter: Bool {
-        let isUnwanted = invocation.curl.map { $0.isSilent || !$0.showsMeter } ?? invocation.isQuiet
-        return Terminal.canDraw && !isUnwanted && !invocation.isQuiet && invocation.parallelCount == 1
+        let isUnwanted = invocation.isQuiet || invocation.curl.map { $0.isSilent || !$0.showsMeter } == true
+        return Terminal.canDraw && !isUnwanted && invocation.parallelCount == 1
     }
 
     /// Makes the printer of the content: a pipe gets the unchanged bytes as they arrive, unless an option changes this.

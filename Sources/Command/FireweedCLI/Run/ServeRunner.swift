@@ -65,7 +65,8 @@ struct ServeRunner {
         let delay = invocation.servedDelay ?? 0
         let service: EndpointService
         if let status = invocation.servedStatus {
-            service = EndpointService { _ in FixtureResponse(status: status, delay: delay) }
+            let discard = { @Sendable (_: ReceivedRequest) in Reception.receiver(DiscardedContent()) }
+            service = EndpointService(reception: discard) { _ in FixtureResponse(status: status, delay: delay) }
         } else if let files {
             service = EndpointService(reception: files.reception) { request in
                 var response = files.response(to: request)

@@ -7,7 +7,7 @@ import Foundation
 import Glibc
 
 /// A receiver that discards content, so that it takes no memory.
-private final class DiscardedContent: ContentReceiver {
+final class DiscardedContent: ContentReceiver {
     func take(_ bytes: UnsafeRawBufferPointer) {}
 }
 
